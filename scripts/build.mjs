@@ -1,0 +1,4 @@
+import { build, ensureInstalled } from "./ensure.mjs";
+
+await ensureInstalled();
+await build();

@@ -1,0 +1,84 @@
+// Makes a fresh clone ready: installs when node_modules is missing or older than the lock file, and builds when dist is
+// missing or older than the sources. Each command of the repository calls it first, so each works alone.
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+const core = join(root, "packages/core");
+const bin = (name) => join(root, "node_modules/.bin", name);
+
+const modifiedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
+
+/** The newest change below a folder. Folders count too: their time moves when a file is deleted. */
+function newest(path) {
+  if (!existsSync(path)) return 0;
+  if (!statSync(path).isDirectory()) return path.endsWith(".test.ts") ? 0 : modifiedAt(path);
+  return Math.max(modifiedAt(path), ...readdirSync(path).map((name) => newest(join(path, name))));
+}
+
+/** Runs a program and resolves to its exit code (128 + n when a signal ended it). With `quiet`, output shows on failure only. */
+export function run(command, args, { cwd = root, quiet = false, env = process.env } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio: quiet ? ["ignore", "pipe", "pipe"] : "inherit" });
+    const output = [];
+    child.stdout?.on("data", (chunk) => output.push(chunk));
+    child.stderr?.on("data", (chunk) => output.push(chunk));
+    // A terminal sends Ctrl-C to the whole process group: passing it on as well would press it twice.
+    const forward = (signal) => {
+      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+    };
+    const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+    for (const signal of signals) process.on(signal, forward);
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      for (const each of signals) process.off(each, forward);
+      const exit = code ?? 128 + constants.signals[signal];
+      if (quiet && exit !== 0) process.stderr.write(Buffer.concat(output));
+      resolve(exit);
+    });
+  });
+}
+
+export const runBin = (name, args, options) => run(bin(name), args, options);
+
+async function step(name, work) {
+  const started = Date.now();
+  process.stdout.write(`${name} … `);
+  const code = await work();
+  console.log(code === 0 ? `${((Date.now() - started) / 1000).toFixed(1)} s` : "failed");
+  if (code !== 0) process.exit(code);
+}
+
+/** npm writes node_modules/.package-lock.json last, so its time says when a whole install ended. */
+export async function ensureInstalled(dir = root) {
+  const lock = join(dir, "package-lock.json");
+  if (modifiedAt(join(dir, "node_modules/.package-lock.json")) >= modifiedAt(lock)) return;
+  await step("installing", () => run("npm", ["ci", "--include=dev"], { cwd: dir, quiet: true }));
+}
+
+/** Builds beside dist and swaps, so that nobody reads half a build; dist then carries the time the build began. */
+export async function build() {
+  await step("building", async () => {
+    const started = new Date();
+    const fresh = join(core, `dist.${process.pid}`);
+    try {
+      const code = await runBin("tsc", ["-p", join(core, "tsconfig.build.json"), "--outDir", fresh], { quiet: true });
+      if (code !== 0) return code;
+      rmSync(join(core, "dist"), { recursive: true, force: true });
+      renameSync(fresh, join(core, "dist"));
+      utimesSync(join(core, "dist"), started, started);
+      return 0;
+    } finally {
+      rmSync(fresh, { recursive: true, force: true });
+    }
+  });
+}
+
+export async function ensureBuilt() {
+  const inputs = ["packages/core/src", "packages/core/tsconfig.build.json", "tsconfig.base.json"];
+  const changed = Math.max(...inputs.map((path) => newest(join(root, path))));
+  if (modifiedAt(join(core, "dist")) < changed) await build();
+}

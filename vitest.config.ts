@@ -1,0 +1,18 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = (path: string) => fileURLToPath(new URL(`./packages/core/src/${path}`, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    // Tests read the sources: nothing has to be built first.
+    alias: [
+      { find: /^@belay\/core$/, replacement: source("index.ts") },
+      { find: /^@belay\/core\/testing$/, replacement: source("testing/index.ts") },
+    ],
+  },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "scripts/**/*.test.ts", "test/**/*.test.ts"],
+    passWithNoTests: true,
+  },
+});
