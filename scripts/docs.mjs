@@ -1,0 +1,18 @@
+// npm run docs: writes what the docs take from the code. The tests fail when it was forgotten.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ensureInstalled, root } from "./ensure.mjs";
+import { errorsDoc } from "./errors-doc.mjs";
+import { pages, syncDoc } from "./sync-docs.mjs";
+
+await ensureInstalled();
+const { tsImport } = await import("tsx/esm/api");
+const { catalogue } = await tsImport("../packages/core/src/error.ts", import.meta.url);
+writeFileSync(join(root, "docs/errors.md"), errorsDoc(catalogue));
+for (const path of pages(root)) {
+  const page = readFileSync(join(root, path), "utf8");
+  const synced = syncDoc(page, root);
+  if (synced === page) continue;
+  writeFileSync(join(root, path), synced);
+  console.log(`wrote ${path}`);
+}
