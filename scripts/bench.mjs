@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { ensureBuilt, ensureInstalled, root, run } from "./ensure.mjs";
 
 const bench = join(root, "bench");
+const program = join(bench, "run.mjs");
+if (!existsSync(program)) {
+  console.error("There is nothing to measure: bench/run.mjs does not exist.");
+  process.exit(1);
+}
 await ensureInstalled();
 await ensureBuilt();
 if (existsSync(join(bench, "package-lock.json"))) await ensureInstalled(bench);
-process.exitCode = await run(process.execPath, [join(bench, "run.mjs"), ...process.argv.slice(2)], { cwd: bench });
+process.exitCode = await run(process.execPath, [program, ...process.argv.slice(2)], { cwd: bench });

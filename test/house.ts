@@ -1,7 +1,7 @@
 // The shape of the house, as data. house.test.ts holds the sources to it. Change the shape when a better one shows itself,
 // and this page with it.
 
-const kernel = ["error", "clock", "json", "schema", "message", "event", "interrupt"];
+const kernel = ["error", "clock", "json", "schema", "message", "lifecycle", "event", "interrupt"];
 
 /** A room is a folder or a file of packages/core/src; it may import from itself and from the rooms named here. */
 export const arrows: Record<string, readonly string[]> = {
@@ -10,13 +10,14 @@ export const arrows: Record<string, readonly string[]> = {
   json: ["error"],
   schema: ["error", "json"],
   message: ["error", "json"],
-  interrupt: ["error", "clock", "json", "schema", "message"],
-  event: ["error", "json", "message", "interrupt"],
+  lifecycle: ["error"],
+  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle"],
+  event: ["error", "json", "message", "lifecycle", "interrupt"],
   agent: kernel,
   model: ["error", "clock", "json", "schema", "message"],
   tool: [...kernel, "agent"],
   chat: [...kernel, "agent", "model", "tool"],
-  journal: ["error", "json", "message", "event", "interrupt"],
+  journal: ["error", "json", "message", "lifecycle", "event", "interrupt"],
   store: ["error", "clock", "json", "journal"],
   runner: [...kernel, "agent", "model", "tool", "chat", "journal", "store"],
   testing: [...kernel, "agent", "model", "tool", "chat", "journal", "store", "runner", "index"],
