@@ -1,0 +1,174 @@
+// From our messages to the AI SDK's prompt. Invariants:
+// 1. A message is converted once: messages are immutable, so the same object means the same prompt message.
+// 2. What a provider does to the array it was given reaches no later call.
+// 3. Provider data goes back verbatim, and only to the provider that gave it.
+
+import { belayError } from "../../error.ts";
+import type { Json } from "../../json.ts";
+import { type FilePart, isBlank, type Message, messageText, type Part, type ResultPart } from "../../message.ts";
+import type { AiSdkVersion, OpaqueData, PromptFileData, PromptMessage, PromptOutput, PromptPart } from "./shape.ts";
+
+/** What was converted of one conversation: `ends[i]` is the length of `sent` after `seen[i]`. */
+interface Converted {
+  readonly seen: Message[];
+  readonly sent: PromptMessage[];
+  readonly ends: number[];
+}
+
+export class PromptWriter {
+  private readonly provider: string;
+  private readonly version: AiSdkVersion;
+  /** By the first message after the instructions: it stays the same object for the whole conversation. */
+  private readonly conversations = new WeakMap<Message, Converted>();
+
+  constructor(provider: string, version: AiSdkVersion) {
+    this.provider = provider;
+    this.version = version;
+  }
+
+  write(messages: readonly Message[]): PromptMessage[] {
+    const head: PromptMessage[] = [];
+    let start = 0;
+    for (; start < messages.length && messages[start]!.role === "system"; start++) this.append(messages[start]!, head);
+    const first = messages[start];
+    if (first === undefined) return head;
+    let known = this.conversations.get(first);
+    if (known === undefined) {
+      known = { seen: [], sent: [], ends: [] };
+      this.conversations.set(first, known);
+    }
+    this.advance(known, messages, start);
+    return head.concat(known.sent);
+  }
+
+  /** Keeps what both have in common, converts the rest. */
+  private advance(known: Converted, messages: readonly Message[], start: number): void {
+    const { seen, sent, ends } = known;
+    const length = messages.length - start;
+    let same = 0;
+    while (same < seen.length && same < length && seen[same] === messages[start + same]) same++;
+    seen.length = same;
+    ends.length = same;
+    sent.length = same === 0 ? 0 : ends[same - 1]!;
+    for (let i = same; i < length; i++) {
+      const message = messages[start + i]!;
+      this.append(message, sent);
+      // Only now, so that a message that is refused is refused again.
+      seen.push(message);
+      ends.push(sent.length);
+    }
+  }
+
+  private append(message: Message, to: PromptMessage[]): void {
+    if (message.role === "system") {
+      const last = message.parts.at(-1);
+      const providerOptions = last === undefined ? undefined : this.own(last, false);
+      to.push({ role: "system", content: messageText(message), providerOptions });
+      return;
+    }
+    const content: PromptPart[] = [];
+    const cut = message.interrupted !== undefined || message.continues !== undefined;
+    for (const part of message.parts) {
+      const converted = this.part(part, message, cut);
+      if (converted !== undefined) content.push(converted);
+    }
+    if (content.length > 0) to.push({ role: message.role, content });
+  }
+
+  private part(part: Part, message: Message, cut: boolean): PromptPart | undefined {
+    const providerOptions = this.own(part, cut);
+    switch (part.type) {
+      case "text":
+        // An empty text may carry a signature; a blank one without is refused by some providers.
+        if (providerOptions === undefined && isBlank(part.text)) return undefined;
+        return { type: "text", text: part.text, providerOptions };
+      case "reasoning":
+        return providerOptions === undefined ? undefined : { type: "reasoning", text: part.text, providerOptions };
+      case "file": {
+        const { mediaType, data } = this.file(part);
+        return { type: "file", mediaType, data, filename: part.name, providerOptions };
+      }
+      case "call": {
+        const input = isObject(part.args) ? part.args : { invalid_arguments: part.args };
+        return { type: "tool-call", toolCallId: part.id, toolName: part.tool, input, providerOptions };
+      }
+      case "result": {
+        const { id: toolCallId, tool: toolName } = part;
+        return { type: "tool-result", toolCallId, toolName, output: resultOutput(part), providerOptions };
+      }
+      case "opaque":
+        if (providerOptions === undefined || (cut && !this.isPaired(providerOptions as OpaqueData, message))) return;
+        return opaquePart(providerOptions as OpaqueData);
+      default:
+        return part satisfies never;
+    }
+  }
+
+  /**
+   * The part's data if it is this provider's. Responses APIs keep the items of an answer on their side and are given
+   * references to them; of an answer that was cut they keep nothing, so a reference into it would be refused for ever.
+   */
+  private own(part: Part, cut: boolean): Json | undefined {
+    const held = part.provider;
+    if (held === undefined || held.name !== this.provider) return undefined;
+    const { data } = held;
+    if (cut && (this.provider.endsWith(".responses") || hasItemId(data))) return undefined;
+    return data;
+  }
+
+  /** In an answer that was cut, a call the provider ran itself may lack its result, which it would not take back. */
+  private isPaired(data: OpaqueData, message: Message): boolean {
+    if (data.type !== "tool-call" && data.type !== "tool-result") return true;
+    return message.parts.some((other) => {
+      if (other.type !== "opaque") return false;
+      const found = other.provider.data as unknown as OpaqueData;
+      return found.toolCallId === data.toolCallId && found.type !== data.type;
+    });
+  }
+
+  private file(part: FilePart): { mediaType: string; data: PromptFileData } {
+    const { data } = part;
+    const tagged = this.version === "v4";
+    if ("blob" in data) {
+      const problem = `file ${part.name ?? data.blob} is a stored blob (${data.blob}), which ${this.provider} cannot read; give it as base64 or url`;
+      throw belayError("INPUT_INVALID", { problem });
+    }
+    if ("base64" in data) {
+      return { mediaType: part.mediaType, data: tagged ? { type: "data", data: data.base64 } : data.base64 };
+    }
+    const inline = /^data:([^;,]*)[^,]*;base64,/.exec(data.url);
+    if (inline !== null) {
+      const bytes = data.url.slice(inline[0].length);
+      return { mediaType: part.mediaType || inline[1]!, data: tagged ? { type: "data", data: bytes } : bytes };
+    }
+    if (!URL.canParse(data.url)) {
+      throw belayError("INPUT_INVALID", { problem: `file ${part.name ?? ""} has no valid url: ${data.url}` });
+    }
+    const url = new URL(data.url);
+    return { mediaType: part.mediaType, data: tagged ? { type: "url", url } : url };
+  }
+}
+
+function resultOutput(part: ResultPart): PromptOutput {
+  const { output } = part;
+  if (typeof output === "string") return { type: part.outcome === "ok" ? "text" : "error-text", value: output };
+  return { type: part.outcome === "ok" ? "json" : "error-json", value: output };
+}
+
+function isObject(value: Json): value is { readonly [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether provider data, or the provider options inside an opaque part, name an item kept by the provider. */
+function hasItemId(data: Json): boolean {
+  if (!isObject(data)) return false;
+  if (data.providerOptions !== undefined) return hasItemId(data.providerOptions);
+  return Object.values(data).some((space) => isObject(space) && space.itemId != null);
+}
+
+/** Data was recorded as JSON; the address of a file must be a URL again. */
+function opaquePart(data: OpaqueData): PromptPart {
+  const file = data.type === "reasoning-file" ? data.data : undefined;
+  if (file === undefined || !isObject(file) || typeof file.url !== "string") return data;
+  return { ...data, data: { type: "url", url: new URL(file.url) } } as unknown as PromptPart;
+}
