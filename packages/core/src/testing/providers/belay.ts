@@ -1,0 +1,84 @@
+// H1 in Belay's own words: what must hold of the messages of a request whatever the provider.
+
+import { type CallPart, isBlank, type Message, type Part, type ResultPart, type Role } from "../../message.ts";
+import { show } from "./wire.ts";
+
+const PARTS: { readonly [R in Role]: readonly Part["type"][] } = {
+  system: ["text"],
+  user: ["text", "file"],
+  assistant: ["text", "file", "reasoning", "call", "opaque"],
+  tool: ["result"],
+};
+
+export function belayProblems(messages: readonly Message[]): string[] {
+  const problems: string[] = [];
+  const callIds = new Set<string>();
+  /** The calls of the last assistant message: each awaits one result in the tool messages directly after it. */
+  let at = "";
+  let open = new Map<string, CallPart>();
+  let answered = new Set<string>();
+  const close = () => {
+    for (const id of open.keys()) problems.push(`${at}: call ${show(id)} has no result directly after its message`);
+    open = new Map();
+    answered = new Set();
+  };
+
+  for (const [index, message] of messages.entries()) {
+    const here = `message ${index} (${message.role})`;
+    problems.push(...shapeProblems(message, index, here));
+    if (message.role !== "tool") {
+      close();
+      at = here;
+    }
+    for (const part of message.parts) {
+      if (part.type === "call") {
+        if (part.id === "") problems.push(`${here}: a call of ${show(part.tool)} has no id`);
+        if (callIds.has(part.id)) problems.push(`${here}: call id ${show(part.id)} is used twice`);
+        callIds.add(part.id);
+        open.set(part.id, part);
+      } else if (part.type === "result") {
+        const problem = answer(part, open, answered);
+        if (problem !== undefined) problems.push(`${here}: ${problem}`);
+      }
+    }
+  }
+  close();
+  return problems;
+}
+
+function answer(part: ResultPart, open: Map<string, CallPart>, answered: Set<string>): string | undefined {
+  const call = open.get(part.id);
+  if (call === undefined) {
+    return answered.has(part.id)
+      ? `call ${show(part.id)} has a second result`
+      : `result ${show(part.id)} does not directly follow the message with its call`;
+  }
+  open.delete(part.id);
+  answered.add(part.id);
+  if (call.tool !== part.tool)
+    return `result ${show(part.id)} is of ${show(part.tool)}, its call of ${show(call.tool)}`;
+  return undefined;
+}
+
+function shapeProblems(message: Message, index: number, here: string): string[] {
+  const problems: string[] = [];
+  const allowed = PARTS[message.role];
+  if (allowed === undefined) return [`${here}: the role is unknown`];
+  if (message.role === "system" && index > 0) problems.push(`${here}: instructions are not the first message`);
+  if (message.parts.length === 0) problems.push(`${here}: the message has no parts`);
+  for (const [i, part] of message.parts.entries()) {
+    if (!allowed.includes(part.type)) problems.push(`${here}: part ${i} is a ${part.type}`);
+    if (part.type === "text" && isBlank(part.text)) problems.push(`${here}: text part ${i} is blank`);
+    if (part.type === "reasoning" && part.provider === undefined) {
+      problems.push(`${here}: reasoning part ${i} is not signed by its provider`);
+    }
+  }
+  if (message.role === "assistant" && !message.parts.some(says)) problems.push(`${here}: the message is blank`);
+  return problems;
+}
+
+/** Reasoning alone is not an answer: no provider takes it back without what it led to. */
+function says(part: Part): boolean {
+  if (part.type === "text") return !isBlank(part.text);
+  return part.type !== "reasoning";
+}
