@@ -208,8 +208,9 @@ export function objectCheck(schema: SchemaObject, pointer: string, compile: Belo
     names: isNames(names) ? names : refuse(`${pointer}/dependentRequired/${key}`, names, "a list of property names"),
   }));
   const has = (value: SchemaObject, key: string) => Object.hasOwn(value, key) && value[key] !== undefined;
+  const expected = (key: string) => describe(Object.hasOwn(properties, key) ? properties[key] : undefined);
   const missing = (value: SchemaObject, key: string, at: Place, why: string) =>
-    has(value, key) ? NONE : issue(below(at, key), `is missing${why}, expected ${describe(properties[key])}`);
+    has(value, key) ? NONE : issue(below(at, key), `is missing${why}, expected ${expected(key)}`);
 
   return (value, at, run) => {
     if (!isObject(value)) return NONE;
