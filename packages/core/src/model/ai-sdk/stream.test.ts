@@ -207,6 +207,26 @@ describe("errors and stops", () => {
     expect(model.cancelled).toBe(true);
   });
 
+  it("after the finish the stream is read to its end; one that does not end is still cancelled for a waiting reader", async () => {
+    const model = fake("v3", [finishV3, { type: "raw", rawValue: 1 }], { open: true });
+    const iterator = fromAiSdk(model)
+      .stream(request([user("hi")]), { signal })
+      [Symbol.asyncIterator]();
+    expect((await iterator.next()).value).toMatchObject({ type: "finish" });
+    const waiting = iterator.next();
+    await iterator.return!();
+    expect([await waiting, model.cancelled]).toEqual([{ done: true, value: undefined }, true]);
+
+    const ending = fake("v3", [finishV3, { type: "raw", rawValue: 1 }]);
+    const second = fromAiSdk(ending)
+      .stream(request([user("hi")]), { signal })
+      [Symbol.asyncIterator]();
+    await second.next();
+    await second.return!();
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(ending.cancelled).toBe(false);
+  });
+
   it("return() before the provider has answered settles at once, and the late stream is cancelled", async () => {
     const model = fake("v3", [finishV3], { open: true });
     let answer: (() => void) | undefined;

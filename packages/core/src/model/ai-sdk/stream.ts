@@ -1,6 +1,7 @@
 // From the AI SDK's stream to our events, by hand instead of by async generator: a generator's `return()` waits for the
 // read that is under way, which a stalled provider never ends. Invariants:
 // 1. `return()` settles at once, never throws, and settles a `next()` that is waiting, whatever the provider does.
+//    Only after the finish, with nobody waiting, the stream is read to its end instead of cancelled.
 // 2. The request is made by the first `next()`; before that nothing is spent.
 // 3. One promise per chunk beyond the stream's own, and no closure.
 
@@ -18,6 +19,8 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
   private opening: Promise<void> | undefined;
   private stopOpening: (() => void) | undefined;
   private closed = false;
+  /** The finish is the last thing that was handed out. */
+  private finished = false;
   /** Of the blocks that are open, what the provider said about them so far. */
   private metadata: Map<string, Json> | undefined;
 
@@ -30,6 +33,7 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
   }
 
   next(): Promise<Step> {
+    this.finished = false;
     if (this.reader !== undefined) return this.reader.read().then(this.accept);
     if (this.closed) return Promise.resolve(end());
     this.opening ??= this.open();
@@ -39,7 +43,10 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
   return(): Promise<Step> {
     this.closed = true;
     this.stopOpening?.();
-    if (this.reader !== undefined) drop(this.reader);
+    if (this.reader !== undefined) {
+      if (this.finished) void drain(this.reader);
+      else drop(this.reader);
+    }
     return Promise.resolve(end());
   }
 
@@ -111,6 +118,7 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
         return { type: "file", mediaType: part.mediaType, data: readFile(part.data), provider };
       }
       case "finish":
+        this.finished = true;
         return { type: "finish", finish: readFinish(part.finishReason), usage: readUsage(part.usage) };
       case "error":
         this.closed = true;
@@ -150,6 +158,21 @@ function drop(stream: AiSdkReader | AiSdkStream): void {
   } catch {
     // It was errored or locked already: there is nothing left to end.
   }
+}
+
+/** How long a complete answer may take to end its connection. */
+const lingerMs = 1000;
+
+/** After a complete answer the connection ends by itself, and can be used again; cancelled, it would be thrown away. */
+async function drain(reader: AiSdkReader): Promise<void> {
+  const timer = setTimeout(drop, lingerMs, reader);
+  timer.unref();
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // What breaks after the answer is complete concerns nobody.
+  }
+  clearTimeout(timer);
 }
 
 function ignore(): void {}

@@ -34,7 +34,8 @@ export type WireStep =
 
 export type WireReply =
   | readonly WireStep[]
-  | { readonly steps: readonly WireStep[]; readonly finish?: WireFinish }
+  /** `lingerMs`: the connection's end comes that much after the last word. */
+  | { readonly steps: readonly WireStep[]; readonly finish?: WireFinish; readonly lingerMs?: number }
   | { readonly status: number; readonly headers?: Record<string, string>; readonly message?: string }
   /** The connection breaks before the first byte. */
   | { readonly drop: true }
@@ -50,6 +51,8 @@ export interface WireRequest {
   /** performance.now() of the arrival and, when the client closed the socket early, of that. */
   readonly at: number;
   closedAt: number | undefined;
+  /** The client's port: equal for requests over one connection. */
+  readonly port: number | undefined;
   readonly ended: Promise<"answered" | "closed" | "dropped">;
 }
 
@@ -103,6 +106,7 @@ async function receive(message: IncomingMessage, response: ServerResponse): Prom
     body: text === "" ? undefined : JSON.parse(text),
     at,
     closedAt: undefined,
+    port: message.socket.remotePort,
     ended: new Promise((resolve) => {
       response.once("close", () => {
         if (response.writableFinished) return resolve("answered");
@@ -127,7 +131,8 @@ async function answer(request: WireRequest, reply: WireReply, response: ServerRe
     response.writeHead(status, { "content-type": "application/json", ...headers });
     return void response.end(JSON.stringify(format.refusal(status, message ?? `status ${status}`)));
   }
-  const { steps, finish } = "steps" in reply ? reply : { steps: reply, finish: undefined };
+  const { steps, finish, lingerMs } =
+    "steps" in reply ? reply : { steps: reply, finish: undefined, lingerMs: undefined };
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   response.write(format.begin());
   for (const step of steps) {
@@ -139,7 +144,9 @@ async function answer(request: WireRequest, reply: WireReply, response: ServerRe
     if (response.destroyed) return;
   }
   const calls = steps.some((step) => typeof step === "object" && "call" in step);
-  response.end(format.end(finish ?? (calls ? "tool-calls" : "stop")));
+  response.write(format.end(finish ?? (calls ? "tool-calls" : "stop")));
+  if (lingerMs === undefined) response.end();
+  else setTimeout(() => response.end(), lingerMs);
 }
 
 function formatOf({ path, body }: WireRequest, n: number): WireFormat {
