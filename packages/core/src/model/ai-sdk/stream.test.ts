@@ -104,8 +104,17 @@ describe("what the model says", () => {
     const found = { type: "tool-result", toolCallId: "s1", toolName: "web_search", result: [{ url: "u" }] };
     const failed = { ...found, toolCallId: "s2", result: { code: "gone" }, isError: true };
     const custom = { type: "custom", kind: "acme.compaction", providerMetadata: { acme: { c: 1 } } };
+    const begun = { type: "custom", kind: "acme.message_start", providerMetadata: { acme: { id: 1 } } };
     const said = await events(
-      fake("v4", [search, { ...found, preliminary: true }, found, { ...search, toolCallId: "s2" }, failed, custom]),
+      fake("v4", [
+        begun,
+        search,
+        { ...found, preliminary: true },
+        found,
+        { ...search, toolCallId: "s2" },
+        failed,
+        custom,
+      ]),
     );
     const parts = said.map((event): Part => {
       if (event.type !== "opaque") throw new Error(event.type);

@@ -111,6 +111,8 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
       case "tool-result":
         return part.preliminary ? undefined : opaque(part);
       case "custom":
+        // Anthropic's v4 also tells this way that its answer begins, which is no content.
+        return part.kind.endsWith(".message_start") ? undefined : opaque(part);
       case "reasoning-file":
         return opaque(part);
       case "file": {
