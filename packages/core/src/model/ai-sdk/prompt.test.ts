@@ -140,7 +140,7 @@ describe("what the model is asked", () => {
 });
 
 describe("a long conversation", () => {
-  it("a message is converted once, and a changed one changes what follows it", async () => {
+  it("a message is converted once, wherever others come, go or change", async () => {
     const model = fake("v3", []);
     const belay = fromAiSdk(model);
     const ask = async (messages: readonly Message[]) => {
@@ -161,6 +161,11 @@ describe("a long conversation", () => {
     ]);
     third.length = 0;
     (await ask([a!, b!])).length = 0;
+    const before = await ask([a!, skipped, b!, c!]);
+    const after = await ask([a!, user("new"), b!, c!]);
+    expect([before.length, after.length, after[3] === before[2]]).toEqual([3, 4, true]);
+    expect((await ask([a!, skipped, skipped, c!, skipped])).length).toBe(2);
+    expect((await ask([a!, skipped])).length).toBe(1);
     expect((await ask([a!, b!])).length).toBe(2);
     expect((await ask([a!, b!, c!, d!])).length).toBe(4);
   });

@@ -8,11 +8,12 @@ import type { Json } from "../../json.ts";
 import { type FilePart, isBlank, type Message, messageText, type Part, type ResultPart } from "../../message.ts";
 import type { AiSdkVersion, OpaqueData, PromptFileData, PromptMessage, PromptOutput, PromptPart } from "./shape.ts";
 
-/** What was converted of one conversation: `ends[i]` is the length of `sent` after `seen[i]`. */
+/** What was converted of one conversation: `made[i]` is what became of `seen[i]`, undefined where nothing was left. */
 interface Converted {
   readonly seen: Message[];
-  readonly sent: PromptMessage[];
-  readonly ends: number[];
+  readonly made: (PromptMessage | undefined)[];
+  /** How many of `made` are undefined. */
+  holes: number;
 }
 
 export class PromptWriter {
@@ -29,50 +30,58 @@ export class PromptWriter {
   write(messages: readonly Message[]): PromptMessage[] {
     const head: PromptMessage[] = [];
     let start = 0;
-    for (; start < messages.length && messages[start]!.role === "system"; start++) this.append(messages[start]!, head);
+    for (; start < messages.length && messages[start]!.role === "system"; start++) {
+      head.push(this.system(messages[start]!));
+    }
     const first = messages[start];
     if (first === undefined) return head;
     let known = this.conversations.get(first);
     if (known === undefined) {
-      known = { seen: [], sent: [], ends: [] };
+      known = { seen: [], made: [], holes: 0 };
       this.conversations.set(first, known);
     }
-    this.advance(known, messages, start);
-    return head.concat(known.sent);
+    this.update(known, messages, start);
+    if (known.holes === 0) return head.concat(known.made as PromptMessage[]);
+    for (const made of known.made) if (made !== undefined) head.push(made);
+    return head;
   }
 
-  /** Keeps what both have in common, converts the rest. */
-  private advance(known: Converted, messages: readonly Message[], start: number): void {
-    const { seen, sent, ends } = known;
+  /** Converts what is new, and what stands where something else stood. */
+  private update(known: Converted, messages: readonly Message[], start: number): void {
+    const { seen, made } = known;
     const length = messages.length - start;
-    let same = 0;
-    while (same < seen.length && same < length && seen[same] === messages[start + same]) same++;
-    seen.length = same;
-    ends.length = same;
-    sent.length = same === 0 ? 0 : ends[same - 1]!;
-    for (let i = same; i < length; i++) {
+    for (let i = length; i < made.length; i++) if (made[i] === undefined) known.holes--;
+    if (seen.length > length) {
+      seen.length = length;
+      made.length = length;
+    }
+    for (let i = 0; i < length; i++) {
       const message = messages[start + i]!;
-      this.append(message, sent);
+      if (seen[i] === message) continue;
+      const fresh = this.message(message);
+      if (i < made.length && made[i] === undefined) known.holes--;
+      if (fresh === undefined) known.holes++;
+      made[i] = fresh;
       // Only now, so that a message that is refused is refused again.
-      seen.push(message);
-      ends.push(sent.length);
+      seen[i] = message;
     }
   }
 
-  private append(message: Message, to: PromptMessage[]): void {
-    if (message.role === "system") {
-      const last = message.parts.at(-1);
-      const providerOptions = last === undefined ? undefined : this.own(last, false);
-      to.push({ role: "system", content: messageText(message), providerOptions });
-      return;
-    }
+  private system(message: Message): PromptMessage {
+    const last = message.parts.at(-1);
+    const providerOptions = last === undefined ? undefined : this.own(last, false);
+    return { role: "system", content: messageText(message), providerOptions };
+  }
+
+  private message(message: Message): PromptMessage | undefined {
+    if (message.role === "system") return this.system(message);
     const content: PromptPart[] = [];
     const cut = message.interrupted !== undefined || message.continues !== undefined;
     for (const part of message.parts) {
       const converted = this.part(part, message, cut);
       if (converted !== undefined) content.push(converted);
     }
-    if (content.length > 0) to.push({ role: message.role, content });
+    return content.length > 0 ? { role: message.role, content } : undefined;
   }
 
   private part(part: Part, message: Message, cut: boolean): PromptPart | undefined {
