@@ -1,0 +1,226 @@
+// A child process that ends with the call that started it. Invariants:
+// 1. On a stop, and when the call ends, the whole group is asked to end (SIGTERM) and after the grace made to (SIGKILL),
+//    also when only grandchildren are left.
+// 2. `exit` and `output` settle once the command has ended, even if a grandchild that left the group holds its pipes open.
+
+import type * as ChildProcess from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Readable, Writable } from "node:stream";
+import { collectOutput } from "./collect-output.ts";
+import { type ProcessGroup, processGroup } from "./process-group.ts";
+import { readLines } from "./read-lines.ts";
+
+export interface SpawnOptions {
+  readonly cwd?: string;
+  /** The whole environment of the child; without it, that of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Written to stdin, which is then closed. Without it stdin stays open for you to write to and end. */
+  readonly input?: string;
+  readonly shell?: boolean | string;
+  /** How much of stdout and of stderr `output` keeps, each; 1 MB. The middle is left out, with a note. */
+  readonly maxOutputBytes?: number;
+}
+
+export interface ProcessExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface ProcessOutput extends ProcessExit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface SpawnedProcess {
+  /** Undefined when the command could not be started. */
+  readonly pid: number | undefined;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** How it ended. Rejects only when it could not be started. */
+  readonly exit: Promise<ProcessExit>;
+  /** How it ended and what it wrote. Rejects only when it could not be started. */
+  readonly output: Promise<ProcessOutput>;
+  /** The lines of stdout, as they come. */
+  lines(): AsyncIterableIterator<string>;
+  /** Signals the process and all it started; SIGTERM by default. False when none is left. */
+  kill(signal?: NodeJS.Signals): boolean;
+}
+
+/** What the runtime holds: a process whose call can end. */
+export interface OwnedProcess extends SpawnedProcess {
+  /** The call has ended: what is left of the group ends too. */
+  release(): void;
+}
+
+export type ToolSpawn = (command: string, args?: readonly string[], options?: SpawnOptions) => SpawnedProcess;
+
+const MAX_OUTPUT_BYTES = 1024 * 1024;
+/** A pipe silent for this long after the command's end is held open by something that outlives it. */
+const QUIET_MS = 100;
+/** And one that is not silent is not listened to for more than this many such times. */
+const MAX_ROUNDS = 20;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** `stop` registers a listener for the stop, calling it at once if that has happened, and returns how to take it back. */
+export function spawnGroup(
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions,
+  stop: (listener: () => void) => () => void,
+  graceMs: number,
+): OwnedProcess {
+  const child = start(command, args, options);
+  const exit = exitOf(child, command, options.cwd);
+  const cap = options.maxOutputBytes ?? MAX_OUTPUT_BYTES;
+  const stdout = collectOutput(cap);
+  const stderr = collectOutput(cap);
+  child.stdout.on("data", (chunk: Buffer | string) => stdout.add(chunk));
+  child.stderr.on("data", (chunk: Buffer | string) => stderr.add(chunk));
+  // A pipe broken by the child's end is no failure of its own: `exit` tells it.
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
+  if (options.input !== undefined) child.stdin.end(options.input);
+
+  const settled = pipesSettled(child, exit);
+  const output = exit.then(async (ended) => {
+    await settled;
+    return { ...ended, stdout: stdout.bytes().toString(), stderr: stderr.bytes().toString() };
+  });
+  output.catch(() => {});
+
+  const { kill, end } = ending(child, stop, graceMs);
+  return {
+    pid: child.pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    exit,
+    output,
+    lines: () => readLines(child.stdout, stdout.bytes()),
+    kill: (signal = "SIGTERM") => kill(signal),
+    release() {
+      end();
+      exit.then(
+        () => letGo(child),
+        () => {},
+      );
+    },
+  };
+}
+
+type Child = ChildProcess.ChildProcessWithoutNullStreams;
+
+function start(command: string, args: readonly string[], options: SpawnOptions): Child {
+  const { cwd, env, shell } = options;
+  let child: Child;
+  try {
+    child = childProcess().spawn(command, args, {
+      cwd,
+      env,
+      shell,
+      stdio: "pipe",
+      detached: !isWindows,
+      windowsHide: true,
+    });
+  } catch (error) {
+    throw cannotStart(command, cwd, error);
+  }
+  // With no file descriptors left there are no streams.
+  if (child.stdout) return child;
+  child.on("error", () => {});
+  throw cannotStart(command, cwd, new Error("too many open files"));
+}
+
+const isWindows = process.platform === "win32";
+
+// Loaded on the first spawn: importing the package stays cheap, and spawning stays synchronous.
+function childProcess(): typeof ChildProcess {
+  return process.getBuiltinModule?.("node:child_process") ?? createRequire(import.meta.url)("node:child_process");
+}
+
+function cannotStart(command: string, cwd: string | undefined, cause: unknown): Error {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  // The system says ENOENT for either.
+  const noFolder = code === "ENOENT" && cwd !== undefined && !existsSync(cwd);
+  const why = noFolder
+    ? `the folder ${cwd} does not exist`
+    : code === "ENOENT"
+      ? "there is no such command (ENOENT)"
+      : code === "EACCES"
+        ? "it may not be executed (EACCES)"
+        : message;
+  return Object.assign(new Error(`Cannot start ${command}: ${why}.`, { cause }), { code });
+}
+
+function exitOf(child: Child, command: string, cwd: string | undefined): Promise<ProcessExit> {
+  const exit = new Promise<ProcessExit>((resolve, reject) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+    child.on("error", (error) => reject(cannotStart(command, cwd, error)));
+  });
+  exit.catch(() => {});
+  return exit;
+}
+
+/** Resolves when both pipes are closed, or silent after the command's end. */
+function pipesSettled(child: Child, exit: Promise<unknown>): Promise<void> {
+  const pipes = [child.stdout, child.stderr];
+  let heard = false;
+  let rounds = 0;
+  for (const pipe of pipes) pipe.on("data", () => (heard = true));
+  return new Promise((resolve) => {
+    child.once("close", () => resolve());
+    const listen = () => {
+      heard = false;
+      // Two rounds of the event loop after the timer: what is in the pipe has been read, even if the loop was blocked.
+      setTimeout(() => setImmediate(() => setImmediate(judge)), QUIET_MS);
+    };
+    const judge = () => {
+      if (pipes.every((pipe) => pipe.closed)) return resolve();
+      // Its reader is slow: all that the command wrote is still to come.
+      if (pipes.some((pipe) => !pipe.closed && (pipe.isPaused() || pipe.readableLength > 0))) return listen();
+      if (heard && ++rounds < MAX_ROUNDS) return listen();
+      resolve();
+    };
+    exit.then(listen, () => resolve());
+  });
+}
+
+/** A pipe held open by something outside the group would keep this process alive. */
+function letGo(child: Child): void {
+  const pipes = [child.stdin, child.stdout, child.stderr];
+  if (pipes.every((pipe) => pipe.closed)) return;
+  setTimeout(() => {
+    for (const pipe of pipes) pipe.destroy();
+  }, 2 * QUIET_MS).unref();
+}
+
+/** Invariant 1. */
+function ending(child: Child, stop: (listener: () => void) => () => void, graceMs: number) {
+  let group: ProcessGroup | undefined;
+  let unregister = () => {};
+  let timer: NodeJS.Timeout | undefined;
+  let isEnding = false;
+  let isGone = false;
+  const gone = () => {
+    isGone = true;
+    unregister();
+    clearTimeout(timer);
+  };
+  const kill = (signal: NodeJS.Signals) => group?.signal(signal) ?? false;
+  const end = () => {
+    if (isEnding || !kill("SIGTERM")) return;
+    isEnding = true;
+    // Not a reason to keep this process alive: its exit kills the group too.
+    timer = setTimeout(kill, Math.min(graceMs, MAX_TIMER_MS), "SIGKILL");
+    timer.unref();
+  };
+  if (child.pid !== undefined) {
+    const started = processGroup(child.pid, gone);
+    group = started;
+    child.once("exit", () => started.leaderEnded());
+    unregister = stop(end);
+    if (isGone) unregister();
+  }
+  return { kill, end };
+}
