@@ -3,7 +3,7 @@
 
 import { errorText } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
-import { got } from "../json-schema-issue.ts";
+import { got } from "../schema/json-schema-issue.ts";
 import { countColons, type Fault, scanJson } from "./scan-json.ts";
 
 export type Args = { readonly [key: string]: Json };

@@ -1,7 +1,7 @@
 // Schemas: how a tool says what it takes. Any library with Standard Schema works; `jsonSchema` needs no library.
 
-import { belayError, errorText } from "./error.ts";
-import { type Json, toJson } from "./json.ts";
+import { belayError, errorText } from "../error.ts";
+import { type Json, toJson } from "../json.ts";
 import { compileJsonSchema } from "./json-schema.ts";
 
 export type MaybePromise<T> = T | Promise<T>;

@@ -1,6 +1,6 @@
 // The words of the JSON Schema validator: what is wrong, where, and what was found there.
 
-import type { Json } from "./json.ts";
+import type { Json } from "../json.ts";
 
 export interface Issue {
   readonly message: string;

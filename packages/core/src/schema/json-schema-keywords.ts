@@ -1,8 +1,8 @@
 // The keywords that look at a string, a number, an array or an object. Each compiles to a check, and to none where
 // the schema has no such keyword. Properties are own properties only: a value cannot borrow one from a prototype.
 
-import { belayError } from "./error.ts";
-import type { Json } from "./json.ts";
+import { belayError } from "../error.ts";
+import type { Json } from "../json.ts";
 import { describe, type Issues, issue, join, MAX_ISSUES, NONE, type Place, show } from "./json-schema-issue.ts";
 
 /** What references said of each object so far. */

@@ -6,7 +6,7 @@
 // Known: type enum const, the bounds of strings, numbers, arrays and objects, anyOf oneOf allOf not, if then else, $ref
 // inside the document, nullable. Other keywords, `format` among them, say nothing about validity here.
 
-import type { Json } from "./json.ts";
+import type { Json } from "../json.ts";
 import {
   describe,
   got,

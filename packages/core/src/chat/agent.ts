@@ -1,0 +1,116 @@
+// agent(…): the definition of a model with tools. Immutable; bad definitions are refused here.
+
+import type { Agent } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Json } from "../json.ts";
+import { toJson } from "../json.ts";
+import type { Message } from "../message.ts";
+import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
+import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
+import { NAME, type Tool } from "../tool/tool.ts";
+import type { ModelTimeouts } from "./call-model.ts";
+import type { ChatDefinition } from "./definition.ts";
+import { chatLoop } from "./loop.ts";
+import { defaultRetry, type RetrySettings } from "./retry.ts";
+
+export interface AgentSettings extends ModelSettings {
+  /** How often a failed model call is tried again. */
+  readonly retry?: Partial<RetrySettings>;
+}
+
+export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
+  readonly name: string;
+  readonly model: Model;
+  readonly instructions?: string;
+  readonly tools?: readonly Tool<Deps>[];
+  /** The run's output must fit this schema; the result has its type. */
+  readonly output?: S;
+  readonly settings?: AgentSettings;
+  /** Turns a run may take before it fails with MAX_TURNS. */
+  readonly maxTurns?: number;
+  readonly timeouts?: ModelTimeouts;
+  /** How long a stop waits for a tool that was told to abort. */
+  readonly graceMs?: number;
+  /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
+  readonly repair?: "synthetic" | "drop";
+}
+
+type OutputOf<S> = S extends StandardSchema ? InferOutput<S> : string;
+
+export function agent<S extends StandardSchema | undefined = undefined, Deps = unknown>(
+  options: AgentOptions<S, Deps>,
+): Agent<OutputOf<S>, Deps> {
+  const definition = define(options as AgentOptions<StandardSchema | undefined, never>);
+  const { name } = definition;
+  return Object.freeze({
+    name,
+    repair: options.repair ?? "synthetic",
+    run: (frame) => chatLoop(frame, definition),
+  } satisfies Agent);
+}
+
+function define(options: AgentOptions<StandardSchema | undefined, never>): ChatDefinition {
+  const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(options?.name), problem });
+  if (typeof options?.name !== "string" || !NAME.test(options.name))
+    throw refuse(`its name is ${JSON.stringify(options?.name)}`);
+  const { name, model, instructions, output } = options;
+  if (typeof model?.stream !== "function" || typeof model.id !== "string") {
+    throw refuse("its model has no id or no stream(); wrap AI SDK models with fromAiSdk(model)");
+  }
+  if (instructions !== undefined && typeof instructions !== "string") throw refuse("its instructions are not text");
+  if (output !== undefined && output["~standard"]?.version !== 1) throw refuse("its output is not a Standard Schema");
+  const maxTurns = options.maxTurns ?? 100;
+  if (!Number.isInteger(maxTurns) || maxTurns < 1) throw refuse(`maxTurns is ${maxTurns}`);
+  if (options.graceMs !== undefined && !(options.graceMs >= 0)) throw refuse(`graceMs is ${options.graceMs}`);
+  if (options.repair !== undefined && options.repair !== "synthetic" && options.repair !== "drop") {
+    throw refuse(`repair is ${JSON.stringify(options.repair)}, not synthetic or drop`);
+  }
+  return {
+    name,
+    model,
+    instructions: systemMessage(instructions),
+    tools: toolTable(name, options.tools ?? []),
+    request: requestBase(options),
+    output,
+    maxTurns,
+    maxCorrections: 2,
+    timeouts: options.timeouts ?? {},
+    retry: { ...defaultRetry, ...options.settings?.retry },
+    graceMs: options.graceMs ?? 500,
+  };
+}
+
+function systemMessage(instructions: string | undefined): Message | undefined {
+  if (instructions === undefined || instructions.trim() === "") return undefined;
+  return {
+    id: "instructions",
+    role: "system",
+    parts: [{ type: "text", text: instructions }],
+    at: 0,
+    origin: "runtime",
+  };
+}
+
+function toolTable(agentName: string, tools: readonly Tool<never>[]): ReadonlyMap<string, Tool> {
+  const table = new Map<string, Tool>();
+  for (const tool of tools) {
+    if (typeof tool?.execute !== "function" || tool.inputSchema === undefined) {
+      throw belayError("AGENT_INVALID", { agent: agentName, problem: "one of its tools was not made by tool(…)" });
+    }
+    if (table.has(tool.name)) throw belayError("TOOL_DUPLICATE", { agent: agentName, tool: tool.name });
+    table.set(tool.name, tool);
+  }
+  return table;
+}
+
+function requestBase(options: AgentOptions<StandardSchema | undefined, never>): Omit<ModelRequest, "messages"> {
+  const { retry: _retry, ...settings } = options.settings ?? {};
+  const tools = (options.tools ?? []).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const schema: Json | undefined =
+    options.output && toJsonSchema(options.output, `the output of agent ${options.name}`);
+  return {
+    ...(toJson(settings, `The settings of agent ${options.name}`) as ModelSettings),
+    tools,
+    ...(schema !== undefined && { output: { name: options.name, schema } }),
+  };
+}

@@ -1,0 +1,218 @@
+// The loop of model and tools. It keeps no state of its own: what comes next is read from the scope's history, so a
+// run goes on from wherever the last one stopped, in any process, by the same code that runs it the first time.
+
+import type { Ended } from "../agent.ts";
+import { noCalls } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Fact } from "../event.ts";
+import type { Frame } from "../frame.ts";
+import { callAddress, turnAddress } from "../interrupt/address.ts";
+import type { CallState } from "../journal/state.ts";
+import type { CallPart, Message, Part } from "../message.ts";
+import { messageText } from "../message.ts";
+import { validate } from "../schema/schema.ts";
+import { type PreparedCall, prepareCall } from "../tool/call.ts";
+import { callModel, type ModelCallEnd } from "./call-model.ts";
+import type { ChatDefinition } from "./definition.ts";
+import { promptFor } from "./request.ts";
+import { TurnCalls } from "./turn-calls.ts";
+
+type Next = Ended | "on";
+
+export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<Ended> {
+  for (;;) {
+    const next = await step(frame, agent);
+    if (next !== "on") return next;
+    frame.turnEnd(frame.scope.turn);
+  }
+}
+
+function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
+  const { scope } = frame;
+  switch (scope.last) {
+    case "calls":
+      return openCalls(frame, agent);
+    case "answer":
+      return settle(frame, agent, messageText(scope.messages.at(-1)!), []);
+    case "nothing":
+    case "input":
+    case "results":
+    case "cut":
+      return modelTurn(frame, agent);
+    default:
+      return scope.last satisfies never;
+  }
+}
+
+/** Calls that an earlier stretch left open: held ones run, ones a crash cut off by their tool's policy. */
+async function openCalls(frame: Frame, agent: ChatDefinition): Promise<Next> {
+  const { scope } = frame;
+  frame.turnStart(scope.turn, 1);
+  const lost: Fact[] = [];
+  const open: CallState[] = [];
+  for (const call of scope.calls) {
+    const retry = agent.tools.get(call.part.tool)?.onCrash === "retry";
+    if (call.status === "held" || (call.status === "started" && retry)) open.push(call);
+    else if (call.status === "started") lost.push(frame.toolEnd(call, "unknown", null, false));
+  }
+  return runCalls(frame, agent, open, lost);
+}
+
+async function runCalls(
+  frame: Frame,
+  agent: ChatDefinition,
+  open: readonly CallState[],
+  first: readonly Fact[],
+): Promise<Next> {
+  const prepared: PreparedCall[] = [];
+  for (const call of open) {
+    const one = prepareCall(agent.tools, call);
+    prepared.push(one instanceof Promise ? await one : one);
+  }
+  const calls = new TurnCalls(frame, prepared, agent.graceMs);
+  await calls.run(first);
+  if (calls.complete && !frame.signal.halts("after-tools")) return "on";
+  const { turn } = frame.scope;
+  return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
+}
+
+async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
+  const { scope, signal } = frame;
+  if (signal.halts("after-tools")) {
+    return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: scope.attempt + 1 };
+  }
+  const continued = scope.last === "cut" ? scope.messages.at(-1)! : undefined;
+  const turn = continued === undefined ? scope.turn + 1 : scope.turn;
+  if (turn > scope.allowedFrom + agent.maxTurns) {
+    return {
+      how: "failed",
+      facts: [],
+      error: belayError("MAX_TURNS", { agent: agent.name, maxTurns: agent.maxTurns }),
+    };
+  }
+  const { runId, segment, agentName, runPath } = frame.place;
+  const place = runPath === agentName ? runId : `${runId}.${runPath}`;
+  const messageId = continued === undefined ? `${place}.${turn}` : `${place}.${turn}c${segment}`;
+  frame.turnStart(turn, scope.attempt + 1);
+  const end = await callModel(frame, {
+    model: agent.model,
+    request: { ...agent.request, messages: promptFor(scope, agent.model, agent.instructions) },
+    messageId,
+    timeouts: agent.timeouts,
+    retry: agent.retry,
+    attempt: scope.attempt,
+  });
+  const next = await conclude(frame, agent, end, turn, messageId, continued?.id);
+  return next === "on" ? next : { ...next, turn };
+}
+
+/** Makes the message of what the model said, and decides what follows from it. */
+async function conclude(
+  frame: Frame,
+  agent: ChatDefinition,
+  end: ModelCallEnd,
+  turn: number,
+  id: string,
+  continues: string | undefined,
+): Promise<Next> {
+  const { answer, attempt } = end;
+  const { stop } = frame.signal;
+  const message = (parts: readonly Part[], extra: Partial<Message>): Fact => {
+    const { usage } = answer;
+    const at = frame.clock.now();
+    const shape: Message = { id, role: "assistant", parts, at, origin: "model", model: agent.model.id };
+    return frame.message(
+      { ...shape, ...(usage && { usage }), ...(continues && { continues }), ...extra },
+      turn,
+      attempt,
+    );
+  };
+  if (end.how === "failed") {
+    const parts = answer.cutParts()?.filter((part) => part.type !== "call");
+    const interrupted = { by: "error", at: frame.clock.now(), reason: end.error.code };
+    const kept = parts?.some((part) => part.type === "text") ? [message(parts, { interrupted })] : [];
+    return { how: "failed", facts: kept, error: end.error };
+  }
+  if (end.how === "stopped") {
+    const parts = stop?.rollbackPartial ? undefined : answer.cutParts();
+    const { by = "user", at = 0, reason } = stop ?? {};
+    const facts = parts === undefined ? [] : [message(parts, { interrupted: { by, at, ...(reason && { reason }) } })];
+    const notStarted = (parts ?? []).filter((part) => part.type === "call").map((part) => part.id);
+    const partialText = parts === undefined ? "" : answer.text();
+    return {
+      how: "stopped",
+      facts,
+      partialText,
+      calls: { ...noCalls, notStarted },
+      attempt: facts.length > 0 ? 1 : attempt + 1,
+    };
+  }
+  const parts = answer.parts();
+  const finish = answer.finish ?? (answer.calls > 0 ? "tool-calls" : "stop");
+  if (finish === "length") {
+    const error = belayError("MAX_TOKENS", { model: agent.model.id, turn });
+    const kept = answer.cutParts()?.filter((part) => part.type !== "call") ?? [];
+    const interrupted = { by: "error", at: frame.clock.now(), reason: error.code };
+    return { how: "failed", facts: kept.length > 0 ? [message(kept, { interrupted, finish })] : [], error };
+  }
+  if (answer.calls > 0) {
+    const fact = message(parts, { finish });
+    return runCalls(frame, agent, newCalls(frame, parts, turn), [fact]);
+  }
+  const facts = parts.length > 0 ? [message(parts, { finish })] : [];
+  const before = continues === undefined ? "" : messageText(frame.scope.messages.at(-1)!);
+  return settle(frame, agent, before + answer.text(), facts, finish);
+}
+
+function newCalls(frame: Frame, parts: readonly Part[], turn: number): CallState[] {
+  const at = turnAddress(frame.place.runPath, turn);
+  const calls = parts.filter((part): part is CallPart => part.type === "call");
+  return calls.map((part, i) => ({ part, address: callAddress(at, i), status: "held", result: undefined }));
+}
+
+/** The run's end: its text, or, with an output schema, the value in it. An answer that does not fit is sent back. */
+async function settle(
+  frame: Frame,
+  agent: ChatDefinition,
+  text: string,
+  facts: readonly Fact[],
+  finish?: Message["finish"],
+): Promise<Next> {
+  const ended = { how: "completed", facts, text, finish: finish ?? "stop" } as const;
+  if (agent.output === undefined) return { ...ended, output: text };
+  const checked = await readOutput(agent, text);
+  if (checked.ok) return { ...ended, output: checked.value };
+  const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
+  const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;
+  const { runId, segment } = frame.place;
+  const id = `${runId}.o${segment}.${frame.scope.messages.length}`;
+  const parts = [{ type: "text" as const, text: words }];
+  const correction = frame.message({ id, role: "user", parts, at: frame.clock.now(), origin: "runtime" }, 0, 1);
+  if (frame.signal.stop !== undefined || corrections(frame.scope.messages) >= agent.maxCorrections) {
+    return { how: "failed", facts: [...facts, correction], error };
+  }
+  await frame.record(() => [...facts, correction]);
+  return "on";
+}
+
+async function readOutput(agent: ChatDefinition, text: string): Promise<Awaited<ReturnType<typeof validate>>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, "$1"));
+  } catch (error) {
+    return { ok: false, problem: `it is not JSON (${error instanceof Error ? error.message : String(error)})` };
+  }
+  return validate(agent.output!, value);
+}
+
+/** How often the present question was sent back. */
+function corrections(messages: readonly Message[]): number {
+  let count = 0;
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]!;
+    if (message.role !== "user") continue;
+    if (message.origin !== "runtime") break;
+    count += 1;
+  }
+  return count;
+}

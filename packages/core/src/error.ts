@@ -1,0 +1,251 @@
+// The catalogue: every error people can meet, in one place. `when` and `hint` are printed to docs/errors.md.
+
+export interface CatalogueEntry<D> {
+  /** In what situation it happens, for the docs. */
+  readonly when: string;
+  readonly message: (d: D) => string;
+  /** What the person who meets it can do. */
+  readonly hint: string;
+}
+
+function entry<D = Record<string, never>>(when: string, message: (d: D) => string, hint: string): CatalogueEntry<D> {
+  return { when, message, hint };
+}
+
+type Values = string | number | boolean | undefined | null;
+
+export const catalogue = {
+  AGENT_FAILED: entry<{ agent: string; reason: string }>(
+    "An agent's own code threw, outside of any model or tool call.",
+    (d) => `Agent ${d.agent} failed: ${d.reason}`,
+    "Nothing recorded is lost. Correct the code and resume().",
+  ),
+  AGENT_INVALID: entry<{ agent: string; problem: string }>(
+    "agent(…) was given something it cannot work with.",
+    (d) => `Agent ${d.agent} is not valid: ${d.problem}.`,
+    "Correct the definition; names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+  ),
+  AGENT_MISMATCH: entry<{ threadId: string; recorded: string; given: string }>(
+    "A thread is opened with another agent than the one that began it.",
+    (d) => `Thread ${d.threadId} belongs to agent ${d.recorded}, not to ${d.given}.`,
+    "Open it with the agent that began it, or start a new thread.",
+  ),
+  AGENT_UNKNOWN: entry<{ agent: string; known: string }>(
+    "A thread or a call names an agent that this runner was not given.",
+    (d) => `This runner has no agent ${d.agent}; it has ${d.known}.`,
+    "Pass the agent in createRunner({ agents }).",
+  ),
+  ALREADY_RUNNING: entry<{ threadId: string; runId: string }>(
+    "run() or resume() while this session is running.",
+    (d) => `Thread ${d.threadId} is running (run ${d.runId}).`,
+    "Await the run's result, or interrupt it first.",
+  ),
+  CONTEXT_OVERFLOW: entry<{ model: string; reason: string }>(
+    "The provider refuses the request because the history does not fit the model's context.",
+    (d) => `The history does not fit the context of ${d.model}: ${d.reason}.`,
+    "Shorten the thread, or use a model with a larger context; nothing recorded is lost.",
+  ),
+  FENCED: entry<{ threadId: string; owner?: Values }>(
+    "Another process has taken the thread over; this one may no longer write.",
+    (d) => `Thread ${d.threadId} was taken over${d.owner ? ` by ${d.owner}` : ""}; this process wrote nothing more.`,
+    "Follow the thread with runner.events(); the new owner goes on with it.",
+  ),
+  HANDLE_INVALID: entry<{ problem: string }>(
+    "runner.resume() was given something that is not a handle.",
+    (d) => `That is not a handle: ${d.problem}.`,
+    "Pass the `handle` of an interrupted result, as it was, or parsed from its JSON.",
+  ),
+  INPUT_EMPTY: entry<{ threadId: string }>(
+    "run() without any text or file.",
+    (d) => `The input for thread ${d.threadId} is empty.`,
+    "Pass some text. To go on without new input use resume().",
+  ),
+  INPUT_INVALID: entry<{ problem: string }>(
+    "An input is neither text nor a list of texts nor messages of a person.",
+    (d) => `The input cannot be used: ${d.problem}.`,
+    "Pass a string, an array of strings, or messages with role user.",
+  ),
+  INVALID_PAUSE_TYPE: entry<{ threadId: string; pauseType: string; needed: string }>(
+    "resumeWithInput() on a thread that was not paused by a person.",
+    (d) => `Thread ${d.threadId} is paused by ${d.pauseType}, not by ${d.needed}.`,
+    "Use resume(), with answers where a tool asked for them.",
+  ),
+  INVALID_STATE: entry<{ threadId: string; state: string; action: string }>(
+    "An operation that the thread's state does not allow.",
+    (d) => `Thread ${d.threadId} is ${d.state}: ${d.action} is not possible.`,
+    "Look at session.state first; a terminated thread takes nothing more.",
+  ),
+  INVALID_STATE_TRANSITION: entry<{ from: string; to: string }>(
+    "A move that the lifecycle does not have.",
+    (d) => `A thread cannot go from ${d.from} to ${d.to}.`,
+    "The moves are listed in docs/language.md under lifecycle.",
+  ),
+  JOURNAL_CORRUPT: entry<{ threadId: string; seq: number; problem: string }>(
+    "A record cannot be read back as it was written.",
+    (d) => `The journal of thread ${d.threadId} is damaged at ${d.seq}: ${d.problem}.`,
+    "Nothing was overwritten. Restore the store from a backup, or fork the thread before that position.",
+  ),
+  JOURNAL_VERSION: entry<{ threadId: string; seq: number; found: number; known: number }>(
+    "A record was written by a newer version of Belay.",
+    (d) => `The journal of thread ${d.threadId} has version ${d.found} at ${d.seq}; this program knows ${d.known}.`,
+    "Update @belay/core; nothing was overwritten.",
+  ),
+  MAX_TOKENS: entry<{ model: string; turn: number }>(
+    "The model's answer was cut at its output limit.",
+    (d) => `The answer of ${d.model} in turn ${d.turn} was cut at its token limit.`,
+    "The text so far is kept. resume() lets the model go on; settings.maxOutputTokens raises the limit.",
+  ),
+  MAX_TURNS: entry<{ agent: string; maxTurns: number }>(
+    "The model still asks for tools after the agent's last turn.",
+    (d) => `Agent ${d.agent} used all of its ${d.maxTurns} turns.`,
+    "resume() grants as many again; maxTurns on the agent raises the limit.",
+  ),
+  MODEL_FAILED: entry<{ model: string; attempts: number; reason: string }>(
+    "A model call failed and was not worth another try, or failed again each time.",
+    (d) => `Model ${d.model} failed after ${d.attempts} ${d.attempts === 1 ? "try" : "tries"}: ${d.reason}`,
+    "Nothing recorded is lost: resume() repeats only this call.",
+  ),
+  MODEL_TIMEOUT: entry<{ model: string; phase: string; ms: number }>(
+    "A model call exceeded one of the agent's timeouts.",
+    (d) => `Model ${d.model} exceeded ${d.phase} (${d.ms} ms).`,
+    "resume() repeats the call; `timeouts` on the agent sets the limits.",
+  ),
+  NEED_RESUME: entry<{ threadId: string; pauseType: string }>(
+    "run(input) while the thread waits for an answer or stands at a breakpoint.",
+    (d) => `Thread ${d.threadId} is paused by ${d.pauseType} and needs resume().`,
+    "Answer what is open (session.interrupts) and call resume().",
+  ),
+  NOT_SERIALIZABLE: entry<{ what: string; path: string; found: string }>(
+    "A value that must be recorded is not plain JSON.",
+    (d) => `${d.what} cannot be recorded: ${d.found} at ${d.path}.`,
+    "Give strings, finite numbers, booleans, null, arrays and plain objects; dates as ISO text, bytes as base64.",
+  ),
+  OPTION_INVALID: entry<{ option: string; value: string; needed: string }>(
+    "An option has a value that means nothing.",
+    (d) => `Option ${d.option} is ${d.value}; it must be ${d.needed}.`,
+    "Correct the option; nothing was changed.",
+  ),
+  OUTPUT_INVALID: entry<{ agent: string; problem: string }>(
+    "An agent with an `output` schema ended with an answer that does not fit it.",
+    (d) => `The answer of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
+    "The text is kept in the history; resume() asks the model again.",
+  ),
+  RUNNER_CLOSED: entry(
+    "A closed runner is used.",
+    () => "This runner is closed.",
+    "Create a new one; the threads are in the store.",
+  ),
+  SCHEMA_UNSUPPORTED: entry<{ of: string; vendor: string }>(
+    "A schema cannot say its JSON Schema, which models need to see.",
+    (d) => `The schema of ${d.of} (${d.vendor}) cannot be turned into JSON Schema.`,
+    "Use a library that implements Standard JSON Schema (zod 4, arktype; valibot through @valibot/to-json-schema), or jsonSchema(…) with the schema written out.",
+  ),
+  SESSION_CLOSED: entry<{ threadId: string }>(
+    "A closed session is used.",
+    (d) => `The session on thread ${d.threadId} is closed.`,
+    "Open the thread again with runner.open(threadId).",
+  ),
+  STORE_CONFLICT: entry<{ threadId: string; expected: number; found: number }>(
+    "Somebody else appended to the thread since it was read.",
+    (d) => `Thread ${d.threadId} is at ${d.found}, not at ${d.expected}: someone else wrote to it.`,
+    "Open the thread again and repeat; nothing was written.",
+  ),
+  STORE_FAILED: entry<{ threadId: string; reason: string }>(
+    "The store could not save or read.",
+    (d) => `The store failed for thread ${d.threadId}: ${d.reason}`,
+    "Nothing unsaved was shown as done. When the store is back, open the thread and resume().",
+  ),
+  THREAD_BUSY: entry<{ threadId: string; owner: string; until: string }>(
+    "Another process, or another runner, is running the thread.",
+    (d) => `Thread ${d.threadId} is being run by ${d.owner} (its lease ends ${d.until}).`,
+    "Follow it with runner.events(), stop it with runner.interrupt(), or wait.",
+  ),
+  THREAD_UNKNOWN: entry<{ threadId: string }>(
+    "A thread id that the store does not have.",
+    (d) => `There is no thread ${d.threadId}.`,
+    "List the threads with runner.threads(); runner.open() with a new id creates one on its first run.",
+  ),
+  TOKEN_SPENT: entry<{ threadId: string; segment: number }>(
+    "A handle is used a second time, or after the thread went on by other means.",
+    (d) => `That handle of thread ${d.threadId} (segment ${d.segment}) was used already.`,
+    "Open the thread and look at its state; session.handle() gives a handle for the present pause.",
+  ),
+  TOKEN_UNKNOWN: entry<{ threadId: string }>(
+    "A handle whose token the thread never gave, or that was voided by a newer one.",
+    (d) => `Thread ${d.threadId} does not know that handle's token.`,
+    "Use the latest handle, or open the thread and call session.resume().",
+  ),
+  TOOL_DUPLICATE: entry<{ agent: string; tool: string }>(
+    "Two tools of one agent have the same name.",
+    (d) => `Agent ${d.agent} has two tools named ${d.tool}.`,
+    "Rename one of them.",
+  ),
+  TOOL_INVALID: entry<{ tool: string; problem: string }>(
+    "tool(…) was given something it cannot work with.",
+    (d) => `Tool ${d.tool} is not valid: ${d.problem}.`,
+    "Correct the definition; names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+  ),
+  TOOL_TIMEOUT: entry<{ tool: string; ms: number }>(
+    "The reason of a tool's signal when the call took longer than its timeoutMs.",
+    (d) => `Tool ${d.tool} took longer than ${d.ms} ms.`,
+    "Let the tool heed ctx.signal, or raise its timeoutMs.",
+  ),
+  USER_INTERRUPT: entry<{ reason?: Values }>(
+    "Thrown by ctx.checkInterrupt() inside a tool once the run has been stopped.",
+    (d) => `User interrupted execution${d.reason ? ` (${d.reason})` : ""}.`,
+    "Let it pass: the runtime records the stop. Clean up in `finally`.",
+  ),
+} as const;
+
+export type ErrorCode = keyof typeof catalogue;
+export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof catalogue)[C]["message"]>[0];
+
+export class BelayError extends Error {
+  override readonly name: string = "BelayError";
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, hint: string, details: object, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.hint = hint;
+    this.details = details as Record<string, unknown>;
+  }
+}
+
+/** Makes the error of the catalogue with its values filled in. */
+export function belayError<C extends ErrorCode>(code: C, details: ErrorDetails<C>, cause?: unknown): BelayError {
+  const { message, hint } = catalogue[code] as CatalogueEntry<ErrorDetails<C>>;
+  return new BelayError(code, message(details), hint, details as object, cause);
+}
+
+export class UserInterrupt extends BelayError {
+  override readonly name = "UserInterrupt";
+  /** When the stop was asked for, in milliseconds since 1970. */
+  readonly interruptedAt: number;
+
+  constructor(interruptedAt: number, reason?: string) {
+    const details = { reason };
+    const { message, hint } = catalogue.USER_INTERRUPT;
+    super("USER_INTERRUPT", message(details), hint, details);
+    this.interruptedAt = interruptedAt;
+  }
+}
+
+/** What is recorded of an error: its words, not its object. */
+export interface ErrorRecord {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export function errorRecord(error: BelayError): ErrorRecord {
+  return { code: error.code, message: error.message, hint: error.hint };
+}
+
+/** The words of anything that was thrown. */
+export function errorText(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name;
+  return typeof error === "string" ? error : String(error);
+}

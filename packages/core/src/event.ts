@@ -1,0 +1,145 @@
+// Everything a run can say. Facts are the entries of the journal themselves: they are durable before anyone sees
+// them, and each takes the next `seq`. The rest carries the seq of the last fact and is never stored.
+
+import type { ErrorRecord } from "./error.ts";
+import type { Interrupt } from "./interrupt/interrupt.ts";
+import type { Json } from "./json.ts";
+import type { PauseType, SessionState } from "./lifecycle.ts";
+import type { Finish, Message, Outcome, Usage } from "./message.ts";
+
+export interface EventBase {
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly segment: number;
+  /** Which try of a model call this belongs to, from 1. */
+  readonly attempt: number;
+  readonly agentName: string;
+  readonly runPath: string;
+}
+
+export interface RunStartEvent extends EventBase {
+  readonly type: "run-start";
+}
+
+export interface MessageEvent extends EventBase {
+  readonly type: "message";
+  readonly message: Message;
+  /** The turn it belongs to; 0 for inputs. */
+  readonly turn: number;
+}
+
+export interface ToolStartEvent extends EventBase {
+  readonly type: "tool-start";
+  readonly callId: string;
+  readonly tool: string;
+  readonly address: string;
+  /** Taken from the message that made the call, so it is stored once. */
+  readonly args: Json;
+}
+
+export interface ToolEndEvent extends EventBase {
+  readonly type: "tool-end";
+  readonly callId: string;
+  readonly tool: string;
+  readonly address: string;
+  readonly outcome: Outcome;
+  /** The result; for an interrupted call what it had yielded; for an error its words. */
+  readonly output: Json;
+  /** The call was about to start when a stop came: it did not, and runs on continue. */
+  readonly held?: true;
+}
+
+export interface ActionEvent extends EventBase {
+  readonly type: "action";
+  readonly action: { readonly interrupted: Interrupt };
+}
+
+export interface StateEvent extends EventBase {
+  readonly type: "state";
+  readonly state: SessionState;
+  readonly pauseType?: PauseType;
+  /** What a pause waits for. */
+  readonly interrupts?: readonly Interrupt[];
+  /** sha256 of the token of this pause's handle. */
+  readonly tokenHash?: string;
+  /** On going on: whether open calls still run (continue) or are closed (rethink). */
+  readonly mode?: "continue" | "rethink";
+  /** How a rethink closes calls that never started. */
+  readonly repair?: "synthetic" | "drop";
+}
+
+export interface RunEndEvent extends EventBase {
+  readonly type: "run-end";
+  readonly status: "completed" | "failed" | "terminated";
+  readonly finish?: Finish;
+  readonly usage: Usage;
+  readonly error?: ErrorRecord;
+}
+
+export type Fact =
+  | RunStartEvent
+  | MessageEvent
+  | ToolStartEvent
+  | ToolEndEvent
+  | ActionEvent
+  | StateEvent
+  | RunEndEvent;
+
+export interface TurnStartEvent extends EventBase {
+  readonly type: "turn-start";
+  readonly turn: number;
+}
+
+export interface TurnEndEvent extends EventBase {
+  readonly type: "turn-end";
+  readonly turn: number;
+}
+
+export interface DeltaEvent extends EventBase {
+  readonly type: "text-delta" | "reasoning-delta";
+  readonly text: string;
+  readonly messageId: string;
+  /** Where `text` begins in the message's text (or reasoning) so far. */
+  readonly offset: number;
+}
+
+export interface ToolProgressEvent extends EventBase {
+  readonly type: "tool-progress";
+  readonly callId: string;
+  readonly tool: string;
+  readonly address: string;
+  readonly data: Json;
+}
+
+/** What was streamed of this message in an earlier attempt is void. */
+export interface SupersededEvent extends EventBase {
+  readonly type: "superseded";
+  readonly messageId: string;
+}
+
+/** This reader fell behind; deltas are missing, facts follow. */
+export interface GapEvent extends EventBase {
+  readonly type: "gap";
+}
+
+export type Draft = TurnStartEvent | TurnEndEvent | DeltaEvent | ToolProgressEvent | SupersededEvent | GapEvent;
+
+export type BelayEvent = Fact | Draft;
+
+export function isFact(event: BelayEvent): event is Fact {
+  switch (event.type) {
+    case "run-start":
+    case "message":
+    case "tool-start":
+    case "tool-end":
+    case "action":
+    case "state":
+    case "run-end":
+      return true;
+    default:
+      return false;
+  }
+}

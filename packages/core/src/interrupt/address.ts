@@ -1,0 +1,10 @@
+// Where something is: agent › turn › call. Stable over replay and printable; built from positions, never from a
+// provider's ids, which may repeat.
+
+export function turnAddress(runPath: string, turn: number): string {
+  return `${runPath}/t${turn}`;
+}
+
+export function callAddress(turn: string, index: number): string {
+  return `${turn}/c${index}`;
+}

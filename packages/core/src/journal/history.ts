@@ -1,0 +1,130 @@
+// A scope's history and the few ways it may grow. Invariants:
+// 1. `prompt` is valid for every provider after each function here (H1): a message with calls enters it only when
+//    each call has its result, and both enter together.
+// 2. What has entered is never checked or copied again: each function costs what it adds.
+// 3. A call that started can never read "not executed".
+
+import { callAddress, turnAddress } from "../interrupt/address.ts";
+import type { Json } from "../json.ts";
+import type { CallPart, Message, Outcome, ResultPart } from "../message.ts";
+import { isBlank } from "../message.ts";
+import { joined, resultPart, sendable } from "./render.ts";
+import type { CallState, Scope } from "./state.ts";
+
+/** A person's (or the runtime's) words. While calls are open they wait: nothing stands between a call and its result. */
+export function addInput(scope: Scope, message: Message): void {
+  if (scope.calls.length > 0) {
+    scope.waiting.push(message);
+    return;
+  }
+  scope.messages.push(message);
+  const sent = sendable(message, false);
+  if (sent !== undefined) scope.prompt.push(sent);
+  scope.last = "input";
+  scope.attempt = 0;
+}
+
+/** What a model said. With `continues`, it becomes one with the cut message at the end. */
+export function addAnswer(scope: Scope, message: Message, turn: number): void {
+  let whole = message;
+  const cut = scope.messages.at(-1);
+  if (message.continues !== undefined && scope.last === "cut" && cut !== undefined) {
+    whole = joined(cut, message);
+    scope.messages.pop();
+    scope.prompt.pop();
+  }
+  scope.messages.push(whole);
+  scope.turn = turn;
+  scope.attempt = 0;
+  const calls = whole.parts.filter((part): part is CallPart => part.type === "call");
+  if (calls.length > 0) {
+    const at = turnAddress(scope.path, turn);
+    scope.calls = calls.map((part, i) => ({ part, address: callAddress(at, i), status: "held", result: undefined }));
+    scope.last = "calls";
+    return;
+  }
+  const sent = sendable(whole, true);
+  if (sent !== undefined) scope.prompt.push(sent);
+  scope.last = whole.interrupted === undefined ? "answer" : "cut";
+}
+
+export function startCall(scope: Scope, callId: string): void {
+  const call = findCall(scope, callId);
+  if (call !== undefined) call.status = "started";
+}
+
+/** Back to before its start: a stop came between the record of its start and the start itself. */
+export function holdCall(scope: Scope, callId: string): void {
+  const call = findCall(scope, callId);
+  if (call !== undefined) call.status = "held";
+}
+
+export function endCall(scope: Scope, callId: string, outcome: Outcome, output: Json): void {
+  const call = findCall(scope, callId);
+  if (call === undefined) return;
+  call.status = "ended";
+  call.result = resultPart(call.part, outcome, output);
+  showResults(scope);
+  if (scope.calls.every((c) => c.status === "ended")) closeGroup(scope);
+}
+
+/** Ends the open calls without running them: told as not executed, or, where none of them started, dropped. */
+export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
+  if (scope.calls.length === 0) return;
+  if (repair === "drop" && scope.calls.every((call) => call.status === "held")) return dropGroup(scope);
+  for (const call of scope.calls) {
+    if (call.status === "ended") continue;
+    call.result = resultPart(call.part, call.status === "held" ? "not-executed" : "unknown", null);
+    call.status = "ended";
+  }
+  showResults(scope);
+  closeGroup(scope);
+}
+
+/** The message with the open calls: last, or before the one that shows their results. */
+function groupIndex(scope: Scope): number {
+  const end = scope.messages.length - 1;
+  return scope.messages[end]!.role === "tool" ? end - 1 : end;
+}
+
+function showResults(scope: Scope): void {
+  const index = groupIndex(scope);
+  const answer = scope.messages[index]!;
+  const parts: ResultPart[] = [];
+  for (const call of scope.calls) if (call.result !== undefined) parts.push(call.result);
+  scope.messages[index + 1] = { id: `${answer.id}.r`, role: "tool", parts, at: answer.at, origin: "runtime" };
+}
+
+function closeGroup(scope: Scope): void {
+  const end = scope.messages.length - 1;
+  scope.prompt.push(sendable(scope.messages[end - 1]!, true)!, sendable(scope.messages[end]!, false)!);
+  scope.calls = [];
+  scope.last = "results";
+  letIn(scope);
+}
+
+function letIn(scope: Scope): void {
+  if (scope.waiting.length === 0) return;
+  for (const message of scope.waiting.splice(0)) addInput(scope, message);
+}
+
+function dropGroup(scope: Scope): void {
+  const answer = scope.messages.pop()!;
+  scope.calls = [];
+  const parts = answer.parts.filter((part) => part.type !== "call");
+  if (!parts.some((part) => part.type === "text" && !isBlank(part.text))) {
+    const before = scope.messages.at(-1);
+    scope.last = before === undefined ? "nothing" : before.role === "tool" ? "results" : "input";
+    return letIn(scope);
+  }
+  const rest: Message = { ...answer, parts, interrupted: answer.interrupted ?? { by: "user", at: answer.at } };
+  scope.messages.push(rest);
+  scope.prompt.push(sendable(rest, true)!);
+  scope.last = "cut";
+  letIn(scope);
+}
+
+function findCall(scope: Scope, callId: string): CallState | undefined {
+  for (const call of scope.calls) if (call.part.id === callId) return call;
+  return undefined;
+}

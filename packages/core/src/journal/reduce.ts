@@ -1,0 +1,87 @@
+// The one function that changes a thread's state. It is deterministic and touches nothing but the state it is
+// given, which it updates in place: copying the past for each fact is what makes a journal quadratic.
+
+import { belayError } from "../error.ts";
+import type { Fact } from "../event.ts";
+import { move } from "../lifecycle.ts";
+import { addUsage } from "../message.ts";
+import { addAnswer, addInput, closeCalls, endCall, holdCall, startCall } from "./history.ts";
+import { newScope, type Scope, type ThreadState } from "./state.ts";
+
+export function reduce(state: ThreadState, fact: Fact): void {
+  if (fact.seq !== state.head + 1) {
+    const problem = `fact ${fact.seq} follows ${state.head}`;
+    throw belayError("JOURNAL_CORRUPT", { threadId: state.threadId, seq: fact.seq, problem });
+  }
+  switch (fact.type) {
+    case "run-start": {
+      state.agent ??= fact.agentName;
+      const retried = state.run?.id === fact.runId ? state.run : undefined;
+      const { runId: id, segment, seq } = fact;
+      state.run = {
+        id,
+        segment,
+        startSeq: retried?.startSeq ?? seq,
+        usage: retried?.usage ?? addUsage(undefined, undefined),
+      };
+      const scope = scopeOf(state, fact.runPath);
+      if (retried === undefined) scope.turn = 0;
+      scope.allowedFrom = scope.turn;
+      scope.attempt = 0;
+      break;
+    }
+    case "message": {
+      const scope = scopeOf(state, fact.runPath);
+      if (fact.message.role === "assistant") {
+        for (const part of fact.message.parts) if (part.type === "call") state.callIds.add(part.id);
+        addAnswer(scope, fact.message, fact.turn);
+        if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
+      } else {
+        addInput(scope, fact.message);
+      }
+      break;
+    }
+    case "tool-start":
+      startCall(scopeOf(state, fact.runPath), fact.callId);
+      break;
+    case "tool-end":
+      if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId);
+      else endCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome, fact.output);
+      break;
+    case "action":
+    case "run-end":
+      break;
+    case "state":
+      reduceState(state, fact);
+      break;
+    default:
+      fact satisfies never;
+  }
+  state.head = fact.seq;
+}
+
+function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>): void {
+  // A crash leaves "running" as the last state; whoever takes over moves on from the pause that it reads as.
+  const crashed = state.state === "running" && fact.state === "running";
+  state.state = move(crashed ? "paused" : state.state, fact.state);
+  state.pauseType = fact.pauseType;
+  state.interrupts = fact.interrupts ?? [];
+  state.tokenHash = fact.tokenHash;
+  if (state.run !== undefined) state.run.segment = fact.segment;
+  if (fact.state === "paused") {
+    const scope = state.scopes.get(fact.runPath);
+    if (scope !== undefined) scope.attempt = fact.attempt - 1;
+  }
+  // The call that was cut may have shown some of its text: the next one is another try at the same message.
+  if (crashed) for (const scope of state.scopes.values()) scope.attempt += 1;
+  if (fact.mode === "rethink") for (const scope of state.scopes.values()) closeCalls(scope, fact.repair ?? "synthetic");
+}
+
+function scopeOf(state: ThreadState, path: string): Scope {
+  let scope = state.scopes.get(path);
+  if (scope === undefined) {
+    scope = newScope(path);
+    state.scopes.set(path, scope);
+  }
+  return scope;
+}

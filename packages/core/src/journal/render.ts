@@ -1,0 +1,121 @@
+// How a record reads to a model: the truth about what was cut, not executed, or is not known (H2). None of these
+// words are stored; they are made from the recorded outcome.
+
+import type { Json } from "../json.ts";
+import type { CallPart, Message, Outcome, Part, ResultPart } from "../message.ts";
+import { addUsage, isBlank } from "../message.ts";
+
+export const CONTINUE_NOTE =
+  "[Your last answer was cut off. Go on exactly where it stopped: do not repeat any of it, do not comment on the cut.]";
+
+/** The result part of a call that ended. */
+export function resultPart(call: CallPart, outcome: Outcome, output: Json): ResultPart {
+  return { type: "result", id: call.id, tool: call.tool, outcome, output: wording(outcome, output) };
+}
+
+function wording(outcome: Outcome, output: Json): Json {
+  switch (outcome) {
+    case "ok":
+      return output;
+    case "error":
+    case "rejected":
+      return output === "" || output === null ? "Failed, without saying why." : output;
+    case "interrupted":
+      return `Interrupted by the user before it finished. It may have taken effect.${soFar(output)}`;
+    case "not-executed":
+      return "Not executed: the user interrupted before this call started.";
+    case "unknown":
+      return "Outcome unknown: the program stopped while this call was running. It may have taken effect.";
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function soFar(output: Json): string {
+  if (output === null || (Array.isArray(output) && output.length === 0)) return "";
+  const pieces: readonly Json[] = Array.isArray(output) ? output : [output];
+  return ` Its output so far:\n${pieces.map((p) => (typeof p === "string" ? p : JSON.stringify(p))).join("\n")}`;
+}
+
+/** A message as a model may read it; undefined when nothing of it can be sent. `mark` says that it was cut. */
+export function sendable(message: Message, mark: boolean): Message | undefined {
+  const cut = mark && message.interrupted !== undefined;
+  if (!cut && isSendable(message.parts)) return message.parts.length > 0 ? message : undefined;
+  const words: Part[] = [];
+  const calls: Part[] = [];
+  for (const part of message.parts) if (isWanted(part)) (part.type === "call" ? calls : words).push(plain(part));
+  if (!words.some((part) => part.type !== "reasoning") && calls.length === 0) return undefined;
+  if (cut) words.push({ type: "text", text: markText(message) });
+  // Providers refuse words after a call.
+  return { ...message, parts: [...words, ...calls] };
+}
+
+function isSendable(parts: readonly Part[]): boolean {
+  let calls = false;
+  let words = false;
+  for (const part of parts) {
+    if (!isWanted(part) || plain(part) !== part) return false;
+    if (part.type === "call") calls = true;
+    else if (calls) return false;
+    if (part.type !== "reasoning") words = true;
+  }
+  return words;
+}
+
+function isWanted(part: Part): boolean {
+  switch (part.type) {
+    case "text":
+      return !isBlank(part.text);
+    case "reasoning":
+      return part.provider !== undefined;
+    default:
+      return true;
+  }
+}
+
+/** The part itself, or, where no provider would take it, what comes nearest: half a character, arguments that are no object. */
+function plain(part: Part): Part {
+  switch (part.type) {
+    case "text":
+      return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
+    case "call":
+      if (typeof part.args === "object" && part.args !== null && !Array.isArray(part.args)) return part;
+      return { ...part, args: { invalid_arguments: part.args } };
+    case "result":
+      if (typeof part.output !== "string" || part.output.isWellFormed()) return part;
+      return { ...part, output: part.output.toWellFormed() };
+    default:
+      return part;
+  }
+}
+
+function markText(message: Message): string {
+  return message.interrupted?.by === "error" ? "\n[cut off by an error]" : "\n[interrupted by the user]";
+}
+
+/**
+ * The two pieces of an answer that was cut and then went on, as one message with the first one's id. `continues` stays:
+ * the provider knows the pieces as two answers, so its data on text no longer fits. Signed reasoning of the second
+ * piece goes to the front, where providers want it; that of the first is not sent again.
+ */
+export function joined(cut: Message, rest: Message): Message {
+  const reasoning = rest.parts.filter((part) => part.type === "reasoning");
+  const said = rest.parts.filter((part) => part.type !== "reasoning");
+  const parts: Part[] = [...reasoning, ...cut.parts.map((part) => (part.type === "reasoning" ? unsigned(part) : part))];
+  const last = parts.at(-1);
+  const [next, ...more] = said;
+  if (last?.type === "text" && next?.type === "text") {
+    parts[parts.length - 1] = { type: "text", text: last.text + next.text };
+    parts.push(...more);
+  } else {
+    parts.push(...said);
+  }
+  const { interrupted: _cut, ...start } = cut;
+  const { id: _id, at: _at, usage: _usage, ...end } = rest;
+  const usage = cut.usage === undefined && rest.usage === undefined ? undefined : addUsage(cut.usage, rest.usage);
+  return { ...start, ...end, ...(usage && { usage }), parts };
+}
+
+function unsigned(part: Part): Part {
+  return part.type === "reasoning" ? { type: "reasoning", text: part.text } : part;
+}

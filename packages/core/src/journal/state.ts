@@ -1,0 +1,86 @@
+// What a thread is, folded from its journal. Plain data: `reduce` is the only code that changes it.
+
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { PauseType, SessionState } from "../lifecycle.ts";
+import type { CallPart, Message, ResultPart, Usage } from "../message.ts";
+
+export interface ThreadState {
+  readonly threadId: string;
+  /** The seq of the last fact. */
+  head: number;
+  /** The agent that began the thread. */
+  agent: string | undefined;
+  state: SessionState;
+  pauseType: PauseType | undefined;
+  interrupts: readonly Interrupt[];
+  tokenHash: string | undefined;
+  run: RunState | undefined;
+  readonly scopes: Map<string, Scope>;
+  /** Every call id of the thread: a provider that repeats one gets ours instead. */
+  readonly callIds: Set<string>;
+}
+
+export interface RunState {
+  readonly id: string;
+  segment: number;
+  /** The seq of its first fact. */
+  readonly startSeq: number;
+  usage: Usage;
+}
+
+/** One agent's own history. */
+export interface Scope {
+  readonly path: string;
+  /** As people see it. */
+  readonly messages: Message[];
+  /** As a model sees it: valid for every provider in every state (H1), because a call enters together with its result. */
+  readonly prompt: Message[];
+  /** The last turn of this run that has a message. */
+  turn: number;
+  /** The turn after which the present allowance of turns began. */
+  allowedFrom: number;
+  /** Tries made at the turn after the last. */
+  attempt: number;
+  /** What the history ends with, which decides what comes next. */
+  last: "nothing" | "input" | "calls" | "results" | "cut" | "answer";
+  /** The calls of the last message, while one of them has no result. */
+  calls: CallState[];
+  /** Inputs that came while calls were open; they enter after the results. */
+  readonly waiting: Message[];
+}
+
+export interface CallState {
+  readonly part: CallPart;
+  readonly address: string;
+  status: "held" | "started" | "ended";
+  result: ResultPart | undefined;
+}
+
+export function newThread(threadId: string): ThreadState {
+  return {
+    threadId,
+    head: 0,
+    agent: undefined,
+    state: "created",
+    pauseType: undefined,
+    interrupts: [],
+    tokenHash: undefined,
+    run: undefined,
+    scopes: new Map(),
+    callIds: new Set(),
+  };
+}
+
+export function newScope(path: string): Scope {
+  return {
+    path,
+    messages: [],
+    prompt: [],
+    turn: 0,
+    allowedFrom: 0,
+    attempt: 0,
+    last: "nothing",
+    calls: [],
+    waiting: [],
+  };
+}

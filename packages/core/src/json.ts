@@ -1,0 +1,59 @@
+// What may be recorded. Invariants:
+// 1. A value that leaves `toJson` is plain JSON and shares no object with what came in: later changes by its
+//    giver cannot reach a record.
+// 2. What JSON cannot hold (F5) is refused with the path to it; it is never bent into something else.
+
+import { belayError } from "./error.ts";
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** Copies `value` as plain JSON. Undefined properties are dropped, an undefined value is null. Throws `NOT_SERIALIZABLE`. */
+export function toJson(value: unknown, what: string): Json {
+  return copy(value, what, "", undefined);
+}
+
+interface Above {
+  readonly value: object;
+  readonly above: Above | undefined;
+}
+
+function copy(value: unknown, what: string, path: string, above: Above | undefined): Json {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      if (Number.isFinite(value)) return value === 0 ? 0 : value;
+      return refuse(what, path, String(value));
+    case "undefined":
+      return null;
+    case "object":
+      if (value === null) return null;
+      for (let a = above; a !== undefined; a = a.above) if (a.value === value) return refuse(what, path, "a cycle");
+      return copyObject(value, what, path, { value, above });
+    default:
+      return refuse(what, path, `a ${typeof value}`);
+  }
+}
+
+function copyObject(value: object, what: string, path: string, above: Above): Json {
+  if (Array.isArray(value))
+    return Array.from(value as unknown[], (item, i) => copy(item, what, `${path}[${i}]`, above));
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    return refuse(what, path, `a ${value.constructor?.name || "class instance"}`);
+  }
+  const out: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key];
+    if (item === undefined) continue;
+    const at = path === "" ? key : `${path}.${key}`;
+    if (key === "__proto__") return refuse(what, at, "a __proto__ key");
+    out[key] = copy(item, what, at, above);
+  }
+  return out;
+}
+
+function refuse(what: string, path: string, found: string): never {
+  throw belayError("NOT_SERIALIZABLE", { what, path: path === "" ? "(the value itself)" : path, found });
+}

@@ -1,0 +1,120 @@
+// What a model reads and writes. Messages are immutable: a change makes a new object, so identity tells "unchanged".
+
+import type { Json } from "./json.ts";
+
+export type Role = "system" | "user" | "assistant" | "tool";
+
+/** Opaque data of the provider that made a part: it goes back verbatim, to that provider only. */
+export interface ProviderData {
+  readonly name: string;
+  readonly data: Json;
+}
+
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
+  readonly provider?: ProviderData;
+}
+
+export interface FilePart {
+  readonly type: "file";
+  readonly mediaType: string;
+  /** base64 of the bytes, an address, or the name of a stored blob. */
+  readonly data: { readonly base64: string } | { readonly url: string } | { readonly blob: string };
+  readonly name?: string;
+  readonly provider?: ProviderData;
+}
+
+/** Sent back only when it was finished and the provider signed it (`provider` is there). */
+export interface ReasoningPart {
+  readonly type: "reasoning";
+  readonly text: string;
+  readonly provider?: ProviderData;
+}
+
+export interface CallPart {
+  readonly type: "call";
+  readonly id: string;
+  readonly tool: string;
+  /** What the model asked for; a string when the model's arguments were not a JSON object. */
+  readonly args: Json;
+  /** What ran, where a person changed it. */
+  readonly ranArgs?: Json;
+  readonly provider?: ProviderData;
+}
+
+export type Outcome = "ok" | "error" | "rejected" | "not-executed" | "interrupted" | "unknown";
+
+export interface ResultPart {
+  readonly type: "result";
+  /** The id of the call it answers. */
+  readonly id: string;
+  readonly tool: string;
+  readonly outcome: Outcome;
+  readonly output: Json;
+  readonly provider?: ProviderData;
+}
+
+/** Something only the provider understands (a call it executed itself, say). */
+export interface OpaquePart {
+  readonly type: "opaque";
+  readonly provider: ProviderData;
+}
+
+export type Part = TextPart | FilePart | ReasoningPart | CallPart | ResultPart | OpaquePart;
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number;
+  readonly reasoningTokens?: number;
+}
+
+export type Finish = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
+
+/** Who cut an answer short, and when. */
+export interface Cut {
+  /** "user", a person's id, or "error". */
+  readonly by: string;
+  readonly at: number;
+  readonly reason?: string;
+}
+
+export interface Message {
+  readonly id: string;
+  readonly role: Role;
+  readonly parts: readonly Part[];
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly origin: "person" | "model" | "runtime" | "hook";
+  readonly interrupted?: Cut;
+  /** The id of the cut message that this one goes on with. */
+  readonly continues?: string;
+  /** The id of the model that wrote it. */
+  readonly model?: string;
+  readonly usage?: Usage;
+  readonly finish?: Finish;
+}
+
+/** The visible text of a message. */
+export function messageText(message: Message): string {
+  let text = "";
+  for (const part of message.parts) if (part.type === "text") text += part.text;
+  return text;
+}
+
+export function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+export function addUsage(a: Usage | undefined, b: Usage | undefined): Usage {
+  const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
+    inputTokens: (a?.inputTokens ?? 0) + (b?.inputTokens ?? 0),
+    outputTokens: (a?.outputTokens ?? 0) + (b?.outputTokens ?? 0),
+  };
+  const cached = (a?.cachedInputTokens ?? 0) + (b?.cachedInputTokens ?? 0);
+  const reasoning = (a?.reasoningTokens ?? 0) + (b?.reasoningTokens ?? 0);
+  if (cached > 0) sum.cachedInputTokens = cached;
+  if (reasoning > 0) sum.reasoningTokens = reasoning;
+  return sum;
+}

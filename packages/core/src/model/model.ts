@@ -1,0 +1,63 @@
+// The provider interface: what a model is asked, and what it says while it answers.
+
+import type { Json } from "../json.ts";
+import type { FilePart, Finish, Message, Usage } from "../message.ts";
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly inputSchema: Json;
+}
+
+export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
+
+export interface ModelSettings {
+  readonly toolChoice?: ToolChoice;
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly stopSequences?: readonly string[];
+  readonly seed?: number;
+  /** Handed to the provider as it is. */
+  readonly providerOptions?: Json;
+}
+
+export interface ModelRequest extends ModelSettings {
+  /** Instructions, if any, are the first message, with role system. Every call has its result directly after its message. */
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolSpec[];
+  /** The answer must be JSON that fits this JSON Schema. */
+  readonly output?: { readonly name: string; readonly schema: Json };
+}
+
+/** `provider` of an event is opaque data that comes back on the part it belongs to. */
+export type ModelEvent =
+  /** A piece of visible text. Another `block` than before begins another part. */
+  | { readonly type: "text"; readonly text: string; readonly block?: string }
+  /** The text part is complete. */
+  | { readonly type: "text-end"; readonly block?: string; readonly provider?: Json }
+  | { readonly type: "reasoning"; readonly text: string; readonly block?: string }
+  /** The reasoning part is complete; `provider` holds its signature. Without this it is never sent back. */
+  | { readonly type: "reasoning-end"; readonly block?: string; readonly provider?: Json }
+  /** A complete call. `args` is the JSON text of the arguments, or the arguments themselves. */
+  | {
+      readonly type: "call";
+      readonly id: string;
+      readonly tool: string;
+      readonly args: unknown;
+      readonly provider?: Json;
+    }
+  | { readonly type: "file"; readonly mediaType: string; readonly data: FilePart["data"]; readonly provider?: Json }
+  | { readonly type: "opaque"; readonly provider: Json }
+  | { readonly type: "finish"; readonly finish: Finish; readonly usage?: Usage };
+
+export interface Model {
+  /** For instance "openai/gpt-5". Recorded with each message. */
+  readonly id: string;
+  /** Whose opaque data this model reads and writes; the id where it is not given. */
+  readonly provider?: string;
+  /** True when the model goes on with a last message of the assistant instead of answering it. */
+  readonly prefill?: boolean;
+  stream(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
+}

@@ -1,0 +1,252 @@
+// Facts → journal → readers, in that order and nowhere else. Invariants:
+// 1. A fact is in the store before anyone can see it (F1), and in the fold before anyone can act on it.
+// 2. Appends are written one at a time; what is asked for meanwhile goes into the next one together. Each is decided
+//    when it is written, not when it was asked for.
+// 3. Nothing is written after an append failed; whoever waits for one never wakes (F6).
+// 4. Nothing is written after the append that released the lease.
+
+import type { Clock } from "../clock.ts";
+import { BelayError, belayError, errorText } from "../error.ts";
+import type { BelayEvent, Draft, Fact } from "../event.ts";
+import type { Desk } from "../frame.ts";
+import { encode } from "../journal/codec.ts";
+import { reduce } from "../journal/reduce.ts";
+import type { ThreadState } from "../journal/state.ts";
+import type { SessionState } from "../lifecycle.ts";
+import type { Append, Appended, Store, ThreadKey } from "../store/store.ts";
+import type { Feed } from "./feed.ts";
+
+/** What is the same for all threads of a runner. */
+export interface DriveSetup {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Who holds the leases: unique for each runner. */
+  readonly owner: string;
+  readonly leaseTtlMs: number;
+}
+
+interface Waiting {
+  readonly make: () => readonly Fact[];
+  readonly done: () => void;
+  /** The last append: gives the lease back. Called when it is in the fold, before anyone sees it. */
+  readonly released?: () => void;
+  /** Published among its facts, before the last `before` of them. */
+  readonly draft?: { readonly before: number; readonly event: Draft };
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What every provider takes as the id of a call. */
+const CALL_ID = /^[A-Za-z0-9_-]{1,40}$/;
+
+const RETRY_AFTER_MS = [10, 100];
+
+export class Drive implements Desk {
+  readonly #setup: DriveSetup;
+  readonly #key: ThreadKey;
+  readonly #agent: string;
+  readonly #feed: Feed;
+  readonly #failed: (error: BelayError) => void;
+  readonly state: ThreadState;
+  #waiting: Waiting[] = [];
+  #writing = false;
+  #over = false;
+  #fence = 0;
+  #appends = 0;
+  readonly #behind = new Set<string>();
+
+  constructor(
+    setup: DriveSetup,
+    key: ThreadKey,
+    agent: string,
+    state: ThreadState,
+    feed: Feed,
+    failed: (error: BelayError) => void,
+  ) {
+    this.#setup = setup;
+    this.#key = key;
+    this.#agent = agent;
+    this.state = state;
+    this.#feed = feed;
+    this.#failed = failed;
+  }
+
+  get head(): number {
+    return this.state.head;
+  }
+
+  get watched(): boolean {
+    return this.#feed.watched;
+  }
+
+  get fence(): number {
+    return this.#fence;
+  }
+
+  /** Calls that were left behind and still run. */
+  get behind(): readonly string[] {
+    return [...this.#behind];
+  }
+
+  publish(draft: Draft): void {
+    if (!this.#over) this.#feed.publish(draft);
+  }
+
+  callId(wanted: string): string {
+    if (CALL_ID.test(wanted) && !this.state.callIds.has(wanted)) return wanted;
+    return `call_${this.#setup.clock.id()}`;
+  }
+
+  leaveBehind(callId: string, ended: Promise<void>): void {
+    this.#behind.add(callId);
+    void ended.then(() => this.#behind.delete(callId));
+  }
+
+  /** The first append: takes the lease, or, with `release`, takes it and gives it back. Says why not, where it cannot. `taken` is called when it is in the fold, before anyone sees it. */
+  async open(
+    facts: readonly Fact[],
+    taken: () => void,
+    release = false,
+  ): Promise<Exclude<Appended, { ok: true }> | undefined> {
+    const { owner: take, leaseTtlMs: ttlMs } = this.#setup;
+    const append = this.#prepare(facts, { take, ttlMs }, release);
+    const appended = await this.#put(append);
+    if (!appended.ok) return appended;
+    this.#fence = appended.fence;
+    this.#apply(facts, taken);
+    return undefined;
+  }
+
+  record(make: () => readonly Fact[]): Promise<void> {
+    return new Promise((done) => this.#enqueue({ make, done }));
+  }
+
+  /** The last append of this drive. With no facts it only gives the lease back. */
+  release(make: () => readonly Fact[], released: () => void, draft?: Waiting["draft"]): Promise<void> {
+    return new Promise((done) => this.#enqueue({ make, done, released, draft }));
+  }
+
+  /** Ends it without a word to the store: the lease lapses, or is somebody else's. */
+  abandon(): void {
+    this.#over = true;
+    this.#waiting = [];
+  }
+
+  #enqueue(waiting: Waiting): void {
+    if (this.#over) return;
+    this.#waiting.push(waiting);
+    if (!this.#writing) void this.#write();
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true;
+    try {
+      while (this.#waiting.length > 0 && !this.#over) {
+        const batch = this.#waiting;
+        this.#waiting = [];
+        await this.#writeBatch(batch);
+      }
+    } catch (error) {
+      if (this.#over) return;
+      this.abandon();
+      this.#failed(storeError(this.#key, error));
+    } finally {
+      this.#writing = false;
+    }
+  }
+
+  async #writeBatch(batch: readonly Waiting[]): Promise<void> {
+    const last = batch[batch.length - 1]!;
+    const { released } = last;
+    const facts = batch.length === 1 ? batch[0]!.make() : batch.flatMap((waiting) => waiting.make());
+    const { leaseTtlMs: ttlMs } = this.#setup;
+    if (facts.length > 0) {
+      const append = this.#prepare(facts, { fence: this.#fence, ttlMs }, released !== undefined);
+      const appended = await this.#put(append);
+      if (this.#over) return;
+      if (!appended.ok) throw refused(this.#key, append, appended);
+      this.#apply(facts, released, last.draft);
+    } else if (released !== undefined) {
+      await this.#setup.store.release(this.#key, this.#fence);
+      released();
+    }
+    if (released !== undefined) this.abandon();
+    for (const waiting of batch) waiting.done();
+  }
+
+  #prepare(facts: readonly Fact[], writer: Append["writer"], release: boolean): Append {
+    const at = this.#setup.clock.now();
+    const expect = this.state.head;
+    let seq = expect;
+    for (const fact of facts as readonly Mutable<Fact>[]) {
+      seq += 1;
+      fact.seq = seq;
+      fact.at = at;
+    }
+    this.#appends += 1;
+    const appendId = `${this.#setup.owner}.${this.#key.threadId}.${expect}.${this.#appends}`;
+    const state = stateAfter(facts, this.state.state);
+    return {
+      appendId,
+      expect,
+      count: facts.length,
+      at,
+      body: encode(facts),
+      writer,
+      release,
+      agent: this.#agent,
+      state,
+    };
+  }
+
+  /** An append whose answer was lost is tried again under the same id, which tells the store that it has it already. */
+  async #put(append: Append): Promise<Appended> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.#setup.store.append(this.#key, append);
+      } catch (error) {
+        const wait = RETRY_AFTER_MS[tries];
+        if (wait === undefined || error instanceof BelayError || this.#over) throw error;
+        await new Promise<void>((resolve) => this.#setup.clock.setTimeout(resolve, wait));
+      }
+    }
+  }
+
+  #apply(facts: readonly Fact[], before: (() => void) | undefined, draft?: Waiting["draft"]): void {
+    for (const fact of facts) reduce(this.state, fact);
+    before?.();
+    if (!this.#feed.watched) return;
+    const events: BelayEvent[] = [...facts];
+    if (draft !== undefined) {
+      const at = facts.length - draft.before;
+      events.splice(at, 0, { ...draft.event, seq: facts[0]!.seq - 1 + at });
+    }
+    for (const event of events) this.#feed.publish(event);
+  }
+}
+
+function stateAfter(facts: readonly Fact[], before: SessionState): SessionState {
+  for (let i = facts.length - 1; i >= 0; i--) {
+    const fact = facts[i]!;
+    if (fact.type === "state") return fact.state;
+  }
+  return before;
+}
+
+function refused(key: ThreadKey, append: Append, appended: Exclude<Appended, { ok: true }>): BelayError {
+  const { threadId } = key;
+  switch (appended.why) {
+    case "busy":
+    case "fenced":
+      return belayError("FENCED", { threadId, owner: appended.owner });
+    case "conflict":
+      return belayError("STORE_CONFLICT", { threadId, expected: append.expect, found: appended.head });
+    default:
+      return appended satisfies never;
+  }
+}
+
+export function storeError(key: ThreadKey, error: unknown): BelayError {
+  if (error instanceof BelayError) return error;
+  return belayError("STORE_FAILED", { threadId: key.threadId, reason: errorText(error) }, error);
+}

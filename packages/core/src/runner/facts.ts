@@ -1,0 +1,73 @@
+// The facts that begin and end a stretch of a run.
+
+import type { ErrorRecord } from "../error.ts";
+import type {
+  ActionEvent,
+  EventBase,
+  Fact,
+  MessageEvent,
+  RunEndEvent,
+  RunStartEvent,
+  StateEvent,
+  TurnEndEvent,
+} from "../event.ts";
+import type { FramePlace } from "../frame.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { ThreadState } from "../journal/state.ts";
+import type { Finish, Message, Part, Usage } from "../message.ts";
+
+function base(place: FramePlace, attempt = 1): EventBase {
+  const { threadId, runId, segment, agentName, runPath } = place;
+  return { seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath };
+}
+
+export function runStart(place: FramePlace): RunStartEvent {
+  return { ...base(place), type: "run-start" };
+}
+
+export function stateFact(place: FramePlace, state: StateEvent["state"], more: Partial<StateEvent> = {}): StateEvent {
+  return { ...base(place, more.attempt), ...more, type: "state", state };
+}
+
+export function interruptedFact(place: FramePlace, interrupted: Interrupt): ActionEvent {
+  return { ...base(place), type: "action", action: { interrupted } };
+}
+
+export function runEnd(
+  place: FramePlace,
+  status: RunEndEvent["status"],
+  usage: Usage,
+  more: { readonly finish?: Finish; readonly error?: ErrorRecord } = {},
+): RunEndEvent {
+  return { ...base(place), type: "run-end", status, usage, ...more };
+}
+
+export function turnEnd(place: FramePlace, turn: number, at: number): TurnEndEvent {
+  return { ...base(place), at, type: "turn-end", turn };
+}
+
+export function inputFacts(
+  place: FramePlace,
+  inputs: readonly { readonly id?: string; readonly parts: readonly Part[] }[],
+  at: number,
+): MessageEvent[] {
+  return inputs.map(({ id, parts }, i) => {
+    const own = id ?? `${place.runId}.i${place.segment}.${i}`;
+    const message: Message = { id: own, role: "user", parts, at, origin: "person" };
+    return { ...base(place), type: "message", turn: 0, message };
+  });
+}
+
+/** Ends, for the record, of calls that a crash cut off and that will not run again: every start has its end. */
+export function lostCalls(place: FramePlace, state: ThreadState): Fact[] {
+  const facts: Fact[] = [];
+  for (const scope of state.scopes.values()) {
+    for (const call of scope.calls) {
+      if (call.status !== "started") continue;
+      const { id: callId, tool } = call.part;
+      const at = { ...base(place), runPath: scope.path };
+      facts.push({ ...at, type: "tool-end", callId, tool, address: call.address, outcome: "unknown", output: null });
+    }
+  }
+  return facts;
+}

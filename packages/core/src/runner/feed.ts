@@ -1,0 +1,189 @@
+// From one writer to many readers. Invariants:
+// 1. A reader gets every fact after its cursor once, in order, whether it comes live or from the store.
+// 2. A slow reader never slows the run (E3): its queue is bounded; deltas merge in it; past the bound it is emptied,
+//    the reader gets `gap`, and reads the facts again from the store.
+// 3. A draft older than a fact already handed out is not handed out.
+
+import { type BelayEvent, type DeltaEvent, type Fact, isFact } from "../event.ts";
+
+const MOST_QUEUED = 1024;
+
+/** Reads the facts after a cursor from the store. */
+export type ReadFacts = (after: number) => Promise<readonly Fact[]>;
+
+export class Feed {
+  readonly #readers = new Set<Reader>();
+  readonly #read: ReadFacts;
+  readonly #watch: (changed: () => void) => () => void;
+  #unwatch: (() => void) | undefined;
+  /** True while this process writes to the thread: then facts come through `publish`, and the store's hints say nothing new. */
+  live = false;
+
+  constructor(read: ReadFacts, watch: (changed: () => void) => () => void) {
+    this.#read = read;
+    this.#watch = watch;
+  }
+
+  get watched(): boolean {
+    return this.#readers.size > 0;
+  }
+
+  publish(event: BelayEvent): void {
+    for (const reader of this.#readers) reader.push(event);
+  }
+
+  /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. */
+  reader(cursor: number | undefined, signal?: AbortSignal): Reader {
+    const reader = new Reader(this.#read, cursor, () => this.#leave(reader));
+    this.#readers.add(reader);
+    this.#unwatch ??= this.#watch(() => {
+      if (!this.live) for (const other of this.#readers) other.lookAgain();
+    });
+    if (signal?.aborted) reader.end();
+    else signal?.addEventListener("abort", () => reader.end(), { once: true });
+    return reader;
+  }
+
+  #leave(reader: Reader): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size > 0) return;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+  }
+}
+
+export class Reader implements AsyncIterableIterator<BelayEvent> {
+  readonly #read: ReadFacts;
+  readonly #leave: () => void;
+  #cursor: number | undefined;
+  #queue: BelayEvent[] = [];
+  #next = 0;
+  #wake: (() => void) | undefined;
+  /** The store may have facts that did not come live. */
+  #behind = true;
+  #gap: BelayEvent | undefined;
+  /** Ends after this seq, or, with -1, at once. */
+  #last: number | undefined;
+
+  constructor(read: ReadFacts, cursor: number | undefined, leave: () => void) {
+    this.#read = read;
+    this.#cursor = cursor;
+    this.#leave = leave;
+  }
+
+  /** The cursor is now known; `live` says that all after it will be pushed. */
+  begin(cursor: number, live: boolean): void {
+    if (this.#cursor !== undefined) return;
+    this.#cursor = cursor;
+    this.#behind = !live;
+    this.#ring();
+  }
+
+  push(event: BelayEvent): void {
+    const { length } = this.#queue;
+    const last = length > this.#next ? this.#queue[length - 1] : undefined;
+    const merged = last === undefined ? undefined : merge(last, event);
+    if (merged !== undefined) this.#queue[length - 1] = merged;
+    else this.#queue.push(event);
+    if (this.#queue.length - this.#next > MOST_QUEUED) {
+      this.#gap = event;
+      this.#queue = [];
+      this.#next = 0;
+      this.#behind = true;
+    }
+    this.#ring();
+  }
+
+  lookAgain(): void {
+    this.#behind = true;
+    this.#ring();
+  }
+
+  /** Hands out what there is up to `last`, then ends; without it, ends now. */
+  end(last?: number): void {
+    this.#last = last ?? -1;
+    if (last === undefined) this.#leave();
+    this.#ring();
+  }
+
+  async next(): Promise<IteratorResult<BelayEvent>> {
+    for (;;) {
+      if (this.#last === -1) return this.#done();
+      const cursor = this.#cursor;
+      if (cursor !== undefined) {
+        if (this.#gap !== undefined) return { done: false, value: this.#takeGap(this.#gap, cursor) };
+        if (this.#behind) await this.#catchUp(cursor);
+        const event = this.#take();
+        if (event !== undefined) return { done: false, value: event };
+        if (this.#behind) continue;
+        if (this.#last !== undefined && this.#cursor! >= this.#last) return this.#done();
+      }
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  async return(): Promise<IteratorResult<BelayEvent>> {
+    this.end();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #take(): BelayEvent | undefined {
+    while (this.#next < this.#queue.length) {
+      const event = this.#queue[this.#next]!;
+      const cursor = this.#cursor!;
+      if (isFact(event) ? event.seq > cursor + 1 : event.seq > cursor) {
+        this.#behind = true;
+        return undefined;
+      }
+      this.#next += 1;
+      if (this.#next === this.#queue.length) {
+        this.#queue = [];
+        this.#next = 0;
+      }
+      if (!isFact(event)) {
+        if (event.seq === cursor) return event;
+      } else if (event.seq === cursor + 1) {
+        this.#cursor = event.seq;
+        return event;
+      }
+    }
+    return undefined;
+  }
+
+  async #catchUp(cursor: number): Promise<void> {
+    this.#behind = false;
+    const facts = await this.#read(cursor);
+    this.#queue = [...facts, ...this.#queue.slice(this.#next)];
+    this.#next = 0;
+  }
+
+  #takeGap(at: BelayEvent, cursor: number): BelayEvent {
+    this.#gap = undefined;
+    const { at: time, threadId, runId, segment, attempt, agentName, runPath } = at;
+    return { type: "gap", seq: cursor, at: time, threadId, runId, segment, attempt, agentName, runPath };
+  }
+
+  #done(): IteratorResult<BelayEvent> {
+    this.#leave();
+    return { done: true, value: undefined };
+  }
+
+  #ring(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}
+
+/** Two pieces of one text that nobody has read yet are one piece. */
+function merge(last: BelayEvent, next: BelayEvent): DeltaEvent | undefined {
+  if (last.type !== next.type || (next.type !== "text-delta" && next.type !== "reasoning-delta")) return undefined;
+  const before = last as DeltaEvent;
+  if (before.messageId !== next.messageId || before.attempt !== next.attempt) return undefined;
+  if (before.offset + before.text.length !== next.offset) return undefined;
+  return { ...before, text: before.text + next.text };
+}

@@ -1,0 +1,58 @@
+// What people may give as input, made into messages. Checked before anything is changed.
+
+import { belayError } from "../error.ts";
+import { toJson } from "../json.ts";
+import type { FilePart, Message, Part } from "../message.ts";
+import { isBlank } from "../message.ts";
+
+/** An input written as a message: text and files of a person. */
+export type InputMessage = Pick<Message, "parts"> & Partial<Pick<Message, "id" | "role">>;
+
+export type Input = string | readonly string[] | readonly InputMessage[];
+
+/** The parts of each message of the input; blank ones are left out. */
+export function readInput(
+  input: Input | undefined,
+): readonly { readonly id?: string; readonly parts: readonly Part[] }[] {
+  if (input === undefined || input === null) return [];
+  if (typeof input === "string") return isBlank(input) ? [] : [{ parts: [{ type: "text", text: input }] }];
+  if (!Array.isArray(input)) throw invalid(`it is a ${typeof input}`);
+  return (input as readonly (string | InputMessage)[]).flatMap((item, i) =>
+    typeof item === "string" ? readInput(item) : readMessage(item, i),
+  );
+}
+
+function readMessage(
+  message: InputMessage,
+  index: number,
+): readonly { readonly id?: string; readonly parts: readonly Part[] }[] {
+  if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) {
+    throw invalid(`item ${index} is neither text nor a message with parts`);
+  }
+  if (message.role !== undefined && message.role !== "user") {
+    throw invalid(`message ${index} has role ${JSON.stringify(message.role)}`);
+  }
+  const parts = message.parts.map((part, p) => readPart(part, `${index}.parts[${p}]`));
+  const said = parts.filter((part) => part.type !== "text" || !isBlank(part.text));
+  return said.length === 0 ? [] : [{ ...(message.id !== undefined && { id: String(message.id) }), parts: said }];
+}
+
+function readPart(part: Part, at: string): Part {
+  const type = (part as Part | null)?.type;
+  if (type === "text" && typeof part.type === "string" && typeof (part as { text: unknown }).text === "string") {
+    return toJson(part, "An input") as unknown as Part;
+  }
+  if (type === "file") {
+    const { mediaType, data } = part as FilePart;
+    const source = data as Record<string, unknown> | undefined;
+    const known = ["base64", "url", "blob"].some((key) => typeof source?.[key] === "string");
+    if (typeof mediaType !== "string" || !known)
+      throw invalid(`file ${at} needs a mediaType and data: base64, url or blob`);
+    return toJson(part, "An input") as unknown as Part;
+  }
+  throw invalid(`part ${at} has type ${JSON.stringify(type)}; a person can give text and file`);
+}
+
+function invalid(problem: string): Error {
+  return belayError("INPUT_INVALID", { problem });
+}

@@ -1,0 +1,59 @@
+// How a stretch of a run begins. Each opening looks at the thread as the store has it at that moment: what this
+// session knew may be old.
+
+import { belayError } from "../error.ts";
+import type { Fact } from "../event.ts";
+import type { FramePlace } from "../frame.ts";
+import type { ThreadState } from "../journal/state.ts";
+import type { Opening } from "./execution.ts";
+import { inputFacts, lostCalls, runStart, stateFact } from "./facts.ts";
+import type { readInput } from "./input.ts";
+
+type Inputs = ReturnType<typeof readInput>;
+
+export function newRun(place: FramePlace, repair: Going["repair"], inputs: Inputs, now: () => number): Opening {
+  return (state) => {
+    refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
+    return [
+      ...(state.state === "initialized" ? [] : [stateFact(place, "initialized")]),
+      runStart(place),
+      ...lostCalls(place, state),
+      stateFact(place, "running", hasOpenCalls(state) ? { mode: "rethink", repair } : {}),
+      ...inputFacts(place, inputs, now()),
+    ];
+  };
+}
+
+export interface Going {
+  readonly mode: "continue" | "rethink";
+  readonly repair: "synthetic" | "drop";
+  readonly inputs: Inputs;
+}
+
+export function goOn(place: FramePlace, going: Going, now: () => number): Opening {
+  return (state) => {
+    refuseUnless(state, ["paused", "running", "error"], "resume");
+    if (state.run?.id !== place.runId || state.run.segment !== place.segment - 1) {
+      throw belayError("TOKEN_SPENT", { threadId: place.threadId, segment: place.segment - 1 });
+    }
+    const { mode, repair, inputs } = going;
+    const facts: Fact[] = [];
+    if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
+    if (mode === "rethink") facts.push(...lostCalls(place, state));
+    facts.push(stateFact(place, "running", mode === "rethink" ? { mode, repair } : { mode }));
+    facts.push(...inputFacts(place, inputs, now()));
+    return facts;
+  };
+}
+
+function hasOpenCalls(state: ThreadState): boolean {
+  for (const scope of state.scopes.values()) if (scope.calls.length > 0) return true;
+  return false;
+}
+
+function refuseUnless(state: ThreadState, allowed: readonly string[], action: string): void {
+  const { threadId, state: now } = state;
+  if (allowed.includes(now)) return;
+  if (now === "paused") throw belayError("NEED_RESUME", { threadId, pauseType: state.pauseType ?? "a pause" });
+  throw belayError("INVALID_STATE", { threadId, state: now, action });
+}

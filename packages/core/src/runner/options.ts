@@ -1,0 +1,61 @@
+// What people may say when they stop a run or let it go on.
+
+import { belayError } from "../error.ts";
+import type { Stop } from "../interrupt/stop-signal.ts";
+import type { Input } from "./input.ts";
+
+export interface InterruptOptions {
+  /** Only this run, only this segment of it: a late ESC cannot hit a later one. */
+  readonly runId?: string;
+  readonly segment?: number;
+  /** At once (the default), or when the model has ended, or when the turn's calls have. */
+  readonly mode?: "now" | "after-model" | "after-tools";
+  /** With a mode for later: stop at once when it takes longer than this. */
+  readonly timeoutMs?: number;
+  /** How long tools that were told to abort may take. */
+  readonly graceMs?: number;
+  /** Ends all grace at once. */
+  readonly force?: boolean;
+  readonly reason?: "direction_change" | "add_info" | "pause_to_think" | (string & {});
+  /** For the record and the event; not part of the conversation. */
+  readonly message?: string;
+  /** Drops the cut answer instead of keeping it. */
+  readonly rollbackPartial?: boolean;
+  /** Who stops it. */
+  readonly by?: string;
+}
+
+export interface ResumeOptions {
+  /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
+  readonly mode?: "continue" | "rethink";
+  readonly input?: Input;
+  readonly by?: string;
+}
+
+export function readStop(options: InterruptOptions, now: number): Stop {
+  oneOf("mode", options.mode, ["now", "after-model", "after-tools"]);
+  atLeastZero("timeoutMs", options.timeoutMs);
+  atLeastZero("graceMs", options.graceMs);
+  return {
+    at: now,
+    by: options.by ?? "user",
+    reason: options.reason,
+    message: options.message,
+    rollbackPartial: options.rollbackPartial ?? false,
+    graceMs: options.graceMs,
+  };
+}
+
+export function checkResume(options: ResumeOptions): void {
+  oneOf("mode", options.mode, ["continue", "rethink"]);
+}
+
+function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value === undefined || allowed.includes(value)) return;
+  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed: `one of ${allowed.join(", ")}` });
+}
+
+function atLeastZero(option: string, value: number | undefined): void {
+  if (value === undefined || (typeof value === "number" && value >= 0)) return;
+  throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number of milliseconds, 0 or more" });
+}

@@ -1,0 +1,39 @@
+// Facts of a thread from the store, for readers.
+
+import type { Fact } from "../event.ts";
+import { decode, type Line } from "../journal/codec.ts";
+import type { Json } from "../json.ts";
+import type { Store, ThreadKey } from "../store/store.ts";
+
+/** The facts after `after`, as they were when they were live. */
+export async function readFacts(store: Store, key: ThreadKey, after: number): Promise<readonly Fact[]> {
+  const loaded = await store.load(key, after);
+  if (loaded === undefined) return [];
+  const { facts, missing } = decodeAll(key.threadId, loaded.lines, new Map());
+  if (!missing) return facts.filter((fact) => fact.seq > after);
+  // A call whose message lies before the cursor: its arguments are only there.
+  const whole = await store.load(key);
+  return decodeAll(key.threadId, whole?.lines ?? [], new Map()).facts.filter((fact) => fact.seq > after);
+}
+
+function decodeAll(
+  threadId: string,
+  lines: readonly Line[],
+  asked: Map<string, Json>,
+): { facts: Fact[]; missing: boolean } {
+  const facts: Fact[] = [];
+  let missing = false;
+  const argsOf = (callId: string) => {
+    const args = asked.get(callId);
+    if (args === undefined) missing = true;
+    return args;
+  };
+  for (const line of lines) {
+    for (const fact of decode(threadId, line, argsOf)) {
+      facts.push(fact);
+      if (fact.type !== "message") continue;
+      for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
+    }
+  }
+  return { facts, missing };
+}

@@ -1,0 +1,215 @@
+// createRunner: agents and a store, and the threads between them.
+
+import type { Agent } from "../agent.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { belayError } from "../error.ts";
+import type { BelayEvent } from "../event.ts";
+import type { Handle } from "../interrupt/interrupt.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
+import type { DriveSetup } from "./drive.ts";
+import { busy, hashToken, type Receipt } from "./execution.ts";
+import type { Input } from "./input.ts";
+import { Leases } from "./leases.ts";
+import type { InterruptOptions, ResumeOptions } from "./options.ts";
+import type { Run } from "./run.ts";
+import { Session, type SessionHost } from "./session.ts";
+
+export interface RunnerOptions<Out, Deps> {
+  /** The agent, or several: the first is the one for new threads that name none. */
+  readonly agent?: Agent<Out, Deps>;
+  readonly agents?: readonly Agent<Out, Deps>[];
+  /** In memory by default. */
+  readonly store?: Store;
+  /** Threads of one tenant are invisible to the others. */
+  readonly tenant?: string;
+  /** What tools find in ctx.deps; never recorded. */
+  readonly deps?: Deps;
+  /** How long a thread stays ours when this process is gone. */
+  readonly leaseTtlMs?: number;
+  readonly clock?: Clock;
+}
+
+export interface OpenOptions<Deps> {
+  /** The name of the agent for a new thread. */
+  readonly agent?: string;
+  readonly deps?: Deps;
+}
+
+export function createRunner<Out = string, Deps = unknown>(options: RunnerOptions<Out, Deps>): Runner<Out, Deps> {
+  return new Runner(options);
+}
+
+export class Runner<Out = string, Deps = unknown> {
+  readonly #agents = new Map<string, Agent<Out, Deps>>();
+  readonly #tenant: string;
+  readonly #deps: Deps | undefined;
+  readonly #setup: DriveSetup;
+  readonly #leases: Leases;
+  /** Sessions by thread, as long as someone has them. */
+  readonly #sessions = new Map<string, WeakRef<Session<Out>>>();
+  readonly #gone = new FinalizationRegistry<string>((threadId) => {
+    if (this.#sessions.get(threadId)?.deref() === undefined) this.#sessions.delete(threadId);
+  });
+  readonly #host: SessionHost;
+  #closed = false;
+
+  constructor(options: RunnerOptions<Out, Deps>) {
+    for (const agent of [...(options.agent ? [options.agent] : []), ...(options.agents ?? [])]) {
+      if (typeof agent?.run !== "function") {
+        throw belayError("AGENT_INVALID", { agent: String(agent), problem: "it was not made by agent(…)" });
+      }
+      if (this.#agents.has(agent.name)) {
+        throw belayError("AGENT_INVALID", { agent: agent.name, problem: "another agent of this runner has that name" });
+      }
+      this.#agents.set(agent.name, agent);
+    }
+    if (this.#agents.size === 0)
+      throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent" });
+    const clock = options.clock ?? systemClock;
+    const leaseTtlMs = options.leaseTtlMs ?? 30_000;
+    if (!(Number.isFinite(leaseTtlMs) && leaseTtlMs > 0)) {
+      throw belayError("OPTION_INVALID", {
+        option: "leaseTtlMs",
+        value: String(leaseTtlMs),
+        needed: "a number above 0",
+      });
+    }
+    this.#tenant = options.tenant ?? "default";
+    this.#deps = options.deps;
+    const owner = `${process.pid}-${clock.id()}`;
+    this.#setup = { store: options.store ?? memoryStore({ clock }), clock, owner, leaseTtlMs };
+    this.#leases = new Leases(clock, leaseTtlMs);
+    this.#host = {
+      setup: this.#setup,
+      running: (execution) => this.#leases.add(execution),
+      stopped: (execution) => this.#leases.remove(execution),
+      closed: (session) => this.#sessions.delete(session.threadId),
+    };
+  }
+
+  /** The session on a thread: the same one each time while it is open here. A thread that is not there begins with its first run. */
+  async open(threadId?: string, options: OpenOptions<Deps> = {}): Promise<Session<Out>> {
+    this.#refuseIfClosed();
+    const id = threadId ?? this.#setup.clock.id();
+    if (typeof id !== "string" || id === "" || id.length > 200) {
+      throw belayError("OPTION_INVALID", {
+        option: "threadId",
+        value: JSON.stringify(id),
+        needed: "text of 1–200 characters",
+      });
+    }
+    const known = this.#sessions.get(id)?.deref();
+    if (known !== undefined) return this.#asked(known, options);
+    const key: ThreadKey = { tenant: this.#tenant, threadId: id };
+    const loaded = threadId === undefined ? undefined : await this.#setup.store.load(key, Number.MAX_SAFE_INTEGER);
+    if (loaded?.row.lease !== undefined) throw busy(id, loaded.row.lease.owner, loaded.row.lease.until);
+    // Another open() of the same thread may have been faster.
+    const meanwhile = this.#sessions.get(id)?.deref();
+    if (meanwhile !== undefined) return this.#asked(meanwhile, options);
+    const agent = this.#agentFor(id, loaded?.row.agent, options.agent);
+    const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
+    this.#sessions.set(id, new WeakRef(session));
+    this.#gone.register(session, id);
+    if (loaded !== undefined) await session.refresh();
+    return session;
+  }
+
+  /** Runs `input` on a new thread. */
+  run(input: Input): Promise<Run<Out>> {
+    return this.open().then((session) => session.run(input));
+  }
+
+  /** Goes on from a handle, in any process. Rejects where the store refuses; then nothing is spent. */
+  async resume(handle: Handle, options: ResumeOptions = {}): Promise<Run<Out>> {
+    const { threadId, segment, token } = readHandle(handle);
+    const key = { tenant: this.#tenant, threadId };
+    if ((await this.#setup.store.load(key, Number.MAX_SAFE_INTEGER)) === undefined) {
+      throw belayError("THREAD_UNKNOWN", { threadId });
+    }
+    const session = await this.open(threadId);
+    await session.refresh();
+    const standing = session.standing;
+    if (standing.runId !== handle.runId || standing.segment !== segment || standing.tokenHash === undefined) {
+      throw belayError("TOKEN_SPENT", { threadId, segment });
+    }
+    if (standing.tokenHash !== hashToken(token)) throw belayError("TOKEN_UNKNOWN", { threadId });
+    const run = session.resume(options);
+    const refusal = await session.opening;
+    if (refusal !== undefined) throw refusal;
+    return run;
+  }
+
+  /** Stops the thread's run, if this runner is running it. */
+  async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
+    const session = this.#sessions.get(threadId)?.deref() ?? (await this.open(threadId));
+    return session.interrupt(options);
+  }
+
+  /** Facts of a thread from any cursor, then what happens; in any process. */
+  events(
+    threadId: string,
+    options: { readonly after?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterable<BelayEvent> {
+    this.#refuseIfClosed();
+    const session = this.#sessions.get(threadId)?.deref();
+    if (session !== undefined) return session.events(options);
+    const key: ThreadKey = { tenant: this.#tenant, threadId };
+    const [agent] = this.#agents.values();
+    return new Session(this.#host, key, agent as Agent<Out, never>, undefined).events(options);
+  }
+
+  /** All threads, the last changed first. */
+  threads(): Promise<ThreadRow[]> {
+    return this.#setup.store.threads(this.#tenant);
+  }
+
+  /** Removes a thread and all of its past. */
+  async delete(threadId: string): Promise<void> {
+    const session = await this.open(threadId);
+    if (session.state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId: session.runId ?? "" });
+    await session.close();
+    await this.#setup.store.delete({ tenant: this.#tenant, threadId });
+  }
+
+  /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const open = [...this.#sessions.values()].map((ref) => ref.deref());
+    await Promise.all(open.map((session) => session?.close()));
+  }
+
+  #asked(session: Session<Out>, options: OpenOptions<Deps>): Session<Out> {
+    this.#agentFor(session.threadId, session.agent.name, options.agent);
+    return session;
+  }
+
+  #agentFor(threadId: string, recorded: string | undefined, given: string | undefined): Agent<Out, Deps> {
+    if (recorded !== undefined && given !== undefined && recorded !== given) {
+      throw belayError("AGENT_MISMATCH", { threadId, recorded, given });
+    }
+    const [first] = this.#agents.values();
+    const name = recorded ?? given ?? first!.name;
+    const agent = this.#agents.get(name);
+    if (agent !== undefined) return agent;
+    if (recorded !== undefined && this.#agents.size === 1) {
+      throw belayError("AGENT_MISMATCH", { threadId, recorded, given: first!.name });
+    }
+    throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closed) throw belayError("RUNNER_CLOSED", {});
+  }
+}
+
+function readHandle(handle: Handle): Handle {
+  const given = handle as Partial<Handle> | null | undefined;
+  if (typeof given !== "object" || given === null)
+    throw belayError("HANDLE_INVALID", { problem: `it is ${String(given)}` });
+  for (const field of ["threadId", "runId", "token"] as const) {
+    if (typeof given[field] !== "string") throw belayError("HANDLE_INVALID", { problem: `it has no ${field}` });
+  }
+  if (!Number.isInteger(given.segment)) throw belayError("HANDLE_INVALID", { problem: "it has no segment" });
+  return handle;
+}

@@ -1,0 +1,190 @@
+// A full store in memory: the same contract as the ones on disk, for tests and for what need not survive.
+
+import { type Clock, systemClock } from "../clock.ts";
+import { belayError } from "../error.ts";
+import type { Line } from "../journal/codec.ts";
+import type { SessionState } from "../lifecycle.ts";
+import type { Append, Appended, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "./store.ts";
+
+interface Thread {
+  readonly threadId: string;
+  readonly tenant: string;
+  readonly createdAt: number;
+  agent: string;
+  state: SessionState;
+  head: number;
+  fence: number;
+  owner: string | undefined;
+  until: number;
+  appendId: string;
+  updatedAt: number;
+  readonly lines: Line[];
+  commands: Command[];
+  /** Keys of all commands ever sent. */
+  keys: Set<string> | undefined;
+  watchers: Set<() => void> | undefined;
+}
+
+export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
+  return new MemoryStore(options.clock ?? systemClock);
+}
+
+class MemoryStore implements Store {
+  readonly #clock: Clock;
+  readonly #threads = new Map<string, Thread>();
+  /** Watchers of threads that are not there yet. */
+  readonly #early = new Map<string, Set<() => void>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async load(key: ThreadKey, after = 0): Promise<Loaded | undefined> {
+    const thread = this.#threads.get(name(key));
+    if (thread === undefined) return undefined;
+    return { row: this.#row(thread), lines: linesAfter(thread.lines, after), commands: [...thread.commands] };
+  }
+
+  linesSync(key: ThreadKey): readonly Line[] {
+    return this.#threads.get(name(key))?.lines ?? [];
+  }
+
+  async append(key: ThreadKey, append: Append): Promise<Appended> {
+    const found = this.#threads.get(name(key));
+    const thread = found ?? this.#create(key, append);
+    if (found !== undefined && thread.appendId === append.appendId) return { ok: true, fence: thread.fence };
+    const refusal = this.#refusal(thread, append);
+    if (refusal !== undefined) return refusal;
+    if (found === undefined) this.#add(key, thread);
+    this.#write(thread, append);
+    return { ok: true, fence: thread.fence };
+  }
+
+  #refusal(thread: Thread, append: Append): Appended | undefined {
+    const { writer } = append;
+    if ("take" in writer) {
+      const lease = this.#lease(thread);
+      if (lease !== undefined) return { ok: false, why: "busy", owner: lease.owner, until: lease.until };
+    } else if (thread.fence !== writer.fence || thread.owner === undefined) {
+      return { ok: false, why: "fenced", owner: thread.owner };
+    }
+    if (thread.head !== append.expect) return { ok: false, why: "conflict", head: thread.head };
+    return undefined;
+  }
+
+  #write(thread: Thread, append: Append): void {
+    const { writer, count, at, body } = append;
+    if ("take" in writer) {
+      thread.fence += 1;
+      thread.owner = writer.take;
+    }
+    thread.until = this.#clock.now() + writer.ttlMs;
+    if (append.release) thread.owner = undefined;
+    thread.lines.push({ seq: thread.head + 1, count, at, body });
+    thread.head += count;
+    thread.appendId = append.appendId;
+    thread.agent = append.agent;
+    thread.state = append.state;
+    thread.updatedAt = at;
+    const { consume } = append;
+    if (consume !== undefined) thread.commands = thread.commands.filter((command) => !consume.includes(command.key));
+    notify(thread.watchers);
+  }
+
+  async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
+    const thread = this.#threads.get(name(key));
+    if (thread === undefined || thread.fence !== fence || thread.owner === undefined) return false;
+    thread.until = this.#clock.now() + ttlMs;
+    return true;
+  }
+
+  async release(key: ThreadKey, fence: number): Promise<void> {
+    const thread = this.#threads.get(name(key));
+    if (thread === undefined || thread.fence !== fence) return;
+    thread.owner = undefined;
+    notify(thread.watchers);
+  }
+
+  async send(key: ThreadKey, command: Command): Promise<boolean> {
+    const thread = this.#threads.get(name(key));
+    if (thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
+    thread.keys ??= new Set();
+    if (thread.keys.has(command.key)) return false;
+    thread.keys.add(command.key);
+    thread.commands.push(command);
+    notify(thread.watchers);
+    return true;
+  }
+
+  async threads(tenant: string): Promise<ThreadRow[]> {
+    const rows: ThreadRow[] = [];
+    for (const thread of this.#threads.values()) if (thread.tenant === tenant) rows.push(this.#row(thread));
+    return rows.sort((a, b) => b.updatedAt - a.updatedAt);
+  }
+
+  async delete(key: ThreadKey): Promise<void> {
+    const thread = this.#threads.get(name(key));
+    this.#threads.delete(name(key));
+    notify(thread?.watchers);
+  }
+
+  watch(key: ThreadKey, changed: () => void): () => void {
+    const thread = this.#threads.get(name(key));
+    let watchers = thread === undefined ? this.#early.get(name(key)) : thread.watchers;
+    if (watchers === undefined) {
+      watchers = new Set();
+      if (thread === undefined) this.#early.set(name(key), watchers);
+      else thread.watchers = watchers;
+    }
+    const set = watchers;
+    const entry = () => changed();
+    set.add(entry);
+    return () => set.delete(entry);
+  }
+
+  #create(key: ThreadKey, append: Append): Thread {
+    const { tenant, threadId } = key;
+    const blank = { head: 0, fence: 0, owner: undefined, until: 0, appendId: "", keys: undefined, watchers: undefined };
+    const { agent, state, at } = append;
+    return { ...blank, threadId, tenant, agent, state, createdAt: at, updatedAt: at, lines: [], commands: [] };
+  }
+
+  #add(key: ThreadKey, thread: Thread): void {
+    this.#threads.set(name(key), thread);
+    thread.watchers = this.#early.get(name(key));
+    this.#early.delete(name(key));
+  }
+
+  #lease(thread: Thread): Lease | undefined {
+    if (thread.owner === undefined || thread.until <= this.#clock.now()) return undefined;
+    return { owner: thread.owner, fence: thread.fence, until: thread.until };
+  }
+
+  #row(thread: Thread): ThreadRow {
+    const { threadId, agent, state, head, createdAt, updatedAt } = thread;
+    const lease = this.#lease(thread);
+    return { threadId, agent, state, head, createdAt, updatedAt, ...(lease && { lease }) };
+  }
+}
+
+function name(key: ThreadKey): string {
+  return `${key.tenant}\n${key.threadId}`;
+}
+
+function notify(watchers: Set<() => void> | undefined): void {
+  if (watchers !== undefined) for (const changed of watchers) queueMicrotask(changed);
+}
+
+/** The lines that hold facts after `after`; lines are in order of seq. */
+function linesAfter(lines: readonly Line[], after: number): readonly Line[] {
+  if (after === 0) return lines.slice();
+  let low = 0;
+  let high = lines.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const line = lines[middle]!;
+    if (line.seq + line.count - 1 <= after) low = middle + 1;
+    else high = middle;
+  }
+  return lines.slice(low);
+}

@@ -1,0 +1,94 @@
+// Where journals live. A store knows lines, leases and commands; it never looks into a line.
+//
+// 1. An append is one transaction: compare-and-set on the head, fenced by the writer's lease (F3). All or nothing.
+// 2. Appending with an `appendId` that was the last one committed is answered as it was then: an answer lost on the
+//    way loses and doubles nothing.
+// 3. Time is the store's: a lease that has ended by its clock can be taken, with a higher fence.
+// 4. Commands are written without a lease, deduplicated by key, and stay until an append consumes them.
+
+import type { Line } from "../journal/codec.ts";
+import type { SessionState } from "../lifecycle.ts";
+
+export interface ThreadKey {
+  readonly tenant: string;
+  readonly threadId: string;
+}
+
+export interface Lease {
+  readonly owner: string;
+  readonly fence: number;
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly until: number;
+}
+
+export interface ThreadRow {
+  readonly threadId: string;
+  readonly agent: string;
+  readonly state: SessionState;
+  readonly head: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Present while someone holds it; a lease past its end is not shown. */
+  readonly lease?: Lease;
+}
+
+export interface Command {
+  /** Idempotency key, unique in its thread. */
+  readonly key: string;
+  readonly kind: "input" | "steer" | "stop" | "answer" | "late";
+  readonly body: string;
+  readonly at: number;
+}
+
+export interface Loaded {
+  readonly row: ThreadRow;
+  readonly lines: readonly Line[];
+  /** Commands nobody has consumed, oldest first. */
+  readonly commands: readonly Command[];
+}
+
+export interface Append {
+  /** Another one for each append, the same one when an append is tried again. */
+  readonly appendId: string;
+  /** The head the writer has seen. */
+  readonly expect: number;
+  readonly count: number;
+  readonly at: number;
+  readonly body: string;
+  /** Either takes the lease in this append, or writes under the fence it has. */
+  readonly writer:
+    | { readonly take: string; readonly ttlMs: number }
+    | { readonly fence: number; readonly ttlMs: number };
+  /** Gives the lease back in this append. */
+  readonly release: boolean;
+  readonly agent: string;
+  readonly state: SessionState;
+  /** Keys of commands that take effect by this append. */
+  readonly consume?: readonly string[];
+}
+
+export type Appended =
+  | { readonly ok: true; readonly fence: number }
+  /** Somebody else holds the lease. */
+  | { readonly ok: false; readonly why: "busy"; readonly owner: string; readonly until: number }
+  /** The writer lost its lease. */
+  | { readonly ok: false; readonly why: "fenced"; readonly owner: string | undefined }
+  | { readonly ok: false; readonly why: "conflict"; readonly head: number };
+
+export interface Store {
+  /** The thread, with its lines after `after` (all of them by default); undefined where there is none. */
+  load(key: ThreadKey, after?: number): Promise<Loaded | undefined>;
+  append(key: ThreadKey, append: Append): Promise<Appended>;
+  /** Makes the lease last `ttlMs` from now; false when it is lost. */
+  renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean>;
+  /** Gives the lease back; does nothing when it is lost already. */
+  release(key: ThreadKey, fence: number): Promise<void>;
+  /** Writes a command; false when one with that key was written before. Throws `THREAD_UNKNOWN`. */
+  send(key: ThreadKey, command: Command): Promise<boolean>;
+  threads(tenant: string): Promise<ThreadRow[]>;
+  delete(key: ThreadKey): Promise<void>;
+  /** Calls `changed` some time after each append or command of the thread: a hint, never the truth. Returns how to end it. */
+  watch(key: ThreadKey, changed: () => void): () => void;
+  /** Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. */
+  linesSync?(key: ThreadKey): readonly Line[];
+}

@@ -1,0 +1,5 @@
+export type { FakeClock } from "./fake-clock.ts";
+export { fakeClock } from "./fake-clock.ts";
+export { promptProblems } from "./providers/render.ts";
+export type { ScriptedModel, ScriptedModelOptions, ScriptedPart, ScriptedTurn } from "./scripted-model.ts";
+export { scriptedModel } from "./scripted-model.ts";

@@ -1,0 +1,213 @@
+// One call of a tool: prepare → execute → finalize. Invariants:
+// 1. `executeCall` always settles, and never rejects: with what the tool gave, or, after a stop or a time-out, at the
+//    latest when its grace is over. A tool that is deaf is left behind, not waited for.
+// 2. A result that exists is recorded, also when it came after the stop; what was thrown after it is the stop.
+// 3. A result that cannot be stored does not make the tool run again.
+
+import { BelayError, belayError, errorText } from "../error.ts";
+import type { Frame } from "../frame.ts";
+import type { CallState } from "../journal/state.ts";
+import { type Json, toJson } from "../json.ts";
+import type { Outcome } from "../message.ts";
+import { validate } from "../schema/schema.ts";
+import { CallContext } from "./context.ts";
+import type { Tool } from "./tool.ts";
+
+export interface ReadyCall {
+  readonly call: CallState;
+  readonly tool: Tool;
+  readonly args: unknown;
+}
+
+/** A call that can never run; the model is told why. */
+export interface RefusedCall {
+  readonly call: CallState;
+  readonly refusal: string;
+}
+
+export type PreparedCall = ReadyCall | RefusedCall;
+
+export interface CallEnd {
+  readonly outcome: Outcome;
+  readonly output: Json;
+}
+
+/** Finds the tool and checks the arguments; waits only where the schema does. */
+export function prepareCall(tools: ReadonlyMap<string, Tool>, call: CallState): PreparedCall | Promise<PreparedCall> {
+  const { tool: name, args } = call.part;
+  const tool = tools.get(name);
+  if (tool === undefined) {
+    const known = [...tools.keys()].join(", ") || "none";
+    return { call, refusal: `There is no tool ${JSON.stringify(name)}. The tools are: ${known}.` };
+  }
+  if (typeof args !== "object" || args === null || Array.isArray(args)) {
+    return { call, refusal: `The arguments are not a JSON object: ${JSON.stringify(args)}. Call the tool again.` };
+  }
+  const checked = validate(tool.input, args);
+  return checked instanceof Promise ? checked.then((c) => judge(call, tool, c)) : judge(call, tool, checked);
+}
+
+type Checked = Awaited<ReturnType<typeof validate>>;
+
+function judge(call: CallState, tool: Tool, checked: Checked): PreparedCall {
+  if (checked.ok) return { call, tool, args: checked.value };
+  return { call, refusal: `The arguments do not fit the tool's schema: ${checked.problem}. Call the tool again.` };
+}
+
+/** Runs the call. The promise settles by itself, after a stop by the tool's `onStop` and its grace. */
+export function executeCall(frame: Frame, ready: ReadyCall, defaultGraceMs: number): Promise<CallEnd> {
+  return new Promise((resolve) => new LiveCall(frame, ready, defaultGraceMs, resolve).start());
+}
+
+class LiveCall {
+  readonly #frame: Frame;
+  readonly #tool: Tool;
+  readonly #args: unknown;
+  readonly #call: CallState;
+  readonly #context: CallContext;
+  readonly #graceMs: number;
+  readonly #resolve: (end: CallEnd) => void;
+  readonly #yielded: Json[] = [];
+  #iterator: AsyncIterator<unknown, unknown> | undefined;
+  #unlisten: () => void = () => {};
+  #timers: unknown[] | undefined;
+  #timedOut: string | undefined;
+  #ended = false;
+  /** Settles when the tool itself has ended, also long after we stopped waiting for it. */
+  #done: () => void = () => {};
+
+  constructor(frame: Frame, ready: ReadyCall, defaultGraceMs: number, resolve: (end: CallEnd) => void) {
+    this.#frame = frame;
+    this.#tool = ready.tool;
+    this.#args = ready.args;
+    this.#call = ready.call;
+    this.#graceMs = ready.tool.graceMs ?? defaultGraceMs;
+    this.#resolve = resolve;
+    const { part, address } = ready.call;
+    this.#context = new CallContext(frame.place, part.id, address, frame.deps, this.#graceMs);
+  }
+
+  start(): void {
+    this.#unlisten = this.#frame.signal.on(() => this.#stopped());
+    const { timeoutMs } = this.#tool;
+    if (timeoutMs !== undefined) this.#after(timeoutMs, () => this.#timeOut(timeoutMs));
+    let returned: unknown;
+    try {
+      returned = this.#tool.execute(this.#args as never, this.#context as never);
+    } catch (error) {
+      return this.#threw(error);
+    }
+    if (isAsyncIterable(returned)) returned = this.#drain(returned);
+    if (isThenable(returned)) {
+      returned.then(
+        (value) => this.#returned(value),
+        (error) => this.#threw(error),
+      );
+    } else {
+      this.#returned(returned);
+    }
+  }
+
+  async #drain(generator: AsyncIterable<unknown>): Promise<unknown> {
+    const iterator = generator[Symbol.asyncIterator]();
+    this.#iterator = iterator;
+    for (;;) {
+      const step = await iterator.next();
+      if (step.done) return step.value === undefined ? this.#lastYield() : step.value;
+      if (this.#ended) continue;
+      const data = storable(step.value, this.#tool.name);
+      this.#yielded.push(data);
+      if (this.#frame.signal.stop === undefined) this.#frame.progress(this.#call, data);
+    }
+  }
+
+  /** Stands for the result of a generator that returns nothing, unless it was we who closed it. */
+  #lastYield(): unknown {
+    if (this.#context.signal.aborted) throw this.#context.signal.reason;
+    return this.#yielded.at(-1);
+  }
+
+  #returned(value: unknown): void {
+    this.#done();
+    if (this.#ended) return;
+    if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
+    this.#end("ok", storable(value, this.#tool.name));
+  }
+
+  #threw(error: unknown): void {
+    this.#done();
+    if (this.#ended) return;
+    if (this.#context.isInterrupted()) return this.#cut();
+    this.#end("error", this.#timedOut ?? errorText(error));
+  }
+
+  #stopped(): void {
+    const { signal } = this.#frame;
+    const stop = signal.stop;
+    if (this.#ended || stop === undefined) return;
+    if (this.#tool.onStop === "finish" && !signal.forced) return;
+    this.#context.interrupt(stop);
+    this.#closeIterator();
+    if (signal.forced) {
+      this.#context.force();
+      return this.#leaveBehind();
+    }
+    this.#after(stop.graceMs ?? this.#graceMs, () => this.#leaveBehind());
+  }
+
+  #timeOut(ms: number): void {
+    if (this.#ended) return;
+    this.#timedOut = `Timed out after ${ms} ms. It may have taken effect.`;
+    this.#context.abort(belayError("TOOL_TIMEOUT", { tool: this.#tool.name, ms }));
+    this.#closeIterator();
+    this.#after(this.#graceMs, () => this.#leaveBehind());
+  }
+
+  #leaveBehind(): void {
+    if (this.#ended) return;
+    this.#frame.desk.leaveBehind(this.#call.part.id, new Promise((resolve) => (this.#done = resolve)));
+    if (this.#timedOut !== undefined) this.#end("error", this.#timedOut);
+    else this.#cut();
+  }
+
+  #cut(): void {
+    this.#end("interrupted", this.#yielded.length > 0 ? this.#yielded : null);
+  }
+
+  #end(outcome: Outcome, output: Json): void {
+    this.#ended = true;
+    this.#unlisten();
+    if (this.#timers !== undefined) for (const timer of this.#timers) this.#frame.clock.clearTimeout(timer);
+    this.#context.release();
+    this.#resolve({ outcome, output });
+  }
+
+  #closeIterator(): void {
+    const closed = this.#iterator?.return?.();
+    closed?.then(undefined, () => {});
+  }
+
+  #after(ms: number, run: () => void): void {
+    this.#timers ??= [];
+    this.#timers.push(this.#frame.clock.setTimeout(run, ms));
+  }
+}
+
+function storable(value: unknown, tool: string): Json {
+  if (typeof value === "string") return value;
+  try {
+    return toJson(value, `The result of tool ${tool}`);
+  } catch (error) {
+    if (!(error instanceof BelayError)) return `Ran, result not storable: ${errorText(error)}`;
+    const { path, found } = error.details;
+    return `Ran, result not storable at ${path}: ${found}.`;
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}

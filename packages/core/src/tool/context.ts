@@ -1,0 +1,125 @@
+// What a tool is given beside its arguments.
+
+import { UserInterrupt } from "../error.ts";
+import type { FramePlace } from "../frame.ts";
+import { LazyAbort } from "../interrupt/lazy-abort.ts";
+import type { Stop } from "../interrupt/stop-signal.ts";
+import { type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
+
+export interface ToolContext<Deps = unknown> {
+  readonly threadId: string;
+  readonly runId: string;
+  readonly segment: number;
+  readonly agentName: string;
+  readonly callId: string;
+  /** Where the call is: agent › turn › call. */
+  readonly address: string;
+  /** The same for each try of this call, in any process: hand it to services that know such keys. */
+  readonly idempotencyKey: string;
+  /** What the runner was given for its tools. */
+  readonly deps: Deps;
+  /** Fires when the run is stopped, or the call takes too long. */
+  readonly signal: AbortSignal;
+  isInterrupted(): boolean;
+  /** Throws `UserInterrupt` once the run is stopped. */
+  checkInterrupt(): void;
+  /** Starts a child process that dies, with all it started, on a stop and at the end of the call. */
+  spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
+}
+
+export class CallContext implements ToolContext {
+  readonly #place: FramePlace;
+  readonly #abort = new LazyAbort();
+  /** Children get half of it, so that the tool can still tell how they ended. */
+  readonly #graceMs: number;
+  #stop: Stop | undefined;
+  #onAbort: (() => void)[] | undefined;
+  #processes: OwnedProcess[] | undefined;
+  readonly callId: string;
+  readonly address: string;
+  readonly deps: unknown;
+
+  constructor(place: FramePlace, callId: string, address: string, deps: unknown, graceMs: number) {
+    this.#place = place;
+    this.callId = callId;
+    this.address = address;
+    this.deps = deps;
+    this.#graceMs = graceMs;
+  }
+
+  get threadId(): string {
+    return this.#place.threadId;
+  }
+  get runId(): string {
+    return this.#place.runId;
+  }
+  get segment(): number {
+    return this.#place.segment;
+  }
+  get agentName(): string {
+    return this.#place.agentName;
+  }
+  get idempotencyKey(): string {
+    return `${this.#place.threadId}:${this.#place.runId}:${this.address}`;
+  }
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  isInterrupted(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  checkInterrupt(): void {
+    if (this.#stop !== undefined) throw new UserInterrupt(this.#stop.at, this.#stop.reason);
+  }
+
+  spawn(command: string, args: readonly string[] = [], options: SpawnOptions = {}): SpawnedProcess {
+    const child = spawnGroup(command, args, options, (listener) => this.#listen(listener), this.#graceMs / 2);
+    this.#processes ??= [];
+    this.#processes.push(child);
+    return child;
+  }
+
+  /** The run is stopped. */
+  interrupt(stop: Stop): void {
+    this.#stop = stop;
+    this.abort(new UserInterrupt(stop.at, stop.reason));
+  }
+
+  abort(reason: unknown): void {
+    if (this.#abort.aborted) return;
+    this.#abort.abort(reason);
+    const listeners = this.#onAbort ?? [];
+    this.#onAbort = undefined;
+    for (const listener of listeners) listener();
+  }
+
+  /** No grace is left. */
+  force(): void {
+    for (const child of this.#processes ?? []) child.kill("SIGKILL");
+  }
+
+  /** The call has ended: what it started goes with it. */
+  release(): void {
+    for (const child of this.#processes ?? []) child.release();
+  }
+
+  #listen(listener: () => void): () => void {
+    if (this.#abort.aborted) {
+      listener();
+      return () => {};
+    }
+    this.#onAbort ??= [];
+    this.#onAbort.push(listener);
+    return () => {
+      this.#onAbort = this.#onAbort?.filter((other) => other !== listener);
+    };
+  }
+}
+
+/** For a tool called on its own, outside any run: nothing can interrupt it. */
+export function detachedContext(deps?: unknown): ToolContext {
+  const place = { threadId: "detached", runId: "detached", segment: 1, agentName: "detached", runPath: "detached" };
+  return new CallContext(place, "detached", "detached", deps, 500);
+}

@@ -1,0 +1,111 @@
+// How a tool is defined. Bad definitions are refused here, not at the first call.
+
+import { belayError } from "../error.ts";
+import type { Json } from "../json.ts";
+import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
+import { detachedContext, type ToolContext } from "./context.ts";
+
+/** A result; a promise of it; or a generator that yields progress and returns it (or nothing: then the last yield stands). */
+export type ToolReturn = unknown | Promise<unknown> | AsyncGenerator<unknown, unknown, void>;
+
+export interface ToolOptions<S extends StandardSchema, Deps> {
+  readonly name: string;
+  readonly description: string;
+  /** Any Standard Schema of an object, or `jsonSchema<T>(…)`. */
+  readonly input: S;
+  execute(args: InferOutput<S>, ctx: ToolContext<Deps>): ToolReturn;
+  readonly version?: string;
+  /** What a stop does to a running call: abort it (the default) or wait for its end. */
+  readonly onStop?: "abort" | "finish";
+  /** What happens to a call that a crash cut off: run it again, or tell the model that its outcome is unknown. */
+  readonly onCrash?: "retry" | "fail";
+  /** Runs alone: calls before it end first, calls after it wait. */
+  readonly serial?: boolean;
+  readonly timeoutMs?: number;
+  /** How long a stop waits for a call that was told to abort. */
+  readonly graceMs?: number;
+  /** Changes nothing. */
+  readonly readOnly?: boolean;
+  /** Running it twice does no harm. */
+  readonly repeatable?: boolean;
+  readonly destructive?: boolean;
+}
+
+export interface Tool<in Deps = never> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: StandardSchema;
+  /** The input as models see it. */
+  readonly inputSchema: Json;
+  readonly version: string;
+  readonly onStop: "abort" | "finish";
+  readonly onCrash: "retry" | "fail";
+  readonly serial: boolean;
+  readonly timeoutMs: number | undefined;
+  readonly graceMs: number | undefined;
+  readonly readOnly: boolean;
+  readonly repeatable: boolean;
+  readonly destructive: boolean;
+  /** Runs it, for instance in a test; without a context nothing can interrupt it. */
+  execute(args: never, ctx?: ToolContext<Deps>): ToolReturn;
+}
+
+/** What every provider takes as a name. */
+export const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
+export function tool<S extends StandardSchema, Deps = unknown>(options: ToolOptions<S, Deps>): Tool<Deps> {
+  check(options as ToolOptions<StandardSchema, unknown>);
+  const repeatable = options.repeatable ?? false;
+  const readOnly = options.readOnly ?? false;
+  return Object.freeze({
+    name: options.name,
+    description: options.description,
+    input: options.input,
+    inputSchema: objectSchema(options),
+    version: options.version ?? "1",
+    onStop: options.onStop ?? "abort",
+    onCrash: options.onCrash ?? (readOnly || repeatable ? "retry" : "fail"),
+    serial: options.serial ?? false,
+    timeoutMs: options.timeoutMs,
+    graceMs: options.graceMs,
+    readOnly,
+    repeatable,
+    destructive: options.destructive ?? false,
+    execute: (args: never, ctx: ToolContext<Deps> = detachedContext() as ToolContext<Deps>) =>
+      options.execute(args, ctx),
+  });
+}
+
+/** Providers take only objects as arguments. */
+function objectSchema(options: Pick<ToolOptions<StandardSchema, never>, "name" | "input">): Json {
+  const schema = toJsonSchema(options.input, `tool ${options.name}`);
+  const { type = "object" } = schema as { readonly type?: Json };
+  if (typeof schema === "object" && type === "object") return { type, ...(schema as object) };
+  throw belayError("TOOL_INVALID", {
+    tool: options.name,
+    problem: `its input is of type ${JSON.stringify(type)}, not an object`,
+  });
+}
+
+function check(options: ToolOptions<StandardSchema, unknown>): void {
+  const given: Partial<ToolOptions<StandardSchema, unknown>> | null | undefined = options;
+  const name = String(given?.name);
+  const refuse = (problem: string) => belayError("TOOL_INVALID", { tool: name, problem });
+  if (typeof given !== "object" || given === null) throw refuse("it is not an object");
+  if (typeof given.name !== "string" || !NAME.test(given.name))
+    throw refuse(`its name is ${JSON.stringify(given.name)}`);
+  if (typeof given.description !== "string") throw refuse("it has no description");
+  if (typeof given.execute !== "function") throw refuse("it has no execute function");
+  if (given.input?.["~standard"]?.version !== 1) throw refuse("its input is not a Standard Schema");
+  oneOf(refuse, "onStop", given.onStop, ["abort", "finish"]);
+  oneOf(refuse, "onCrash", given.onCrash, ["retry", "fail"]);
+  for (const option of ["timeoutMs", "graceMs"] as const) {
+    const value = given[option];
+    if (value !== undefined && !(Number.isFinite(value) && value >= 0)) throw refuse(`${option} is ${value}`);
+  }
+}
+
+function oneOf(refuse: (problem: string) => Error, option: string, value: string | undefined, allowed: string[]): void {
+  if (value === undefined || allowed.includes(value)) return;
+  throw refuse(`${option} is ${JSON.stringify(value)}, not one of ${allowed.join(", ")}`);
+}
