@@ -1,0 +1,256 @@
+// What tests of sessions share: a session on a scripted model, everything it says, and stores that a test can hold.
+
+import { type AgentOptions, agent } from "../chat/agent.ts";
+import type { Clock } from "../clock.ts";
+import type { BelayEvent } from "../event.ts";
+import type { Message } from "../message.ts";
+import { messageText } from "../message.ts";
+import type { Model, ModelRequest } from "../model/model.ts";
+import { createRunner, type Runner } from "../runner/runner.ts";
+import type { Session } from "../runner/session.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { Append, Store } from "../store/store.ts";
+import type { Tool } from "../tool/tool.ts";
+import { promptProblems } from "./providers/render.ts";
+import { type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from "./scripted-model.ts";
+
+export interface KitOptions {
+  readonly tools?: readonly Tool<unknown>[];
+  readonly store?: Store;
+  readonly clock?: Clock;
+  readonly threadId?: string;
+  readonly script?: ScriptedModelOptions;
+  readonly agent?: Partial<AgentOptions<undefined, unknown>>;
+  readonly leaseTtlMs?: number;
+  readonly deps?: unknown;
+}
+
+export interface Kit {
+  readonly runner: Runner;
+  readonly session: Session;
+  readonly store: Store;
+  /** What the model was sent, call by call. */
+  readonly requests: readonly ModelRequest[];
+  /** Why a provider would have refused one of the requests; empty when all were valid (H1). */
+  problems(): string[];
+}
+
+/** A runner and a session whose model plays `turns`, or is the one given. */
+export async function openKit(
+  turns: readonly ScriptedTurn[] | ScriptedTurn | Model,
+  options: KitOptions = {},
+): Promise<Kit> {
+  const { clock, threadId = "thread", leaseTtlMs, deps } = options;
+  const store = options.store ?? memoryStore(clock && { clock });
+  const requests: ModelRequest[] = [];
+  const model = listening(isModel(turns) ? turns : scriptedModel(turns, options.script), requests);
+  const definition = agent({ name: "helper", model, tools: options.tools ?? [], ...options.agent });
+  const runner = createRunner<string, unknown>({
+    agent: definition,
+    store,
+    ...(clock && { clock }),
+    ...(leaseTtlMs !== undefined && { leaseTtlMs }),
+    ...(deps !== undefined && { deps }),
+  });
+  const session = await runner.open(threadId);
+  const problems = () =>
+    requests.flatMap(({ messages }, i) => promptProblems(messages).map((problem) => `request ${i + 1}: ${problem}`));
+  return { runner, session, store, requests, problems };
+}
+
+function isModel(turns: readonly ScriptedTurn[] | ScriptedTurn | Model): turns is Model {
+  return typeof turns === "object" && "stream" in turns;
+}
+
+function listening(model: Model, requests: ModelRequest[]): Model {
+  return {
+    ...model,
+    stream(request, options) {
+      requests.push(request);
+      return model.stream(request, options);
+    },
+  };
+}
+
+export interface Heard {
+  /** What has been said so far. */
+  readonly events: readonly BelayEvent[];
+  /** Everything, once the reader has ended. */
+  readonly all: Promise<readonly BelayEvent[]>;
+  /** The first event, past or to come, that fits; rejects when the reader ends without one. */
+  until(fits: (event: BelayEvent) => boolean): Promise<BelayEvent>;
+}
+
+/** Reads on from now: a run, or `session.events()`. */
+export function listen(source: AsyncIterable<BelayEvent>): Heard {
+  const events: BelayEvent[] = [];
+  const waiting = new Set<{ fits: (event: BelayEvent) => boolean; found: (event: BelayEvent) => void }>();
+  const read = async () => {
+    for await (const event of source) {
+      events.push(event);
+      for (const wait of [...waiting]) {
+        if (!wait.fits(event)) continue;
+        waiting.delete(wait);
+        wait.found(event);
+      }
+    }
+    return events;
+  };
+  const all = read();
+  return {
+    events,
+    all,
+    until(fits) {
+      const past = events.find(fits);
+      if (past !== undefined) return Promise.resolve(past);
+      return new Promise((found, reject) => {
+        const wait = { fits, found };
+        waiting.add(wait);
+        const missed = () => {
+          if (waiting.has(wait)) reject(new Error(`It never came; heard: ${said(events).join(" · ")}`));
+        };
+        all.then(missed, reject);
+      });
+    },
+  };
+}
+
+/** Each event as one short line, so that a test compares all that was said. */
+export function said(events: readonly BelayEvent[]): string[] {
+  return events.map(line);
+}
+
+function line(event: BelayEvent): string {
+  switch (event.type) {
+    case "run-start":
+    case "gap":
+      return event.type;
+    case "message":
+      return `message ${messageLine(event.message)}`;
+    case "tool-start":
+      return `tool-start ${event.callId}`;
+    case "tool-end":
+      return `tool-end ${event.callId} ${event.held ? "held" : event.outcome}`;
+    case "action":
+      return `interrupted by ${event.action.interrupted.by}`;
+    case "state":
+      return ["state", event.state, event.pauseType, event.mode].filter(Boolean).join(" ");
+    case "run-end":
+      return `run-end ${event.status}${event.error ? ` ${event.error.code}` : ""}`;
+    case "turn-start":
+    case "turn-end":
+      return `${event.type} ${event.turn}`;
+    case "text-delta":
+      return `text ${event.text}`;
+    case "reasoning-delta":
+      return `reasoning ${event.text}`;
+    case "tool-progress":
+      return `progress ${event.callId} ${JSON.stringify(event.data)}`;
+    case "superseded":
+      return `superseded, attempt ${event.attempt}`;
+    default:
+      return JSON.stringify(event satisfies never);
+  }
+}
+
+/** Each message as one short line; `~` marks one that was cut. */
+export function history(messages: readonly Message[]): string[] {
+  return messages.map(messageLine);
+}
+
+function messageLine(message: Message): string {
+  const parts = message.parts.map((part) => {
+    switch (part.type) {
+      case "text":
+        return part.text;
+      case "call":
+        return `call ${part.id}`;
+      case "result":
+        return `${part.id} ${part.outcome}`;
+      default:
+        return part.type;
+    }
+  });
+  return `${message.role}${message.interrupted ? `~${message.interrupted.by}` : ""}: ${parts.join(" + ")}`;
+}
+
+/** The text a reader was shown, of the attempt that counts. */
+export function shown(events: readonly BelayEvent[]): string {
+  let text = "";
+  for (const event of events) {
+    if (event.type === "superseded") text = "";
+    if (event.type === "text-delta") text += event.text;
+  }
+  return text;
+}
+
+/** Starts of turns and calls without their end, and ends without their start. */
+export function unpaired(events: readonly BelayEvent[]): string[] {
+  const open = new Set<string>();
+  const wrong: string[] = [];
+  for (const event of events) {
+    const [, kind, side] = /^(turn|tool)-(start|end)$/.exec(event.type) ?? [];
+    if (kind === undefined) continue;
+    const name = `${kind} ${"turn" in event ? event.turn : "callId" in event ? event.callId : ""}`;
+    if (side === "start" ? open.has(name) : !open.has(name)) wrong.push(`${event.type} of ${name}`);
+    if (side === "start") open.add(name);
+    else open.delete(name);
+  }
+  return [...wrong, ...open];
+}
+
+export interface HeldStore extends Store {
+  /** The appends that have reached it. */
+  readonly appends: readonly Append[];
+}
+
+/** A store whose appends wait for `before`, and whose answers wait for `after`; both are given the number of the append, from 1. */
+export function heldStore(
+  store: Store,
+  hold: {
+    readonly before?: (n: number, append: Append) => Promise<unknown> | undefined;
+    readonly after?: (n: number, append: Append) => Promise<unknown> | undefined;
+  },
+): HeldStore {
+  const appends: Append[] = [];
+  return {
+    appends,
+    load: (key, after) => store.load(key, after),
+    async append(key, append) {
+      const n = appends.push(append);
+      await hold.before?.(n, append);
+      const appended = await store.append(key, append);
+      await hold.after?.(n, append);
+      return appended;
+    },
+    renew: (key, fence, ttlMs) => store.renew(key, fence, ttlMs),
+    release: (key, fence) => store.release(key, fence),
+    send: (key, command) => store.send(key, command),
+    threads: (tenant) => store.threads(tenant),
+    delete: (key) => store.delete(key),
+    watch: (key, changed) => store.watch(key, changed),
+  };
+}
+
+/** The text of the last message. */
+export function lastText(messages: readonly Message[]): string {
+  const last = messages.at(-1);
+  return last === undefined ? "" : messageText(last);
+}
+
+/** A promise and the ways to settle it. */
+export function gate<T = void>() {
+  let open: (value: T) => void = () => {};
+  let fail: (error: unknown) => void = () => {};
+  const opened = new Promise<T>((resolve, reject) => {
+    open = resolve;
+    fail = reject;
+  });
+  opened.catch(() => {});
+  return { opened, open, fail };
+}
+
+/** Lets everything run that needs no timer. */
+export async function settle(rounds = 5): Promise<void> {
+  for (let i = 0; i < rounds; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
