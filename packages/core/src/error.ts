@@ -155,6 +155,21 @@ export const catalogue = {
     (d) => `The store failed for thread ${d.threadId}: ${d.reason}`,
     "Nothing unsaved was shown as done. When the store is back, open the thread and resume().",
   ),
+  STORE_FULL: entry<{ threadId: string; reason: string }>(
+    "The disk, or the store's quota, is full.",
+    (d) => `The store has no room left for thread ${d.threadId}: ${d.reason}.`,
+    "Nothing acknowledged is lost. Make room, open the thread and resume().",
+  ),
+  STORE_UNSUITABLE: entry<{ file: string; kind: string }>(
+    "A SQLite file lies on a network file system, where its locks do not hold.",
+    (d) => `${d.file} lies on ${d.kind}, where SQLite's locks do not hold.`,
+    "Use a local disk, or a database server for several machines.",
+  ),
+  STORE_VERSION: entry<{ found: number; known: number }>(
+    "A database was written by a newer version of Belay.",
+    (d) => `The database has schema version ${d.found}; this program knows ${d.known}.`,
+    "Update @belay/core; nothing was changed.",
+  ),
   THREAD_BUSY: entry<{ threadId: string; owner: string; until: string }>(
     "Another process, or another runner, is running the thread.",
     (d) => `Thread ${d.threadId} is being run by ${d.owner} (its lease ends ${d.until}).`,

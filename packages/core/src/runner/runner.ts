@@ -6,6 +6,7 @@ import { belayError } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import { memoryStore } from "../store/memory.ts";
+import { ownerName } from "../store/owner.ts";
 import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import { busy, hashToken, type Receipt } from "./execution.ts";
@@ -77,7 +78,7 @@ export class Runner<Out = string, Deps = unknown> {
     }
     this.#tenant = options.tenant ?? "default";
     this.#deps = options.deps;
-    const owner = `${process.pid}-${clock.id()}`;
+    const owner = ownerName(clock.id());
     this.#setup = { store: options.store ?? memoryStore({ clock }), clock, owner, leaseTtlMs };
     this.#leases = new Leases(clock, leaseTtlMs);
     this.#host = {

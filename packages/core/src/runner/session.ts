@@ -268,6 +268,7 @@ export class Session<Out = string> {
     const state = known ?? newThread(this.threadId);
     const loaded = await this.#host.setup.store.load(this.#key, state.head);
     if (loaded !== undefined) fold(state, loaded.lines);
+    this.#standing = standingOf(state);
     this.#remember(state);
     return state;
   }
@@ -296,8 +297,7 @@ export class Session<Out = string> {
   }
 
   #settleOn(state: ThreadState): void {
-    const { state: now, pauseType, interrupts, run } = state;
-    this.#standing = { state: now, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0 };
+    this.#standing = standingOf(state);
     this.#fold = undefined;
     this.#remember(state);
   }
@@ -327,4 +327,8 @@ export class Session<Out = string> {
       throw belayError("ALREADY_RUNNING", { threadId: this.threadId, runId: this.#execution.run.runId });
     }
   }
+}
+
+function standingOf({ state, pauseType, interrupts, run }: ThreadState): Standing {
+  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0 };
 }

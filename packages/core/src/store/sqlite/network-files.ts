@@ -1,0 +1,29 @@
+// SQLite's locks do not hold on network file systems, and WAL needs shared memory: such a place is refused.
+
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { belayError } from "../../error.ts";
+import type { DatabaseSync } from "./database.ts";
+
+const NETWORK: Readonly<Record<number, string>> = {
+  26985: "NFS",
+  20859: "SMB",
+  4283649346: "CIFS",
+  4266872130: "SMB2",
+  1397113167: "AFS",
+  1346982951: "Ceph",
+};
+
+export function refuseNetworkFiles(db: DatabaseSync): void {
+  const rows = db.prepare("PRAGMA database_list").all() as { readonly name: string; readonly file: string }[];
+  const file = rows.find((row) => row.name === "main")?.file;
+  if (!file) return;
+  let type: number;
+  try {
+    type = statfsSync(dirname(file)).type;
+  } catch {
+    return;
+  }
+  const kind = NETWORK[type >>> 0];
+  if (kind !== undefined) throw belayError("STORE_UNSUITABLE", { file, kind });
+}

@@ -1,0 +1,59 @@
+// Hints across processes: SQLite's data_version changes when another connection commits. Looked at every few
+// milliseconds, and only while someone watches.
+
+import type { DatabaseSync, Statement } from "./database.ts";
+
+export class Poll {
+  readonly #statement: Statement;
+  readonly #everyMs: number;
+  readonly #watchers = new Map<string, Set<() => void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #version: unknown;
+
+  constructor(db: DatabaseSync, everyMs: number) {
+    this.#statement = db.prepare("PRAGMA data_version");
+    this.#everyMs = everyMs;
+  }
+
+  watch(thread: string, changed: () => void): () => void {
+    const entry = () => changed();
+    const set = this.#watchers.get(thread) ?? new Set();
+    this.#watchers.set(thread, set.add(entry));
+    if (this.#timer === undefined) {
+      this.#version = this.#read();
+      this.#timer = setInterval(() => this.#look(), this.#everyMs);
+      this.#timer.unref();
+    }
+    return () => {
+      set.delete(entry);
+      if (set.size === 0 && this.#watchers.get(thread) === set) this.#watchers.delete(thread);
+      if (this.#watchers.size === 0) this.stop();
+    };
+  }
+
+  /** This connection changed the thread: data_version does not tell. */
+  changed(thread: string): void {
+    for (const changed of this.#watchers.get(thread) ?? []) queueMicrotask(changed);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    let version: unknown;
+    try {
+      version = this.#read();
+    } catch {
+      return; // The next append says what is wrong with the database.
+    }
+    if (version === this.#version) return;
+    this.#version = version;
+    for (const thread of [...this.#watchers.keys()]) this.changed(thread);
+  }
+
+  #read(): unknown {
+    return (this.#statement.get() as { data_version: unknown }).data_version;
+  }
+}
