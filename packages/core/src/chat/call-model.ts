@@ -69,10 +69,13 @@ async function stream(frame: Frame, call: ModelCall, answer: Answer, attempt: nu
   const abort = new LazyAbort();
   const source = call.model.stream(call.request, abort)[Symbol.asyncIterator]();
   const pump = new Pump(source);
-  const unlisten = signal.on(() => {
+  const halt = () => {
     abort.abort(new UserInterrupt(signal.stop?.at ?? 0, signal.stop?.reason));
     pump.close();
-  });
+  };
+  const unlisten = signal.on(halt);
+  // The stop may have come from inside stream() itself.
+  if (signal.stop !== undefined) halt();
   const limits = new Limits(frame, call, (error) => {
     abort.abort(error);
     pump.fail(error);
