@@ -41,6 +41,8 @@ export interface ExecutionHost {
   readonly agent: Agent<unknown, never>;
   readonly deps: unknown;
   readonly feed: Feed;
+  /** Calls of this thread that were left behind, by this stretch or an earlier one, and still run. */
+  readonly behind: Set<string>;
   /** The thread as it is now; `fresh` reads what others have written. */
   load(fresh: boolean): Promise<ThreadState>;
   /** Called when the execution is on record, and when it is over: before anyone can see either. */
@@ -98,8 +100,9 @@ export class Execution {
     let state = await host.load(false);
     for (let tries = 1; ; tries++) {
       if (this.#intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
-      const facts = opening(state);
-      const drive = new Drive(host.setup, host.key, host.agent.name, state, host.feed, (error) => this.#fail(error));
+      const facts = await this.#begin(opening, state);
+      const { setup, key, agent, feed, behind } = host;
+      const drive = new Drive(setup, key, agent.name, state, feed, (error) => this.#fail(error), behind);
       const from = state.head;
       const refusal = await drive.open(facts, () => {
         this.#drive = drive;
@@ -116,6 +119,17 @@ export class Execution {
     }
     this.#opened(undefined);
     return state;
+  }
+
+  /** The facts to begin with. What the thread's state does not allow is THREAD_BUSY while someone else moves it. */
+  async #begin(opening: Opening, state: ThreadState): Promise<readonly Fact[]> {
+    try {
+      return opening(state);
+    } catch (refusal) {
+      const { key, setup } = this.#host;
+      const lease = (await setup.store.load(key, state.head))?.row.lease;
+      throw lease === undefined ? refusal : busy(key.threadId, lease.owner, lease.until);
+    }
   }
 
   async #runAgent(state: ThreadState): Promise<Ended> {
@@ -303,7 +317,7 @@ export class Execution {
 
   #receiptFor(ended: Ended | undefined): Receipt {
     const { runId, segment } = this.#place;
-    const late = this.#drive?.behind ?? [];
+    const late = [...this.#host.behind];
     if (ended?.how !== "stopped") return { accepted: false, runId, segment, partialText: "", ...noCalls, late };
     const { partialText, calls } = ended;
     return { accepted: true, runId, segment, partialText, ...calls, late };

@@ -3,6 +3,7 @@
 // 2. A slow reader never slows the run (E3): its queue is bounded; deltas merge in it; past the bound it is emptied,
 //    the reader gets `gap`, and reads the facts again from the store.
 // 3. A draft older than a fact already handed out is not handed out.
+// 4. A reader of one run gets nothing of what the thread did after it.
 
 import { type BelayEvent, type DeltaEvent, type Fact, isFact } from "../event.ts";
 
@@ -34,13 +35,17 @@ export class Feed {
 
   /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. */
   reader(cursor: number | undefined, signal?: AbortSignal): Reader {
-    const reader = new Reader(this.#read, cursor, () => this.#leave(reader));
+    const stop = () => reader.end();
+    const reader = new Reader(this.#read, cursor, () => {
+      signal?.removeEventListener("abort", stop);
+      this.#leave(reader);
+    });
     this.#readers.add(reader);
     this.#unwatch ??= this.#watch(() => {
       if (!this.live) for (const other of this.#readers) other.lookAgain();
     });
-    if (signal?.aborted) reader.end();
-    else signal?.addEventListener("abort", () => reader.end(), { once: true });
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
     return reader;
   }
 
@@ -58,7 +63,8 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   #cursor: number | undefined;
   #queue: BelayEvent[] = [];
   #next = 0;
-  #wake: (() => void) | undefined;
+  /** Those who wait for something to happen: one, unless next() is called again before it has answered. */
+  #wake: (() => void)[] = [];
   /** The store may have facts that did not come live. */
   #behind = true;
   #gap: BelayEvent | undefined;
@@ -101,6 +107,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
 
   /** Hands out what there is up to `last`, then ends; without it, ends now. */
   end(last?: number): void {
+    if (this.#last === -1) return;
     this.#last = last ?? -1;
     if (last === undefined) this.#leave();
     this.#ring();
@@ -111,14 +118,15 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       if (this.#last === -1) return this.#done();
       const cursor = this.#cursor;
       if (cursor !== undefined) {
+        if (this.#last !== undefined && cursor >= this.#last) return this.#done();
         if (this.#gap !== undefined) return { done: false, value: this.#takeGap(this.#gap, cursor) };
         if (this.#behind) await this.#catchUp(cursor);
+        if (this.#last === -1) continue;
         const event = this.#take();
         if (event !== undefined) return { done: false, value: event };
         if (this.#behind) continue;
-        if (this.#last !== undefined && this.#cursor! >= this.#last) return this.#done();
       }
-      await new Promise<void>((resolve) => (this.#wake = resolve));
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
   }
 
@@ -156,7 +164,13 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
 
   async #catchUp(cursor: number): Promise<void> {
     this.#behind = false;
-    const facts = await this.#read(cursor);
+    let facts: readonly Fact[];
+    try {
+      facts = await this.#read(cursor);
+    } catch (error) {
+      this.#behind = true;
+      throw error;
+    }
     this.#queue = [...facts, ...this.#queue.slice(this.#next)];
     this.#next = 0;
   }
@@ -173,9 +187,10 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   }
 
   #ring(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    const waiting = this.#wake;
+    if (waiting.length === 0) return;
+    this.#wake = [];
+    for (const wake of waiting) wake();
   }
 }
 

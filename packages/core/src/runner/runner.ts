@@ -49,6 +49,8 @@ export class Runner<Out = string, Deps = unknown> {
   readonly #leases: Leases;
   /** Sessions by thread, as long as someone has them. */
   readonly #sessions = new Map<string, WeakRef<Session<Out>>>();
+  /** Sessions whose thread is still being read. */
+  readonly #openings = new Map<string, Promise<Session<Out>>>();
   readonly #gone = new FinalizationRegistry<string>((threadId) => {
     if (this.#sessions.get(threadId)?.deref() === undefined) this.#sessions.delete(threadId);
   });
@@ -102,17 +104,31 @@ export class Runner<Out = string, Deps = unknown> {
     }
     const known = this.#sessions.get(id)?.deref();
     if (known !== undefined) return this.#asked(known, options);
-    const key: ThreadKey = { tenant: this.#tenant, threadId: id };
-    const loaded = threadId === undefined ? undefined : await this.#setup.store.load(key, Number.MAX_SAFE_INTEGER);
-    if (loaded?.row.lease !== undefined) throw busy(id, loaded.row.lease.owner, loaded.row.lease.until);
-    // Another open() of the same thread may have been faster.
-    const meanwhile = this.#sessions.get(id)?.deref();
-    if (meanwhile !== undefined) return this.#asked(meanwhile, options);
-    const agent = this.#agentFor(id, loaded?.row.agent, options.agent);
+    // Whoever opens a thread that is being opened gets that session, and not before it is ready.
+    const opening = this.#openings.get(id);
+    if (opening !== undefined) {
+      await opening.catch(() => {});
+      return this.open(id, options);
+    }
+    const opened = this.#read(id, threadId === undefined, options);
+    this.#openings.set(id, opened);
+    try {
+      return await opened;
+    } finally {
+      this.#openings.delete(id);
+    }
+  }
+
+  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>): Promise<Session<Out>> {
+    const key: ThreadKey = { tenant: this.#tenant, threadId };
+    const loaded = isNew ? undefined : await this.#setup.store.load(key, Number.MAX_SAFE_INTEGER);
+    if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
+    const agent = this.#agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
-    this.#sessions.set(id, new WeakRef(session));
-    this.#gone.register(session, id);
     if (loaded !== undefined) await session.refresh();
+    this.#refuseIfClosed();
+    this.#sessions.set(threadId, new WeakRef(session));
+    this.#gone.register(session, threadId);
     return session;
   }
 

@@ -51,7 +51,11 @@ export class Session<Out = string> {
   /** The fold: held while it is in use; after that only as long as memory is not needed elsewhere. */
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
+  /** The store may know more than the fold. */
+  #stale = false;
   #execution: Execution | undefined;
+  /** Calls that were left behind and still run; they outlive the stretch that began them. */
+  readonly #behind = new Set<string>();
   #closed = false;
 
   /** Made by runner.open(). */
@@ -195,8 +199,9 @@ export class Session<Out = string> {
 
   /** Reads the thread from the store; the runner does this when it opens a session. */
   async refresh(): Promise<void> {
-    const state = await this.#load(true);
-    if (this.#execution === undefined) this.#settleOn(state);
+    // While a run of ours writes, it alone changes the fold.
+    if (this.#execution !== undefined) return;
+    await this.#load(true, () => this.#execution === undefined);
   }
 
   /** Resolves when the present stretch is on record, or to why it could not begin. */
@@ -232,6 +237,7 @@ export class Session<Out = string> {
       agent: this.agent,
       deps: this.#deps,
       feed: this.#feed,
+      behind: this.#behind,
       load: (fresh) => this.#load(fresh),
       opened: (_execution, state) => {
         this.#fold = state;
@@ -240,7 +246,7 @@ export class Session<Out = string> {
         this.#execution = undefined;
         this.#host.stopped(execution);
         if (state !== undefined) this.#settleOn(state);
-        else this.#forget(execution.state);
+        else this.#doubt(execution.state);
       },
     };
   }
@@ -249,7 +255,7 @@ export class Session<Out = string> {
     const { setup } = this.#host;
     const { runId, segment } = this.#standing;
     const place = this.#place(runId ?? setup.clock.id(), Math.max(segment, 1));
-    const state = await this.#load(true);
+    const state = await this.#readAll();
     const paused = state.state === "paused" || state.state === "running";
     move(paused ? "paused" : state.state, "terminated");
     const usage = state.run?.usage ?? addUsage(undefined, undefined);
@@ -262,14 +268,29 @@ export class Session<Out = string> {
     }
   }
 
-  async #load(fresh: boolean): Promise<ThreadState> {
+  /** The fold, brought up to date where it is old or `fresh` asks for it, unless `may` says at the end that it must not. */
+  async #load(fresh: boolean, may = () => true): Promise<ThreadState> {
     const known = this.#remembered();
-    if (known !== undefined && !fresh) return known;
-    const state = known ?? newThread(this.threadId);
-    const loaded = await this.#host.setup.store.load(this.#key, state.head);
-    if (loaded !== undefined) fold(state, loaded.lines);
-    this.#standing = standingOf(state);
-    this.#remember(state);
+    if (known !== undefined && !fresh && !this.#stale) return known;
+    if (known === undefined) {
+      const state = await this.#readAll();
+      if (may()) this.#settleOn(state);
+      return state;
+    }
+    const loaded = await this.#host.setup.store.load(this.#key, known.head);
+    if (!may()) return known;
+    // Others may have read the same lines meanwhile.
+    const news = loaded?.lines.filter((line) => line.seq > known.head) ?? [];
+    this.#fold = undefined;
+    this.#idleFold = undefined;
+    fold(known, news); // Where it throws, half of a line may be in it: it is not looked at again.
+    this.#settleOn(known);
+    return known;
+  }
+
+  async #readAll(): Promise<ThreadState> {
+    const state = newThread(this.threadId);
+    fold(state, (await this.#host.setup.store.load(this.#key))?.lines ?? []);
     return state;
   }
 
@@ -284,20 +305,22 @@ export class Session<Out = string> {
 
   #refold(): ThreadState {
     const state = newThread(this.threadId);
-    fold(state, this.#host.setup.store.linesSync?.(this.#key) ?? []);
+    const lines = this.#host.setup.store.linesSync?.(this.#key);
+    if (lines === undefined) return state;
+    fold(state, lines);
     this.#remember(state);
     return state;
   }
 
-  /** The store may know more, or less, than the fold: it is read again on next use. */
-  #forget(state: ThreadState | undefined): void {
+  /** The store may know more than the fold: it is read again on next use. */
+  #doubt(state: ThreadState | undefined): void {
     if (state !== undefined) this.#settleOn(state);
-    this.#fold = undefined;
-    this.#idleFold = undefined;
+    this.#stale = true;
   }
 
   #settleOn(state: ThreadState): void {
     this.#standing = standingOf(state);
+    this.#stale = false;
     this.#fold = undefined;
     this.#remember(state);
   }
@@ -313,7 +336,7 @@ export class Session<Out = string> {
 
   #notAccepted(): Receipt {
     const { runId, segment } = this.#standing;
-    const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
+    const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [...this.#behind] };
     return { accepted: false, runId, segment: runId === undefined ? undefined : segment, ...none };
   }
 
