@@ -53,7 +53,7 @@ export class Drive implements Desk {
   #over = false;
   #fence = 0;
   #appends = 0;
-  readonly #behind = new Set<string>();
+  readonly #behind: Set<string>;
 
   constructor(
     setup: DriveSetup,
@@ -62,6 +62,7 @@ export class Drive implements Desk {
     state: ThreadState,
     feed: Feed,
     failed: (error: BelayError) => void,
+    behind: Set<string> = new Set(),
   ) {
     this.#setup = setup;
     this.#key = key;
@@ -69,6 +70,7 @@ export class Drive implements Desk {
     this.state = state;
     this.#feed = feed;
     this.#failed = failed;
+    this.#behind = behind;
   }
 
   get head(): number {
@@ -81,11 +83,6 @@ export class Drive implements Desk {
 
   get fence(): number {
     return this.#fence;
-  }
-
-  /** Calls that were left behind and still run. */
-  get behind(): readonly string[] {
-    return [...this.#behind];
   }
 
   publish(draft: Draft): void {
