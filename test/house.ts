@@ -83,8 +83,13 @@ export const doors: Record<string, readonly string[]> = {
     "ScriptedModelOptions",
     "ScriptedPart",
     "ScriptedTurn",
+    "StoreCase",
+    "StoreCaseName",
+    "StoreSuiteOptions",
+    "StoreUnderTest",
     "fakeClock",
     "promptProblems",
     "scriptedModel",
+    "storeSuite",
   ],
 };

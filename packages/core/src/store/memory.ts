@@ -34,6 +34,8 @@ class MemoryStore implements Store {
   readonly #threads = new Map<string, Thread>();
   /** Watchers of threads that are not there yet. */
   readonly #early = new Map<string, Set<() => void>>();
+  /** Of all threads together: a thread deleted and made again under its name does not get an old fence. */
+  #fences = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -46,7 +48,7 @@ class MemoryStore implements Store {
   }
 
   linesSync(key: ThreadKey): readonly Line[] {
-    return this.#threads.get(name(key))?.lines ?? [];
+    return this.#threads.get(name(key))?.lines.slice() ?? [];
   }
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
@@ -75,7 +77,8 @@ class MemoryStore implements Store {
   #write(thread: Thread, append: Append): void {
     const { writer, count, at, body } = append;
     if ("take" in writer) {
-      thread.fence += 1;
+      this.#fences += 1;
+      thread.fence = this.#fences;
       thread.owner = writer.take;
     }
     thread.until = this.#clock.now() + writer.ttlMs;
@@ -111,7 +114,7 @@ class MemoryStore implements Store {
     thread.keys ??= new Set();
     if (thread.keys.has(command.key)) return false;
     thread.keys.add(command.key);
-    thread.commands.push(command);
+    thread.commands.push({ ...command });
     notify(thread.watchers);
     return true;
   }
@@ -125,7 +128,9 @@ class MemoryStore implements Store {
   async delete(key: ThreadKey): Promise<void> {
     const thread = this.#threads.get(name(key));
     this.#threads.delete(name(key));
-    notify(thread?.watchers);
+    if (thread?.watchers === undefined) return;
+    this.#early.set(name(key), thread.watchers);
+    notify(thread.watchers);
   }
 
   watch(key: ThreadKey, changed: () => void): () => void {
@@ -139,7 +144,10 @@ class MemoryStore implements Store {
     const set = watchers;
     const entry = () => changed();
     set.add(entry);
-    return () => set.delete(entry);
+    return () => {
+      set.delete(entry);
+      if (set.size === 0 && this.#early.get(name(key)) === set) this.#early.delete(name(key));
+    };
   }
 
   #create(key: ThreadKey, append: Append): Thread {
@@ -168,7 +176,7 @@ class MemoryStore implements Store {
 }
 
 function name(key: ThreadKey): string {
-  return `${key.tenant}\n${key.threadId}`;
+  return `${key.tenant.length}:${key.tenant}${key.threadId}`;
 }
 
 function notify(watchers: Set<() => void> | undefined): void {

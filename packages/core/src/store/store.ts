@@ -3,7 +3,8 @@
 // 1. An append is one transaction: compare-and-set on the head, fenced by the writer's lease (F3). All or nothing.
 // 2. Appending with an `appendId` that was the last one committed is answered as it was then: an answer lost on the
 //    way loses and doubles nothing.
-// 3. Time is the store's: a lease that has ended by its clock can be taken, with a higher fence.
+// 3. Time is the store's: a lease that has ended by its clock can be taken, with a higher fence; until somebody does,
+//    its writer may still write. A fence is never given twice, also not to a thread deleted and made again.
 // 4. Commands are written without a lease, deduplicated by key, and stay until an append consumes them.
 
 import type { Line } from "../journal/codec.ts";
@@ -85,7 +86,9 @@ export interface Store {
   release(key: ThreadKey, fence: number): Promise<void>;
   /** Writes a command; false when one with that key was written before. Throws `THREAD_UNKNOWN`. */
   send(key: ThreadKey, command: Command): Promise<boolean>;
+  /** All threads of the tenant, the last changed first. */
   threads(tenant: string): Promise<ThreadRow[]>;
+  /** Removes the thread with its commands; does nothing where there is none. */
   delete(key: ThreadKey): Promise<void>;
   /** Calls `changed` some time after each append or command of the thread: a hint, never the truth. Returns how to end it. */
   watch(key: ThreadKey, changed: () => void): () => void;

@@ -1,0 +1,46 @@
+// Certifies a store against the contract in store/store.ts, racing writers, lost leases and ambiguous commits included.
+// It knows no test runner:
+//
+//   for (const { name, run, skip } of storeSuite(() => ({ store: myStore() }))) test.skipIf(skip)(name, run);
+
+import { appendCases } from "./store-cases/append.ts";
+import { Bench, type StoreCheck, type StoreUnderTest } from "./store-cases/bench.ts";
+import { commandCases } from "./store-cases/command.ts";
+import { leaseCases } from "./store-cases/lease.ts";
+import { readingCases } from "./store-cases/reading.ts";
+
+const cases = { ...appendCases, ...leaseCases, ...commandCases, ...readingCases };
+
+export type StoreCaseName = keyof typeof cases;
+
+export interface StoreCase {
+  /** A sentence of the contract. */
+  readonly name: StoreCaseName;
+  /** Why it does not apply to this store; undefined when it does. */
+  readonly skip: string | undefined;
+  /** Makes a store, checks it, closes it. Rejects when the store breaks the contract. */
+  run(): Promise<void>;
+}
+
+export interface StoreSuiteOptions {
+  /** Cases that do not apply, each with its reason. */
+  readonly skip?: { readonly [N in StoreCaseName]?: string };
+}
+
+export function storeSuite(
+  make: () => StoreUnderTest | Promise<StoreUnderTest>,
+  options: StoreSuiteOptions = {},
+): StoreCase[] {
+  return (Object.entries(cases) as [StoreCaseName, StoreCheck][]).map(([name, check]) => ({
+    name,
+    skip: options.skip?.[name],
+    async run() {
+      const under = await make();
+      try {
+        await check(new Bench(under));
+      } finally {
+        await under.close?.();
+      }
+    },
+  }));
+}
