@@ -1,7 +1,7 @@
 // The loop of model and tools. It keeps no state of its own: what comes next is read from the scope's history, so a
 // run goes on from wherever the last one stopped, in any process, by the same code that runs it the first time.
 
-import type { Ended } from "../agent.ts";
+import type { Ended, StoppedCalls } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
@@ -66,14 +66,21 @@ async function runCalls(
 ): Promise<Next> {
   const prepared: PreparedCall[] = [];
   for (const call of open) {
-    const one = prepareCall(agent.tools, call);
-    prepared.push(one instanceof Promise ? await one : one);
+    const found = prepareCall(agent.tools, call);
+    const one = found instanceof Promise ? await frame.signal.orStopped(found) : found;
+    if (one === undefined) return stoppedWith(first, { ...noCalls, notStarted: open.map(({ part }) => part.id) });
+    prepared.push(one);
   }
   const calls = new TurnCalls(frame, prepared, agent.graceMs);
   await calls.run(first);
   if (calls.complete && !frame.signal.halts("after-tools")) return "on";
   const { turn } = frame.scope;
   return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
+}
+
+/** A stop that cuts no text: what is on the way is recorded with it. */
+function stoppedWith(facts: readonly Fact[], calls: StoppedCalls = noCalls): Ended {
+  return { how: "stopped", facts, partialText: "", calls, attempt: 1 };
 }
 
 async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
@@ -180,7 +187,8 @@ async function settle(
 ): Promise<Next> {
   const ended = { how: "completed", facts, text, finish: finish ?? "stop" } as const;
   if (agent.output === undefined) return { ...ended, output: text };
-  const checked = await readOutput(agent, text);
+  const checked = await frame.signal.orStopped(readOutput(agent, text));
+  if (checked === undefined) return stoppedWith(facts);
   if (checked.ok) return { ...ended, output: checked.value };
   const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
   const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;
@@ -188,9 +196,10 @@ async function settle(
   const id = `${runId}.o${segment}.${frame.scope.messages.length}`;
   const parts = [{ type: "text" as const, text: words }];
   const correction = frame.message({ id, role: "user", parts, at: frame.clock.now(), origin: "runtime" }, 0, 1);
-  if (frame.signal.stop !== undefined || corrections(frame.scope.messages) >= agent.maxCorrections) {
+  if (corrections(frame.scope.messages) >= agent.maxCorrections) {
     return { how: "failed", facts: [...facts, correction], error };
   }
+  if (frame.signal.halts("after-model")) return stoppedWith([...facts, correction]);
   await frame.record(() => [...facts, correction]);
   return "on";
 }

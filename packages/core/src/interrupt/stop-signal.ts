@@ -52,6 +52,15 @@ export class StopSignal {
     return () => listeners.delete(listener);
   }
 
+  /** What `work` gives, or undefined when a stop comes first: then nobody waits for it any more. */
+  orStopped<T>(work: Promise<T>): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      const unlisten = this.on(() => resolve(undefined));
+      work.then(resolve, reject).finally(unlisten);
+      if (this.stop !== undefined) resolve(undefined);
+    });
+  }
+
   #tell(): void {
     if (this.#listeners !== undefined) for (const listener of [...this.#listeners]) listener();
   }
