@@ -1,13 +1,14 @@
 // How facts are written down. One append is one line of JSON: what its facts share stands once at the front, and
-// nothing that can be found elsewhere in the journal (the arguments of a started call) is written again.
+// nothing that can be found elsewhere (the arguments of a started call, an id made of its place) is written again. The
+// first key of a written fact tells what it is.
 //
 // 1. decode(encode(facts)) gives equal facts.
 // 2. A line of a newer version, or with anything unknown in it, is refused, never guessed at (C4).
 
 import { belayError } from "../error.ts";
-import type { EventBase, Fact } from "../event.ts";
+import type { ActionEvent, EventBase, Fact, MessageEvent, RunEndEvent, StateEvent, ToolEndEvent } from "../event.ts";
 import type { Json } from "../json.ts";
-import type { Message } from "../message.ts";
+import type { Message, Part, Usage } from "../message.ts";
 
 export const JOURNAL_VERSION = 1;
 
@@ -20,122 +21,231 @@ export interface Line {
   readonly body: string;
 }
 
-type Of<T extends Fact["type"]> = Extract<Fact, { type: T }>;
-type Own<T extends Fact["type"]> = Omit<Of<T>, keyof EventBase>;
-
-/** The written form of a fact: `x` is its attempt where it is not 1, `n` and `p` where its agent is not the line's. */
-type Written = (
-  | Own<"run-start">
-  | (Omit<Own<"message">, "message" | "turn"> & { readonly m: Message; readonly t?: number })
-  | Omit<Own<"tool-start">, "args">
-  | Own<"tool-end">
-  | Own<"action">
-  | Own<"state">
-  | Own<"run-end">
-) & { readonly x?: number; readonly n?: string; readonly p?: string };
-
+/** `r` run, `s` segment where it is not 1, `n` agent, `p` its path where that is not its name. */
 interface Body {
   readonly v: number;
   readonly r: string;
-  readonly s: number;
+  readonly s?: number;
   readonly n: string;
   readonly p?: string;
   readonly e: readonly Written[];
 }
 
+/** `x` is the attempt where it is not 1; `n` and `p` are there where the agent is not the line's. */
+type Written = (
+  | WrittenMessage
+  | { readonly run: "start" }
+  | (Pick<RunEndEvent, "finish" | "error"> & { readonly run: RunEndEvent["status"]; readonly usage: WrittenUsage })
+  | Own<StateEvent>
+  | Own<ActionEvent>
+  | { readonly call: string; readonly tool: string; readonly address: string }
+  | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held"> & {
+      readonly end: string;
+      /** Where it is not ok. */
+      readonly outcome?: ToolEndEvent["outcome"];
+    })
+) & { readonly x?: number; readonly n?: string; readonly p?: string };
+
+type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
+
+/** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it. */
+type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
+  Pick<Message, "interrupted" | "continues" | "model" | "finish"> & { readonly usage?: WrittenUsage };
+
+type Defaults = Pick<Message, "id" | "role" | "at" | "origin">;
+
+/** Input and output tokens, cached and reasoning ones where there are any; as it is where a model counts more than that. */
+type WrittenUsage = readonly (number | null)[] | Usage;
+
+/** Every key that a written fact can have. */
+const KEYS = new Set(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held x n p".split(
+    " ",
+  ),
+);
+
 export function encode(facts: readonly Fact[]): string {
-  const first = facts[0]!;
-  const body: Body = {
-    v: JOURNAL_VERSION,
-    r: first.runId,
-    s: first.segment,
-    n: first.agentName,
-    p: first.runPath === first.agentName ? undefined : first.runPath,
-    e: facts.map((fact) => write(fact, first)),
-  };
-  return JSON.stringify(body);
+  const { runId, segment, agentName, runPath } = facts[0]!;
+  const e: Written[] = [];
+  let inputs = 0;
+  for (const fact of facts) {
+    const x = fact.attempt === 1 ? undefined : fact.attempt;
+    const foreign = fact.runPath !== runPath;
+    const n = foreign ? fact.agentName : undefined;
+    const p = foreign ? fact.runPath : undefined;
+    e.push(write(fact, inputs, x, n, p));
+    if (fact.type === "message" && fact.turn === 0) inputs += 1;
+  }
+  const s = segment === 1 ? undefined : segment;
+  const p = runPath === agentName ? undefined : runPath;
+  return JSON.stringify({ v: JOURNAL_VERSION, r: runId, s, n: agentName, p, e } satisfies Body);
 }
 
-function write(fact: Fact, first: Fact): Written {
-  const x = fact.attempt === 1 ? undefined : fact.attempt;
-  const foreign = fact.runPath !== first.runPath;
-  const n = foreign ? fact.agentName : undefined;
-  const p = foreign ? fact.runPath : undefined;
+function write(fact: Fact, input: number, x?: number, n?: string, p?: string): Written {
   switch (fact.type) {
     case "run-start":
-      return { type: fact.type, x, n, p };
+      return { run: "start", x, n, p };
     case "message":
-      return { type: fact.type, t: fact.turn || undefined, m: fact.message, x, n, p };
+      return writeMessage(fact, input, x, n, p);
     case "tool-start":
-      return { type: fact.type, callId: fact.callId, tool: fact.tool, address: fact.address, x, n, p };
+      return { call: fact.callId, tool: fact.tool, address: fact.address, x, n, p };
     case "tool-end": {
-      const { type, callId, tool, address, outcome, output, held } = fact;
-      return { type, callId, tool, address, outcome, output, held, x, n, p };
+      const { callId: end, tool, address, output, held } = fact;
+      const outcome = fact.outcome === "ok" ? undefined : fact.outcome;
+      return { end, tool, address, outcome, output, held, x, n, p };
     }
     case "action":
-      return { type: fact.type, action: fact.action, x, n, p };
+      return { action: fact.action, x, n, p };
     case "state": {
-      const { type, state, pauseType, interrupts, tokenHash, mode, repair } = fact;
-      return { type, state, pauseType, interrupts, tokenHash, mode, repair, x, n, p };
+      const { state, pauseType, interrupts, tokenHash, mode, repair } = fact;
+      return { state, pauseType, interrupts, tokenHash, mode, repair, x, n, p };
     }
-    case "run-end":
-      return {
-        type: fact.type,
-        status: fact.status,
-        finish: fact.finish,
-        usage: fact.usage,
-        error: fact.error,
-        x,
-        n,
-        p,
-      };
+    case "run-end": {
+      const { status: run, finish, error } = fact;
+      return { run, finish, usage: writeUsage(fact.usage), error, x, n, p };
+    }
     default:
       return fact satisfies never;
   }
 }
 
+function writeMessage(fact: MessageEvent, input: number, x?: number, n?: string, p?: string): Written {
+  const { turn, message } = fact;
+  const { id, role, at, origin, interrupted, continues, model, finish } = message;
+  const known = defaults(fact, turn, input);
+  return {
+    m: writeParts(message.parts),
+    t: turn === 0 ? undefined : turn,
+    id: id === known.id ? undefined : id,
+    role: role === known.role ? undefined : role,
+    at: at === known.at ? undefined : at,
+    origin: origin === known.origin ? undefined : origin,
+    interrupted,
+    continues,
+    model,
+    usage: message.usage && writeUsage(message.usage),
+    finish,
+    x,
+    n,
+    p,
+  };
+}
+
+/** How a message reads by its place alone: the turn's answer, or the line's next input. */
+function defaults({ runId, segment, at, agentName, runPath }: EventBase, turn: number, input: number): Defaults {
+  if (turn === 0) return { id: `${runId}.i${segment}.${input}`, role: "user", at, origin: "person" };
+  const place = runPath === agentName ? runId : `${runId}.${runPath}`;
+  return { id: `${place}.${turn}`, role: "assistant", at, origin: "model" };
+}
+
+function writeParts(parts: readonly Part[]): string | readonly Part[] {
+  const [part] = parts;
+  return parts.length === 1 && part!.type === "text" && size(part!) === 2 ? part!.text : parts;
+}
+
+function writeUsage(usage: Usage): WrittenUsage {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage;
+  const keys = size(usage);
+  if (keys === 2) return [inputTokens, outputTokens];
+  if (keys === 3 && cachedInputTokens !== undefined) return [inputTokens, outputTokens, cachedInputTokens];
+  if (keys === 3 && reasoningTokens !== undefined) return [inputTokens, outputTokens, null, reasoningTokens];
+  if (keys !== 4 || cachedInputTokens === undefined || reasoningTokens === undefined) return usage;
+  return [inputTokens, outputTokens, cachedInputTokens, reasoningTokens];
+}
+
+function size(value: object): number {
+  let keys = 0;
+  for (const _key in value) keys += 1;
+  return keys;
+}
+
+function readUsage(written: WrittenUsage): Usage {
+  if (!isList(written)) return written;
+  const [inputTokens, outputTokens, cachedInputTokens, reasoningTokens] = written;
+  const usage = { inputTokens: inputTokens!, outputTokens: outputTokens! };
+  if (written.length === 2) return usage;
+  const cached = cachedInputTokens == null ? usage : { ...usage, cachedInputTokens };
+  return reasoningTokens == null ? cached : { ...cached, reasoningTokens };
+}
+
+function isList(value: WrittenUsage): value is readonly (number | null)[] {
+  return Array.isArray(value);
+}
+
 /** Reads a line back. `argsOf` finds what a started call was asked for, where its message is not in the same line. */
 export function decode(threadId: string, line: Line, argsOf?: (callId: string) => Json | undefined): Fact[] {
   const body = parse(threadId, line);
-  const asked = new Map<string, Json>();
-  return body.e.map((written, i) => {
-    const base: EventBase = {
-      seq: line.seq + i,
-      at: line.at,
-      threadId,
-      runId: body.r,
-      segment: body.s,
-      attempt: written.x ?? 1,
-      agentName: written.n ?? body.n,
-      runPath: written.p ?? written.n ?? body.p ?? body.n,
-    };
-    if (written.type === "message") {
-      for (const part of written.m.parts) if (part.type === "call") asked.set(part.id, part.args);
+  const { at } = line;
+  const segment = body.s ?? 1;
+  const facts: Fact[] = [];
+  let asked: Map<string, Json> | undefined;
+  let inputs = 0;
+  for (const written of body.e) {
+    const agentName = written.n ?? body.n;
+    const runPath = written.p ?? written.n ?? body.p ?? body.n;
+    const seq = line.seq + facts.length;
+    refuseUnknown(threadId, seq, written);
+    const base: EventBase = { seq, at, threadId, runId: body.r, segment, attempt: written.x ?? 1, agentName, runPath };
+    if ("m" in written) {
+      const fact = readMessage(written, base, inputs);
+      if (fact.turn === 0) inputs += 1;
+      for (const part of fact.message.parts) {
+        if (part.type !== "call") continue;
+        asked ??= new Map();
+        asked.set(part.id, part.args);
+      }
+      facts.push(fact);
+    } else if ("call" in written) {
+      const { call: callId, tool, address } = written;
+      const args = asked?.get(callId) ?? argsOf?.(callId) ?? null;
+      facts.push({ ...base, type: "tool-start", callId, tool, address, args });
+    } else {
+      facts.push(read(written, base));
     }
-    return read(written, base, (id) => asked.get(id) ?? argsOf?.(id) ?? null);
-  });
+  }
+  return facts;
 }
 
-function read(written: Written, base: EventBase, argsOf: (callId: string) => Json): Fact {
-  switch (written.type) {
-    case "message":
-      return { ...base, type: written.type, turn: written.t ?? 0, message: written.m };
-    case "tool-start": {
-      const { type, callId, tool, address } = written;
-      return { ...base, type, callId, tool, address, args: argsOf(callId) };
-    }
-    case "run-start":
-    case "tool-end":
-    case "action":
-    case "state":
-    case "run-end": {
-      const { x: _x, n: _n, p: _p, ...own } = written;
-      return { ...base, ...own } as Fact;
-    }
-    default:
-      written satisfies never;
-      throw corrupt(base.threadId, base.seq, `unknown fact ${JSON.stringify((written as Written).type)}`);
+function read(written: Exclude<Written, { m: unknown } | { call: unknown }>, base: EventBase): Fact {
+  if ("state" in written) {
+    const { x: _x, n: _n, p: _p, ...own } = written;
+    return { ...base, type: "state", ...own };
   }
+  if ("end" in written) {
+    const { end: callId, tool, address, outcome = "ok", output, held } = written;
+    return { ...base, type: "tool-end", callId, tool, address, outcome, output, ...(held && { held }) };
+  }
+  if ("run" in written) {
+    if (written.run === "start") return { ...base, type: "run-start" };
+    const { run: status, finish, error } = written;
+    const usage = readUsage(written.usage);
+    return { ...base, type: "run-end", status, ...(finish && { finish }), usage, ...(error && { error }) };
+  }
+  if ("action" in written) return { ...base, type: "action", action: written.action };
+  written satisfies never;
+  throw corrupt(base.threadId, base.seq, `a fact of no known kind: ${JSON.stringify(written)}`);
+}
+
+function refuseUnknown(threadId: string, seq: number, written: object): void {
+  for (const key in written) if (!KEYS.has(key)) throw corrupt(threadId, seq, `unknown ${JSON.stringify(key)}`);
+}
+
+function readMessage(written: WrittenMessage, base: EventBase, input: number): MessageEvent {
+  const { m, t: turn = 0, interrupted, continues, model, finish } = written;
+  const known = defaults(base, turn, input);
+  const message: { -readonly [K in keyof Message]: Message[K] } = {
+    id: written.id ?? known.id,
+    role: written.role ?? known.role,
+    parts: typeof m === "string" ? [{ type: "text", text: m }] : m,
+    at: written.at ?? known.at,
+    origin: written.origin ?? known.origin,
+  };
+  if (model !== undefined) message.model = model;
+  if (written.usage !== undefined) message.usage = readUsage(written.usage);
+  if (continues !== undefined) message.continues = continues;
+  if (interrupted !== undefined) message.interrupted = interrupted;
+  if (finish !== undefined) message.finish = finish;
+  return { ...base, type: "message", turn, message };
 }
 
 function parse(threadId: string, line: Line): Body {

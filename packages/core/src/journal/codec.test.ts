@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { EventBase, Fact } from "../event.ts";
+import type { Message } from "../message.ts";
+import { decode, encode, type Line } from "./codec.ts";
+
+const at = 1_700_000_000_000;
+const threadId = "thread";
+
+// Twice, because JSON knows no -0.
+const json = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)));
+const text = fc.string({ unit: "grapheme" });
+const provider = fc.record({ name: text, data: json });
+const tokens = fc.nat();
+const finish = fc.constantFrom("stop", "tool-calls", "length", "content-filter", "error", "other");
+const usage = fc.record(
+  {
+    inputTokens: tokens,
+    outputTokens: tokens,
+    cachedInputTokens: tokens,
+    reasoningTokens: tokens,
+    totalTokens: tokens,
+  },
+  { requiredKeys: ["inputTokens", "outputTokens"] },
+);
+const outcome = fc.constantFrom("ok", "error", "rejected", "not-executed", "interrupted", "unknown");
+
+const part = fc.oneof(
+  fc.record({ type: fc.constant("text"), text, provider }, { requiredKeys: ["type", "text"] }),
+  fc.record({ type: fc.constant("reasoning"), text, provider }, { requiredKeys: ["type", "text"] }),
+  fc.record({ type: fc.constant("result"), id: text, tool: text, outcome, output: json }),
+  fc.record({ type: fc.constant("opaque"), provider }),
+);
+
+const message = fc.record(
+  {
+    id: fc.constantFrom("run.i1.0", "run.i2.0", "run.i1.1", "run.1", "run.2", "run.agent/tool.1", "another"),
+    role: fc.constantFrom("system", "user", "assistant", "tool"),
+    parts: fc.array(part, { maxLength: 3 }),
+    at: fc.constantFrom(at, at - 1),
+    origin: fc.constantFrom("person", "model", "runtime", "hook"),
+    interrupted: fc.record({ by: text, at: fc.nat(), reason: text }, { requiredKeys: ["by", "at"] }),
+    continues: text,
+    model: text,
+    usage,
+    finish,
+  },
+  { requiredKeys: ["id", "role", "parts", "at", "origin"] },
+);
+
+const interrupt = fc.record({
+  id: text,
+  kind: fc.constantFrom("user", "manual"),
+  address: text,
+  raisedAt: fc.nat(),
+  by: text,
+});
+
+const own = fc.oneof(
+  fc.record({ type: fc.constant("run-start") }),
+  fc.record({ type: fc.constant("message"), turn: fc.nat({ max: 2 }), message }),
+  fc.record({ type: fc.constant("tool-start"), callId: text, tool: text, address: text, args: fc.constant(null) }),
+  fc.record(
+    {
+      type: fc.constant("tool-end"),
+      callId: text,
+      tool: text,
+      address: text,
+      outcome,
+      output: json,
+      held: fc.constant(true),
+    },
+    { requiredKeys: ["type", "callId", "tool", "address", "outcome", "output"] },
+  ),
+  fc.record({ type: fc.constant("action"), action: fc.record({ interrupted: interrupt }) }),
+  fc.record(
+    {
+      type: fc.constant("state"),
+      state: fc.constantFrom("initialized", "running", "paused", "completed", "error", "terminated"),
+      pauseType: fc.constantFrom("user_interrupt", "manual"),
+      interrupts: fc.array(interrupt, { maxLength: 2 }),
+      tokenHash: text,
+      mode: fc.constantFrom("continue", "rethink"),
+      repair: fc.constantFrom("synthetic", "drop"),
+    },
+    { requiredKeys: ["type", "state"] },
+  ),
+  fc.record(
+    {
+      type: fc.constant("run-end"),
+      status: fc.constantFrom("completed", "failed", "terminated"),
+      finish,
+      usage,
+      error: fc.record({ code: text, message: text }),
+    },
+    { requiredKeys: ["type", "status", "usage"] },
+  ),
+);
+
+const place = fc.constantFrom(
+  { agentName: "agent", runPath: "agent" },
+  { agentName: "tool", runPath: "agent/tool" },
+  { agentName: "agent", runPath: "agent/agent" },
+);
+
+const line = fc
+  .record({
+    segment: fc.integer({ min: 1, max: 2 }),
+    facts: fc.array(fc.tuple(own, place, fc.integer({ min: 1, max: 2 })), { minLength: 1, maxLength: 5 }),
+  })
+  .map(({ segment, facts }) =>
+    facts.map(([fact, { agentName, runPath }, attempt], i): Fact => {
+      const base: EventBase = { seq: 7 + i, at, threadId, runId: "run", segment, attempt, agentName, runPath };
+      return { ...base, ...fact } as unknown as Fact;
+    }),
+  );
+
+function lineOf(body: string, count: number): Line {
+  return { seq: 7, count, at, body };
+}
+
+const base: EventBase = {
+  seq: 7,
+  at,
+  threadId,
+  runId: "run",
+  segment: 1,
+  attempt: 1,
+  agentName: "agent",
+  runPath: "agent",
+};
+
+describe("a line of the journal", () => {
+  test("gives back the facts it was made of", () => {
+    fc.assert(
+      fc.property(line, (facts) => {
+        expect(decode(threadId, lineOf(encode(facts), facts.length))).toEqual(facts);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("gives a started call the arguments of its message, which are written once", () => {
+    const call = { type: "call" as const, id: "c", tool: "add", args: { a: 1 } };
+    const message: Message = { id: "run.1", role: "assistant", parts: [call], at, origin: "model" };
+    const facts: Fact[] = [
+      { ...base, type: "message", turn: 1, message },
+      { ...base, seq: 8, type: "tool-start", callId: "c", tool: "add", address: "agent/t1/c0", args: { a: 1 } },
+    ];
+    const body = encode(facts);
+    expect(body.split('{"a":1}')).toHaveLength(2);
+    expect(decode(threadId, lineOf(body, 2))).toEqual(facts);
+    expect(decode(threadId, lineOf(encode(facts.slice(1)), 1), () => ({ a: 1 }))).toEqual([{ ...facts[1], seq: 7 }]);
+  });
+
+  test("C4: is refused when it is newer, or has anything unknown in it", () => {
+    const body = (e: string, v = 1) => lineOf(`{"v":${v},"r":"run","n":"agent","e":[${e}]}`, 1);
+    const code = (expected: string) => expect.objectContaining({ code: expected });
+    expect(() => decode(threadId, body('{"run":"start"}', 2))).toThrow(code("JOURNAL_VERSION"));
+    expect(() => decode(threadId, body('{"leap":"start"}'))).toThrow(code("JOURNAL_CORRUPT"));
+    expect(() => decode(threadId, body('{"run":"start","how":"fast"}'))).toThrow(code("JOURNAL_CORRUPT"));
+    expect(() => decode(threadId, body('{"x":2}'))).toThrow(code("JOURNAL_CORRUPT"));
+    expect(() => decode(threadId, body('{"run":"start"},{"run":"start"}'))).toThrow(code("JOURNAL_CORRUPT"));
+    expect(() => decode(threadId, lineOf("not JSON", 1))).toThrow(code("JOURNAL_CORRUPT"));
+  });
+});
