@@ -9,11 +9,14 @@ export interface Clock {
   id(): string;
 }
 
+/** Node fires a longer timer at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  setTimeout: (run, ms) => setTimeout(run, ms),
+  setTimeout: (run, ms) => setTimeout(run, Math.min(ms, LONGEST_MS)),
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
   id: () => timedId(Date.now()),
 };
