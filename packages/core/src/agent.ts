@@ -12,11 +12,11 @@ export interface StoppedCalls {
   readonly notStarted: readonly string[];
 }
 
-/** `facts` go into the same append as the end itself; `turn` is the turn that ends with it. */
+/** `facts` go into the same append as the end itself; `turn` is the turn that ends with it; `attempt` is the next try of its model call. */
 export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } & (
   | { readonly how: "completed"; readonly text: string; readonly output: unknown; readonly finish: Finish }
   | { readonly how: "stopped"; readonly partialText: string; readonly calls: StoppedCalls; readonly attempt: number }
-  | { readonly how: "failed"; readonly error: BelayError }
+  | { readonly how: "failed"; readonly error: BelayError; readonly attempt?: number }
 );
 
 /** `Out` is the type of a completed run's output, `Deps` what its tools need of the runner. Neither exists at run time. */

@@ -3,7 +3,7 @@
 
 import type { Ended, StoppedCalls } from "../agent.ts";
 import { noCalls } from "../agent.ts";
-import { belayError } from "../error.ts";
+import { type BelayError, belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
@@ -134,12 +134,16 @@ async function conclude(
       attempt,
     );
   };
-  if (end.how === "failed") {
+  /** What was seen of an answer that an error ended is kept, without calls: the next try makes its own. */
+  const failed = (error: BelayError, extra: Partial<Message>): Ended => {
     const parts = answer.cutParts()?.filter((part) => part.type !== "call");
-    const interrupted = { by: "error", at: frame.clock.now(), reason: end.error.code };
-    const kept = parts?.some((part) => part.type === "text") ? [message(parts, { interrupted })] : [];
-    return { how: "failed", facts: kept, error: end.error };
-  }
+    const interrupted = { by: "error", at: frame.clock.now(), reason: error.code };
+    if (parts === undefined || !parts.some((part) => part.type === "text")) {
+      return { how: "failed", facts: [], error, attempt: attempt + 1 };
+    }
+    return { how: "failed", facts: [message(parts, { interrupted, ...extra })], error };
+  };
+  if (end.how === "failed") return failed(end.error, {});
   if (end.how === "stopped") {
     const parts = stop?.rollbackPartial ? undefined : answer.cutParts();
     const { by = "user", at = 0, reason } = stop ?? {};
@@ -156,17 +160,13 @@ async function conclude(
   }
   const parts = answer.parts();
   const finish = answer.finish ?? (answer.calls > 0 ? "tool-calls" : "stop");
-  if (finish === "length") {
-    const error = belayError("MAX_TOKENS", { model: agent.model.id, turn });
-    const kept = answer.cutParts()?.filter((part) => part.type !== "call") ?? [];
-    const interrupted = { by: "error", at: frame.clock.now(), reason: error.code };
-    return { how: "failed", facts: kept.length > 0 ? [message(kept, { interrupted, finish })] : [], error };
-  }
+  if (finish === "length") return failed(belayError("MAX_TOKENS", { model: agent.model.id, turn }), { finish });
   if (answer.calls > 0) {
     const fact = message(parts, { finish });
     return runCalls(frame, agent, newCalls(frame, parts, turn), [fact]);
   }
-  const facts = parts.length > 0 ? [message(parts, { finish })] : [];
+  // An answer that had nothing to add to its cut beginning is complete all the same.
+  const facts = parts.length > 0 || continues !== undefined ? [message(parts, { finish })] : [];
   const before = continues === undefined ? "" : messageText(frame.scope.messages.at(-1)!);
   return settle(frame, agent, before + answer.text(), facts, finish);
 }

@@ -21,7 +21,6 @@ export function addInput(scope: Scope, message: Message): void {
   const sent = sendable(message, false);
   if (sent !== undefined) scope.prompt.push(sent);
   scope.last = "input";
-  scope.attempt = 0;
 }
 
 /** What a model said. With `continues`, it becomes one with the cut message at the end. */

@@ -25,9 +25,11 @@ export function reduce(state: ThreadState, fact: Fact): void {
         usage: retried?.usage ?? addUsage(undefined, undefined),
       };
       const scope = scopeOf(state, fact.runPath);
-      if (retried === undefined) scope.turn = 0;
+      if (retried === undefined) {
+        scope.turn = 0;
+        scope.attempt = 0;
+      }
       scope.allowedFrom = scope.turn;
-      scope.attempt = 0;
       break;
     }
     case "message": {
@@ -68,7 +70,7 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   state.interrupts = fact.interrupts ?? [];
   state.tokenHash = fact.tokenHash;
   if (state.run !== undefined) state.run.segment = fact.segment;
-  if (fact.state === "paused") {
+  if (fact.state === "paused" || fact.state === "error") {
     const scope = state.scopes.get(fact.runPath);
     if (scope !== undefined) scope.attempt = fact.attempt - 1;
   }

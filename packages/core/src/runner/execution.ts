@@ -230,7 +230,7 @@ export class Execution {
         }
         case "failed": {
           const end = runEnd(this.#place, "failed", usage, { error: errorRecord(ended.error) });
-          return [...ended.facts, end, stateFact(this.#place, "error")];
+          return [...ended.facts, end, stateFact(this.#place, "error", { attempt: ended.attempt ?? 1 })];
         }
         case "stopped": {
           if (this.#intent === "close") return ended.facts;
