@@ -11,6 +11,18 @@ export interface Stop {
   readonly graceMs: number | undefined;
 }
 
+/** A stop for now that comes after one for later: it is the one on record, and takes from the other what it leaves open. */
+export function overriding(later: Stop, now: Stop): Stop {
+  return {
+    at: now.at,
+    by: now.by === "user" ? later.by : now.by,
+    reason: now.reason ?? later.reason,
+    message: now.message ?? later.message,
+    rollbackPartial: now.rollbackPartial || later.rollbackPartial,
+    graceMs: now.graceMs ?? later.graceMs,
+  };
+}
+
 /** Where a stop for later takes hold: once the model has ended, or once its calls have. */
 export type Boundary = "after-model" | "after-tools";
 

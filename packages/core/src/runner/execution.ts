@@ -12,7 +12,7 @@ import type { Fact } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
 import { turnAddress } from "../interrupt/address.ts";
 import type { Handle, Interrupt } from "../interrupt/interrupt.ts";
-import { type Boundary, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
+import { type Boundary, overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import type { ThreadState } from "../journal/state.ts";
 import type { PauseType } from "../lifecycle.ts";
 import { addUsage } from "../message.ts";
@@ -146,14 +146,12 @@ export class Execution {
 
   /** Asks for a stop; the receipt is the same for all who do. */
   interrupt(stop: Stop, mode: "now" | Boundary, timeoutMs: number | undefined, force: boolean): Promise<Receipt> {
-    this.#asked ??= stop;
-    if (mode === "now")
-      this.signal.raise(this.#asked === stop ? stop : { ...this.#asked, graceMs: stop.graceMs ?? this.#asked.graceMs });
+    const now = mode === "now" || force;
+    if (this.#asked === undefined) this.#asked = stop;
+    else if (now && this.signal.stop === undefined) this.#asked = overriding(this.#asked, stop);
+    if (now) this.signal.raise(this.#asked);
     else this.signal.haltAt(mode);
-    if (force) {
-      this.signal.raise(this.#asked);
-      this.signal.force();
-    }
+    if (force) this.signal.force();
     if (timeoutMs !== undefined) this.#escalateAfter(timeoutMs);
     return this.#waitForReceipt();
   }
