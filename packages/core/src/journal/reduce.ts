@@ -74,8 +74,8 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
     const scope = state.scopes.get(fact.runPath);
     if (scope !== undefined) scope.attempt = fact.attempt - 1;
   }
-  // The call that was cut may have shown some of its text: the next one is another try at the same message.
-  if (crashed) for (const scope of state.scopes.values()) scope.attempt += 1;
+  // A model call that was cut may have shown some of its text: the next one is another try at the same message.
+  if (crashed) for (const scope of state.scopes.values()) if (scope.calls.length === 0) scope.attempt += 1;
   if (fact.mode === "rethink") for (const scope of state.scopes.values()) closeCalls(scope, fact.repair ?? "synthetic");
 }
 

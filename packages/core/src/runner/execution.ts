@@ -328,6 +328,7 @@ export class Execution {
     const usage = this.state?.run?.usage ?? addUsage(undefined, undefined);
     this.#drive?.abandon();
     this.#finish(undefined, { runId, segment, usage, status: "failed", error }, this.#receiptFor(undefined));
+    this.#host.feed.lookAgain();
     const { clock } = this.#host.setup;
     const blank = { reason: error.code, message: undefined, rollbackPartial: true, graceMs: 0 };
     this.signal.raise({ at: clock.now(), by: "error", ...blank });

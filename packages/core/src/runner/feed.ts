@@ -42,11 +42,16 @@ export class Feed {
     });
     this.#readers.add(reader);
     this.#unwatch ??= this.#watch(() => {
-      if (!this.live) for (const other of this.#readers) other.lookAgain();
+      if (!this.live) this.lookAgain();
     });
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
     return reader;
+  }
+
+  /** Others may have written to the thread. */
+  lookAgain(): void {
+    for (const reader of this.#readers) reader.lookAgain();
   }
 
   #leave(reader: Reader): void {
