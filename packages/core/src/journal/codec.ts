@@ -1,6 +1,6 @@
 // How facts are written down. One append is one line of JSON: what its facts share stands once at the front, and
 // nothing that can be found elsewhere (the arguments of a started call, an id made of its place) is written again. The
-// first key of a written fact tells what it is.
+// first key of a written fact tells what it is; a move to a state with nothing to add is its name alone.
 //
 // 1. decode(encode(facts)) gives equal facts.
 // 2. A line of a newer version, or with anything unknown in it, is refused, never guessed at (C4).
@@ -8,6 +8,7 @@
 import { belayError } from "../error.ts";
 import type { ActionEvent, EventBase, Fact, MessageEvent, RunEndEvent, StateEvent, ToolEndEvent } from "../event.ts";
 import type { Json } from "../json.ts";
+import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
 
 export const JOURNAL_VERSION = 1;
@@ -28,7 +29,7 @@ interface Body {
   readonly s?: number;
   readonly n: string;
   readonly p?: string;
-  readonly e: readonly Written[];
+  readonly e: readonly (Written | SessionState)[];
 }
 
 /** `x` is the attempt where it is not 1; `n` and `p` are there where the agent is not the line's. */
@@ -45,6 +46,8 @@ type Written = (
       readonly outcome?: ToolEndEvent["outcome"];
     })
 ) & { readonly x?: number; readonly n?: string; readonly p?: string };
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
@@ -66,7 +69,7 @@ const KEYS = new Set(
 
 export function encode(facts: readonly Fact[]): string {
   const { runId, segment, agentName, runPath } = facts[0]!;
-  const e: Written[] = [];
+  const e: Body["e"][number][] = [];
   let inputs = 0;
   for (const fact of facts) {
     const x = fact.attempt === 1 ? undefined : fact.attempt;
@@ -81,7 +84,7 @@ export function encode(facts: readonly Fact[]): string {
   return JSON.stringify({ v: JOURNAL_VERSION, r: runId, s, n: agentName, p, e } satisfies Body);
 }
 
-function write(fact: Fact, input: number, x?: number, n?: string, p?: string): Written {
+function write(fact: Fact, input: number, x?: number, n?: string, p?: string): Body["e"][number] {
   switch (fact.type) {
     case "run-start":
       return { run: "start", x, n, p };
@@ -98,6 +101,8 @@ function write(fact: Fact, input: number, x?: number, n?: string, p?: string): W
       return { action: fact.action, x, n, p };
     case "state": {
       const { state, pauseType, interrupts, tokenHash, mode, repair } = fact;
+      const more = pauseType ?? interrupts ?? tokenHash ?? mode ?? repair ?? x ?? n ?? p;
+      if (more === undefined) return state;
       return { state, pauseType, interrupts, tokenHash, mode, repair, x, n, p };
     }
     case "run-end": {
@@ -180,11 +185,12 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
   const facts: Fact[] = [];
   let asked: Map<string, Json> | undefined;
   let inputs = 0;
-  for (const written of body.e) {
+  for (const one of body.e) {
+    const seq = line.seq + facts.length;
+    const written: Written = typeof one === "string" ? { state: one } : one;
+    if (written === one) refuseUnknown(threadId, seq, written);
     const agentName = written.n ?? body.n;
     const runPath = written.p ?? written.n ?? body.p ?? body.n;
-    const seq = line.seq + facts.length;
-    refuseUnknown(threadId, seq, written);
     const base: EventBase = { seq, at, threadId, runId: body.r, segment, attempt: written.x ?? 1, agentName, runPath };
     if ("m" in written) {
       const fact = readMessage(written, base, inputs);
@@ -207,10 +213,7 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
 }
 
 function read(written: Exclude<Written, { m: unknown } | { call: unknown }>, base: EventBase): Fact {
-  if ("state" in written) {
-    const { x: _x, n: _n, p: _p, ...own } = written;
-    return { ...base, type: "state", ...own };
-  }
+  if ("state" in written) return readState(written, base);
   if ("end" in written) {
     const { end: callId, tool, address, outcome = "ok", output, held } = written;
     return { ...base, type: "tool-end", callId, tool, address, outcome, output, ...(held && { held }) };
@@ -226,14 +229,27 @@ function read(written: Exclude<Written, { m: unknown } | { call: unknown }>, bas
   throw corrupt(base.threadId, base.seq, `a fact of no known kind: ${JSON.stringify(written)}`);
 }
 
+function readState(written: Own<StateEvent>, base: EventBase): StateEvent {
+  const { state, pauseType, interrupts, tokenHash, mode, repair } = written;
+  if (!Object.hasOwn(moves, state)) throw corrupt(base.threadId, base.seq, `unknown state ${JSON.stringify(state)}`);
+  const fact: Mutable<StateEvent> = { ...base, type: "state", state };
+  if (pauseType !== undefined) fact.pauseType = pauseType;
+  if (interrupts !== undefined) fact.interrupts = interrupts;
+  if (tokenHash !== undefined) fact.tokenHash = tokenHash;
+  if (mode !== undefined) fact.mode = mode;
+  if (repair !== undefined) fact.repair = repair;
+  return fact;
+}
+
 function refuseUnknown(threadId: string, seq: number, written: object): void {
+  if (typeof written !== "object" || written === null) throw corrupt(threadId, seq, `unknown ${String(written)}`);
   for (const key in written) if (!KEYS.has(key)) throw corrupt(threadId, seq, `unknown ${JSON.stringify(key)}`);
 }
 
 function readMessage(written: WrittenMessage, base: EventBase, input: number): MessageEvent {
   const { m, t: turn = 0, interrupted, continues, model, finish } = written;
   const known = defaults(base, turn, input);
-  const message: { -readonly [K in keyof Message]: Message[K] } = {
+  const message: Mutable<Message> = {
     id: written.id ?? known.id,
     role: written.role ?? known.role,
     parts: typeof m === "string" ? [{ type: "text", text: m }] : m,

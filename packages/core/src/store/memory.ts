@@ -4,21 +4,20 @@ import { type Clock, systemClock } from "../clock.ts";
 import { belayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
+import { LineList } from "./line-list.ts";
 import type { Append, Appended, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "./store.ts";
 
 interface Thread {
   readonly threadId: string;
-  readonly tenant: string;
   readonly createdAt: number;
   agent: string;
   state: SessionState;
-  head: number;
   fence: number;
   owner: string | undefined;
   until: number;
   appendId: string;
   updatedAt: number;
-  readonly lines: Line[];
+  readonly lines: LineList;
   commands: Command[];
   /** Keys of all commands ever sent. */
   keys: Set<string> | undefined;
@@ -31,7 +30,8 @@ export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
 
 class MemoryStore implements Store {
   readonly #clock: Clock;
-  readonly #threads = new Map<string, Thread>();
+  /** By tenant, then by thread: a key made of both would have to be built and hashed for each append. */
+  readonly #tenants = new Map<string, Map<string, Thread>>();
   /** Watchers of threads that are not there yet. */
   readonly #early = new Map<string, Set<() => void>>();
   /** Of all threads together: a thread deleted and made again under its name does not get an old fence. */
@@ -42,17 +42,17 @@ class MemoryStore implements Store {
   }
 
   async load(key: ThreadKey, after = 0): Promise<Loaded | undefined> {
-    const thread = this.#threads.get(name(key));
+    const thread = this.#find(key);
     if (thread === undefined) return undefined;
-    return { row: this.#row(thread), lines: linesAfter(thread.lines, after), commands: [...thread.commands] };
+    return { row: this.#row(thread), lines: thread.lines.after(after), commands: [...thread.commands] };
   }
 
   linesSync(key: ThreadKey): readonly Line[] {
-    return this.#threads.get(name(key))?.lines.slice() ?? [];
+    return this.#find(key)?.lines.after(0) ?? [];
   }
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
-    const found = this.#threads.get(name(key));
+    const found = this.#find(key);
     const thread = found ?? this.#create(key, append);
     if (found !== undefined && thread.appendId === append.appendId) return { ok: true, fence: thread.fence };
     const refusal = this.#refusal(thread, append);
@@ -70,7 +70,8 @@ class MemoryStore implements Store {
     } else if (thread.fence !== writer.fence || thread.owner === undefined) {
       return { ok: false, why: "fenced", owner: thread.owner };
     }
-    if (thread.head !== append.expect) return { ok: false, why: "conflict", head: thread.head };
+    const { head } = thread.lines;
+    if (head !== append.expect) return { ok: false, why: "conflict", head };
     return undefined;
   }
 
@@ -83,8 +84,7 @@ class MemoryStore implements Store {
     }
     thread.until = this.#clock.now() + writer.ttlMs;
     if (append.release) thread.owner = undefined;
-    thread.lines.push({ seq: thread.head + 1, count, at, body });
-    thread.head += count;
+    thread.lines.push(count, at, body);
     thread.appendId = append.appendId;
     thread.agent = append.agent;
     thread.state = append.state;
@@ -95,21 +95,21 @@ class MemoryStore implements Store {
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
-    const thread = this.#threads.get(name(key));
+    const thread = this.#find(key);
     if (thread === undefined || thread.fence !== fence || thread.owner === undefined) return false;
     thread.until = this.#clock.now() + ttlMs;
     return true;
   }
 
   async release(key: ThreadKey, fence: number): Promise<void> {
-    const thread = this.#threads.get(name(key));
+    const thread = this.#find(key);
     if (thread === undefined || thread.fence !== fence) return;
     thread.owner = undefined;
     notify(thread.watchers);
   }
 
   async send(key: ThreadKey, command: Command): Promise<boolean> {
-    const thread = this.#threads.get(name(key));
+    const thread = this.#find(key);
     if (thread === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
     thread.keys ??= new Set();
     if (thread.keys.has(command.key)) return false;
@@ -121,20 +121,20 @@ class MemoryStore implements Store {
 
   async threads(tenant: string): Promise<ThreadRow[]> {
     const rows: ThreadRow[] = [];
-    for (const thread of this.#threads.values()) if (thread.tenant === tenant) rows.push(this.#row(thread));
+    for (const thread of this.#tenants.get(tenant)?.values() ?? []) rows.push(this.#row(thread));
     return rows.sort((a, b) => b.updatedAt - a.updatedAt);
   }
 
   async delete(key: ThreadKey): Promise<void> {
-    const thread = this.#threads.get(name(key));
-    this.#threads.delete(name(key));
+    const thread = this.#find(key);
+    this.#tenants.get(key.tenant)?.delete(key.threadId);
     if (thread?.watchers === undefined) return;
     this.#early.set(name(key), thread.watchers);
     notify(thread.watchers);
   }
 
   watch(key: ThreadKey, changed: () => void): () => void {
-    const thread = this.#threads.get(name(key));
+    const thread = this.#find(key);
     let watchers = thread === undefined ? this.#early.get(name(key)) : thread.watchers;
     if (watchers === undefined) {
       watchers = new Set();
@@ -150,15 +150,29 @@ class MemoryStore implements Store {
     };
   }
 
+  #find(key: ThreadKey): Thread | undefined {
+    return this.#tenants.get(key.tenant)?.get(key.threadId);
+  }
+
   #create(key: ThreadKey, append: Append): Thread {
-    const { tenant, threadId } = key;
-    const blank = { head: 0, fence: 0, owner: undefined, until: 0, appendId: "", keys: undefined, watchers: undefined };
+    const { threadId } = key;
+    const blank = { fence: 0, owner: undefined, until: 0, appendId: "", keys: undefined, watchers: undefined };
     const { agent, state, at } = append;
-    return { ...blank, threadId, tenant, agent, state, createdAt: at, updatedAt: at, lines: [], commands: [] };
+    return {
+      ...blank,
+      threadId,
+      agent,
+      state,
+      createdAt: at,
+      updatedAt: at,
+      lines: new LineList(),
+      commands: [],
+    };
   }
 
   #add(key: ThreadKey, thread: Thread): void {
-    this.#threads.set(name(key), thread);
+    const threads = this.#tenants.get(key.tenant) ?? new Map<string, Thread>();
+    this.#tenants.set(key.tenant, threads.set(key.threadId, thread));
     thread.watchers = this.#early.get(name(key));
     this.#early.delete(name(key));
   }
@@ -169,7 +183,8 @@ class MemoryStore implements Store {
   }
 
   #row(thread: Thread): ThreadRow {
-    const { threadId, agent, state, head, createdAt, updatedAt } = thread;
+    const { threadId, agent, state, createdAt, updatedAt } = thread;
+    const { head } = thread.lines;
     const lease = this.#lease(thread);
     return { threadId, agent, state, head, createdAt, updatedAt, ...(lease && { lease }) };
   }
@@ -181,18 +196,4 @@ function name(key: ThreadKey): string {
 
 function notify(watchers: Set<() => void> | undefined): void {
   if (watchers !== undefined) for (const changed of watchers) queueMicrotask(changed);
-}
-
-/** The lines that hold facts after `after`; lines are in order of seq. */
-function linesAfter(lines: readonly Line[], after: number): readonly Line[] {
-  if (after === 0) return lines.slice();
-  let low = 0;
-  let high = lines.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const line = lines[middle]!;
-    if (line.seq + line.count - 1 <= after) low = middle + 1;
-    else high = middle;
-  }
-  return lines.slice(low);
 }
