@@ -41,6 +41,9 @@ const CALL_ID = /^[A-Za-z0-9_-]{1,40}$/;
 
 const RETRY_AFTER_MS = [10, 100];
 
+/** Of all drives of this process: an append must never have the id of another one, also of another drive on its thread. */
+let appends = 0;
+
 export class Drive implements Desk {
   readonly #setup: DriveSetup;
   readonly #key: ThreadKey;
@@ -52,7 +55,6 @@ export class Drive implements Desk {
   #writing = false;
   #over = false;
   #fence = 0;
-  #appends = 0;
   readonly #behind: Set<string>;
 
   constructor(
@@ -180,8 +182,8 @@ export class Drive implements Desk {
       fact.seq = seq;
       fact.at = at;
     }
-    this.#appends += 1;
-    const appendId = `${this.#setup.owner}.${this.#key.threadId}.${expect}.${this.#appends}`;
+    appends += 1;
+    const appendId = `${this.#setup.owner}.${appends}`;
     const state = stateAfter(facts, this.state.state);
     return {
       appendId,
