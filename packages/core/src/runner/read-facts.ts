@@ -3,16 +3,26 @@
 import type { Fact } from "../event.ts";
 import { decode, type Line } from "../journal/codec.ts";
 import type { Json } from "../json.ts";
-import type { Store, ThreadKey } from "../store/store.ts";
+import type { Loaded, Store, ThreadKey } from "../store/store.ts";
+import { storeError } from "./drive.ts";
+
+/** Reads a thread; whatever a store throws is a STORE_ error. */
+export async function loadThread(store: Store, key: ThreadKey, after?: number): Promise<Loaded | undefined> {
+  try {
+    return await store.load(key, after);
+  } catch (error) {
+    throw storeError(key, error);
+  }
+}
 
 /** The facts after `after`, as they were when they were live. */
 export async function readFacts(store: Store, key: ThreadKey, after: number): Promise<readonly Fact[]> {
-  const loaded = await store.load(key, after);
+  const loaded = await loadThread(store, key, after);
   if (loaded === undefined) return [];
   const { facts, missing } = decodeAll(key.threadId, loaded.lines, new Map());
   if (!missing) return facts.filter((fact) => fact.seq > after);
   // A call whose message lies before the cursor: its arguments are only there.
-  const whole = await store.load(key);
+  const whole = await loadThread(store, key);
   return decodeAll(key.threadId, whole?.lines ?? [], new Map()).facts.filter((fact) => fact.seq > after);
 }
 

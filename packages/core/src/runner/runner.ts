@@ -13,6 +13,7 @@ import { busy, hashToken, type Receipt } from "./execution.ts";
 import type { Input } from "./input.ts";
 import { Leases } from "./leases.ts";
 import type { InterruptOptions, ResumeOptions } from "./options.ts";
+import { loadThread } from "./read-facts.ts";
 import type { Run } from "./run.ts";
 import { Session, type SessionHost } from "./session.ts";
 
@@ -121,7 +122,7 @@ export class Runner<Out = string, Deps = unknown> {
 
   async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>): Promise<Session<Out>> {
     const key: ThreadKey = { tenant: this.#tenant, threadId };
-    const loaded = isNew ? undefined : await this.#setup.store.load(key, Number.MAX_SAFE_INTEGER);
+    const loaded = isNew ? undefined : await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER);
     if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.#agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
@@ -141,7 +142,7 @@ export class Runner<Out = string, Deps = unknown> {
   async resume(handle: Handle, options: ResumeOptions = {}): Promise<Run<Out>> {
     const { threadId, segment, token } = readHandle(handle);
     const key = { tenant: this.#tenant, threadId };
-    if ((await this.#setup.store.load(key, Number.MAX_SAFE_INTEGER)) === undefined) {
+    if ((await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER)) === undefined) {
       throw belayError("THREAD_UNKNOWN", { threadId });
     }
     const session = await this.open(threadId);

@@ -21,7 +21,7 @@ import { Feed } from "./feed.ts";
 import { type Input, readInput } from "./input.ts";
 import { goOn, newRun } from "./openings.ts";
 import { checkResume, type InterruptOptions, type ResumeOptions, readStop } from "./options.ts";
-import { readFacts } from "./read-facts.ts";
+import { loadThread, readFacts } from "./read-facts.ts";
 import { LiveRun, type Run } from "./run.ts";
 
 /** What the runner is to its sessions. */
@@ -277,7 +277,7 @@ export class Session<Out = string> {
       if (may()) this.#settleOn(state);
       return state;
     }
-    const loaded = await this.#host.setup.store.load(this.#key, known.head);
+    const loaded = await loadThread(this.#host.setup.store, this.#key, known.head);
     if (!may()) return known;
     // Others may have read the same lines meanwhile.
     const news = loaded?.lines.filter((line) => line.seq > known.head) ?? [];
@@ -290,7 +290,7 @@ export class Session<Out = string> {
 
   async #readAll(): Promise<ThreadState> {
     const state = newThread(this.threadId);
-    fold(state, (await this.#host.setup.store.load(this.#key))?.lines ?? []);
+    fold(state, (await loadThread(this.#host.setup.store, this.#key))?.lines ?? []);
     return state;
   }
 
