@@ -30,8 +30,8 @@ interface Waiting {
   readonly done: () => void;
   /** The last append: gives the lease back. Called when it is in the fold, before anyone sees it. */
   readonly released?: () => void;
-  /** Published among its facts, before the last `before` of them. */
-  readonly draft?: { readonly before: number; readonly event: Draft };
+  /** Published among its facts, before the last `before()` of them. */
+  readonly draft?: { readonly before: () => number; readonly event: Draft };
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -167,6 +167,7 @@ export class Drive implements Desk {
       this.#apply(facts, released, last.draft);
     } else if (released !== undefined) {
       await this.#setup.store.release(this.#key, this.#fence);
+      if (last.draft !== undefined) this.publish({ ...last.draft.event, seq: this.head });
       released();
     }
     if (released !== undefined) this.abandon();
@@ -217,7 +218,7 @@ export class Drive implements Desk {
     if (!this.#feed.watched) return;
     const events: BelayEvent[] = [...facts];
     if (draft !== undefined) {
-      const at = facts.length - draft.before;
+      const at = facts.length - draft.before();
       events.splice(at, 0, { ...draft.event, seq: facts[0]!.seq - 1 + at });
     }
     for (const event of events) this.#feed.publish(event);

@@ -67,6 +67,8 @@ export class Execution {
   #receipt: { readonly promise: Promise<Receipt>; readonly resolve: (receipt: Receipt) => void } | undefined;
   /** Who asked for a stop, where someone did: decides the kind of pause. */
   #asked: Stop | undefined;
+  /** pause() was asked for. */
+  #parking = false;
   #intent: "terminate" | "close" | undefined;
   #deadline: unknown;
   #over = false;
@@ -158,6 +160,7 @@ export class Execution {
 
   /** Parks at the next boundary, whichever it is. */
   pause(): Promise<Receipt> {
+    this.#parking = true;
     this.signal.haltAt("after-model");
     this.signal.haltAt("after-tools");
     return this.#waitForReceipt();
@@ -216,6 +219,8 @@ export class Execution {
     const token = randomBytes(32).toString("hex");
     let interrupt: Interrupt | undefined;
     let type: PauseType | undefined;
+    /** How many facts end the stretch. */
+    let tail = 2;
     const make = (): readonly Fact[] => {
       const usage = addUsage(state.run?.usage, usageOf(ended.facts));
       if (this.#intent === "terminate") {
@@ -231,7 +236,10 @@ export class Execution {
           return [...ended.facts, end, stateFact(this.#place, "error", { attempt: ended.attempt ?? 1 })];
         }
         case "stopped": {
-          if (this.#intent === "close") return ended.facts;
+          if (this.#intent === "close" && this.#asked === undefined && !this.#parking) {
+            tail = 0;
+            return ended.facts;
+          }
           type = this.#asked === undefined ? "manual" : "user_interrupt";
           interrupt = this.#interrupt(ended.turn ?? state.scopes.get(this.#place.runPath)?.turn ?? 0);
           const tokenHash = hashToken(token);
@@ -246,14 +254,10 @@ export class Execution {
       const handle = type && this.#handle(type, token);
       this.#finish(state, this.#result(ended, state, handle, interrupt), this.#receiptFor(ended));
     };
-    // The turn ends after its own facts and before the two that end the stretch.
-    const draft =
-      ended.turn === undefined
-        ? undefined
-        : {
-            before: this.#intent === "close" ? 0 : 2,
-            event: turnEnd(this.#place, ended.turn, this.#host.setup.clock.now()),
-          };
+    // The turn ends after its own facts and before those that end the stretch.
+    const { turn } = ended;
+    const now = this.#host.setup.clock.now();
+    const draft = turn === undefined ? undefined : { event: turnEnd(this.#place, turn, now), before: () => tail };
     await this.#drive!.release(make, released, draft);
   }
 

@@ -123,7 +123,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       if (this.#last === -1) return this.#done();
       const cursor = this.#cursor;
       if (cursor !== undefined) {
-        if (this.#last !== undefined && cursor >= this.#last) return this.#done();
+        if (this.#last !== undefined && cursor >= this.#last) return this.#lastDraft(cursor) ?? this.#done();
         if (this.#gap !== undefined) return { done: false, value: this.#takeGap(this.#gap, cursor) };
         if (this.#behind) await this.#catchUp(cursor);
         if (this.#last === -1) continue;
@@ -163,6 +163,15 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
         this.#cursor = event.seq;
         return event;
       }
+    }
+    return undefined;
+  }
+
+  /** What was said after the last fact, the end of a turn for one, still belongs to it: a new run begins with a fact. */
+  #lastDraft(cursor: number): IteratorResult<BelayEvent> | undefined {
+    for (let next = this.#queue[this.#next]; next !== undefined && !isFact(next); next = this.#queue[this.#next]) {
+      this.#next += 1;
+      if (next.seq === cursor) return { done: false, value: next };
     }
     return undefined;
   }
