@@ -64,38 +64,12 @@ function isTimeout(error: unknown): error is BelayError {
   return (error as Partial<BelayError> | null)?.code === "MODEL_TIMEOUT";
 }
 
-async function stream(frame: Frame, call: ModelCall, answer: Answer, attempt: number): Promise<"finished" | "stopped"> {
-  const { signal } = frame;
+function stream(frame: Frame, call: ModelCall, answer: Answer, attempt: number): Promise<"finished" | "stopped"> {
   const abort = new LazyAbort();
   const source = call.model.stream(call.request, abort)[Symbol.asyncIterator]();
-  const pump = new Pump(source);
-  const halt = () => {
-    abort.abort(new UserInterrupt(signal.stop?.at ?? 0, signal.stop?.reason));
-    pump.close();
-  };
-  const unlisten = signal.on(halt);
-  // The stop may have come from inside stream() itself.
-  if (signal.stop !== undefined) halt();
-  const limits = new Limits(frame, call, (error) => {
-    abort.abort(error);
-    pump.fail(error);
+  return new Promise((resolve, reject) => {
+    new Reading(frame, call, answer, attempt, abort, source, resolve, reject).start();
   });
-  try {
-    for (;;) {
-      if (signal.stop !== undefined) return "stopped";
-      const step = await pump.next();
-      if (signal.stop !== undefined) return "stopped";
-      if (step === undefined || step.done) break;
-      limits.heard();
-      take(frame, call.messageId, answer, step.value, attempt);
-      if (step.value.type === "finish") break;
-    }
-    return "finished";
-  } finally {
-    unlisten();
-    limits.clear();
-    pump.close();
-  }
 }
 
 function take(frame: Frame, messageId: string, answer: Answer, event: ModelEvent, attempt: number): void {
@@ -113,39 +87,114 @@ function take(frame: Frame, messageId: string, answer: Answer, event: ModelEvent
   }
 }
 
-/** Reads an iterator such that a pending read can be given up: no race against a long-lived promise, which would leak. */
-class Pump {
+/**
+ * Reads a source to its end, by callbacks: a read that is under way can be given up at once, without a race against a
+ * long-lived promise, which would leak, and without a promise of our own for each event.
+ */
+class Reading {
+  readonly #frame: Frame;
+  readonly #call: ModelCall;
+  readonly #answer: Answer;
+  readonly #attempt: number;
+  readonly #abort: LazyAbort;
   readonly #source: AsyncIterator<ModelEvent>;
-  #resolve: ((step: IteratorResult<ModelEvent> | undefined) => void) | undefined;
-  #reject: ((error: unknown) => void) | undefined;
-  #closed = false;
+  readonly #resolve: (how: "finished" | "stopped") => void;
+  readonly #reject: (error: unknown) => void;
+  #limits: Limits | undefined;
+  #unlisten: (() => void) | undefined;
+  #over = false;
 
-  constructor(source: AsyncIterator<ModelEvent>) {
+  constructor(
+    frame: Frame,
+    call: ModelCall,
+    answer: Answer,
+    attempt: number,
+    abort: LazyAbort,
+    source: AsyncIterator<ModelEvent>,
+    resolve: (how: "finished" | "stopped") => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#frame = frame;
+    this.#call = call;
+    this.#answer = answer;
+    this.#attempt = attempt;
+    this.#abort = abort;
     this.#source = source;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
-  next(): Promise<IteratorResult<ModelEvent> | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-      this.#source.next().then(resolve, reject);
-    });
+  start(): void {
+    const { signal } = this.#frame;
+    this.#unlisten = signal.on(this.#stopped);
+    // The stop may have come from inside stream() itself.
+    if (signal.stop !== undefined) return this.#stopped();
+    if (hasLimits(this.#call.timeouts))
+      this.#limits = new Limits(this.#frame, this.#call, (error) => this.#expire(error));
+    this.#read();
   }
 
-  fail(error: unknown): void {
-    this.#reject?.(error);
-  }
-
-  close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#resolve?.(undefined);
+  #read(): void {
     try {
-      this.#source.return?.()?.then(undefined, () => {});
+      this.#source.next().then(this.#heard, this.#failed);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  readonly #heard = (step: IteratorResult<ModelEvent>): void => {
+    if (this.#over) return;
+    try {
+      if (step.done) return this.#end("finished");
+      this.#limits?.heard();
+      take(this.#frame, this.#call.messageId, this.#answer, step.value, this.#attempt);
+      // What was just published may have made a reader stop the run.
+      if (this.#over) return;
+      if (step.value.type === "finish") return this.#end("finished");
+    } catch (error) {
+      return this.#failed(error);
+    }
+    this.#read();
+  };
+
+  readonly #failed = (error: unknown): void => {
+    if (this.#close()) this.#reject(error);
+  };
+
+  readonly #stopped = (): void => {
+    const { stop } = this.#frame.signal;
+    this.#abort.abort(new UserInterrupt(stop?.at ?? 0, stop?.reason));
+    this.#end("stopped");
+  };
+
+  #expire(error: BelayError): void {
+    this.#abort.abort(error);
+    this.#failed(error);
+  }
+
+  #end(how: "finished" | "stopped"): void {
+    if (this.#close()) this.#resolve(how);
+  }
+
+  /** True the first time. */
+  #close(): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    this.#unlisten?.();
+    this.#limits?.clear();
+    try {
+      this.#source.return?.()?.then(undefined, ignore);
     } catch {
       // A source that cannot even be closed has nothing more to say to us.
     }
+    return true;
   }
+}
+
+function ignore(): void {}
+
+function hasLimits({ firstTokenMs, idleMs, totalMs }: ModelTimeouts): boolean {
+  return firstTokenMs !== undefined || idleMs !== undefined || totalMs !== undefined;
 }
 
 /** Time limits with one timer each, however many chunks come. */
