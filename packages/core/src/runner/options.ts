@@ -50,6 +50,13 @@ export function checkResume(options: ResumeOptions): void {
   oneOf("mode", options.mode, ["continue", "rethink"]);
 }
 
+/** The seq of the last fact a reader has seen; 0 where it has seen none. */
+export function readCursor(after: number | undefined): number {
+  if (after === undefined) return 0;
+  if (Number.isSafeInteger(after) && after >= 0) return after;
+  throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });
+}
+
 function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
   if (value === undefined || allowed.includes(value)) return;
   throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed: `one of ${allowed.join(", ")}` });

@@ -20,7 +20,7 @@ import { lostCalls, runEnd, stateFact } from "./facts.ts";
 import { Feed } from "./feed.ts";
 import { type Input, readInput } from "./input.ts";
 import { goOn, newRun } from "./openings.ts";
-import { checkResume, type InterruptOptions, type ResumeOptions, readStop } from "./options.ts";
+import { checkResume, type InterruptOptions, type ResumeOptions, readCursor, readStop } from "./options.ts";
 import { loadThread, readFacts } from "./read-facts.ts";
 import { LiveRun, type Run } from "./run.ts";
 
@@ -185,7 +185,7 @@ export class Session<Out = string> {
 
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, never by itself. */
   events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<BelayEvent> {
-    return this.#feed.reader(options.after ?? 0, options.signal);
+    return this.#feed.reader(readCursor(options.after), options.signal);
   }
 
   /** Lets go of the thread without ending it. A run in progress is aborted and can be resumed elsewhere. */
