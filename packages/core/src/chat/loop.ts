@@ -114,40 +114,49 @@ async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
 }
 
 /** Makes the message of what the model said, and decides what follows from it. */
-async function conclude(
+function conclude(
   frame: Frame,
   agent: ChatDefinition,
   end: ModelCallEnd,
   turn: number,
   id: string,
   continues: string | undefined,
-): Promise<Next> {
+): Promise<Next> | Ended {
   const { answer, attempt } = end;
   const { stop } = frame.signal;
-  const message = (parts: readonly Part[], extra: Partial<Message>): Fact => {
+  const message = (parts: readonly Part[], finish: Message["finish"], interrupted?: Message["interrupted"]): Fact => {
     const { usage } = answer;
     const at = frame.clock.now();
-    const shape: Message = { id, role: "assistant", parts, at, origin: "model", model: agent.model.id };
-    return frame.message(
-      { ...shape, ...(usage && { usage }), ...(continues && { continues }), ...extra },
-      turn,
-      attempt,
-    );
+    const { id: model } = agent.model;
+    // By assignment: objects spread into one another cost more than all else here.
+    const said: { -readonly [K in keyof Message]: Message[K] } = {
+      id,
+      role: "assistant",
+      parts,
+      at,
+      origin: "model",
+      model,
+    };
+    if (usage !== undefined) said.usage = usage;
+    if (continues !== undefined) said.continues = continues;
+    if (interrupted !== undefined) said.interrupted = interrupted;
+    if (finish !== undefined) said.finish = finish;
+    return frame.message(said, turn, attempt);
   };
   /** What was seen of an answer that an error ended is kept, without calls: the next try makes its own. */
-  const failed = (error: BelayError, extra: Partial<Message>): Ended => {
+  const failed = (error: BelayError, finish?: Message["finish"]): Ended => {
     const parts = answer.cutParts()?.filter((part) => part.type !== "call");
     const interrupted = { by: "error", at: frame.clock.now(), reason: error.code };
     if (parts === undefined || !parts.some((part) => part.type === "text")) {
       return { how: "failed", facts: [], error, attempt: attempt + 1 };
     }
-    return { how: "failed", facts: [message(parts, { interrupted, ...extra })], error };
+    return { how: "failed", facts: [message(parts, finish, interrupted)], error };
   };
-  if (end.how === "failed") return failed(end.error, {});
+  if (end.how === "failed") return failed(end.error);
   if (end.how === "stopped") {
     const parts = stop?.rollbackPartial ? undefined : answer.cutParts();
     const { by = "user", at = 0, reason } = stop ?? {};
-    const facts = parts === undefined ? [] : [message(parts, { interrupted: { by, at, ...(reason && { reason }) } })];
+    const facts = parts === undefined ? [] : [message(parts, undefined, { by, at, ...(reason && { reason }) })];
     const notStarted = (parts ?? []).filter((part) => part.type === "call").map((part) => part.id);
     const partialText = parts === undefined ? "" : answer.text();
     return {
@@ -160,13 +169,13 @@ async function conclude(
   }
   const parts = answer.parts();
   const finish = answer.finish ?? (answer.calls > 0 ? "tool-calls" : "stop");
-  if (finish === "length") return failed(belayError("MAX_TOKENS", { model: agent.model.id, turn }), { finish });
+  if (finish === "length") return failed(belayError("MAX_TOKENS", { model: agent.model.id, turn }), finish);
   if (answer.calls > 0) {
-    const fact = message(parts, { finish });
+    const fact = message(parts, finish);
     return runCalls(frame, agent, newCalls(frame, parts, turn), [fact]);
   }
   // An answer that had nothing to add to its cut beginning is complete all the same.
-  const facts = parts.length > 0 || continues !== undefined ? [message(parts, { finish })] : [];
+  const facts = parts.length > 0 || continues !== undefined ? [message(parts, finish)] : [];
   const before = continues === undefined ? "" : messageText(frame.scope.messages.at(-1)!);
   return settle(frame, agent, before + answer.text(), facts, finish);
 }

@@ -68,72 +68,87 @@ const KEYS = new Set(
 );
 
 export function encode(facts: readonly Fact[]): string {
-  const { runId, segment, agentName, runPath } = facts[0]!;
+  const { runId: r, segment, agentName: n, runPath } = facts[0]!;
   const e: Body["e"][number][] = [];
   let inputs = 0;
   for (const fact of facts) {
-    const x = fact.attempt === 1 ? undefined : fact.attempt;
-    const foreign = fact.runPath !== runPath;
-    const n = foreign ? fact.agentName : undefined;
-    const p = foreign ? fact.runPath : undefined;
-    e.push(write(fact, inputs, x, n, p));
+    const plain = fact.attempt === 1 && fact.runPath === runPath;
+    if (plain && isMove(fact)) {
+      e.push(fact.state);
+      continue;
+    }
+    const written: Mutable<Written> = write(fact, inputs);
+    if (fact.attempt !== 1) written.x = fact.attempt;
+    if (fact.runPath !== runPath) {
+      written.n = fact.agentName;
+      written.p = fact.runPath;
+    }
+    e.push(written);
     if (fact.type === "message" && fact.turn === 0) inputs += 1;
   }
-  const s = segment === 1 ? undefined : segment;
-  const p = runPath === agentName ? undefined : runPath;
-  return JSON.stringify({ v: JOURNAL_VERSION, r: runId, s, n: agentName, p, e } satisfies Body);
+  const v = JOURNAL_VERSION;
+  if (segment === 1 && runPath === n) return JSON.stringify({ v, r, n, e } satisfies Body);
+  return JSON.stringify({
+    v,
+    r,
+    s: segment === 1 ? undefined : segment,
+    n,
+    p: runPath === n ? undefined : runPath,
+    e,
+  } satisfies Body);
 }
 
-function write(fact: Fact, input: number, x?: number, n?: string, p?: string): Body["e"][number] {
+/** A move to a state, with nothing to add. */
+function isMove(fact: Fact): fact is StateEvent {
+  if (fact.type !== "state") return false;
+  return (fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair) === undefined;
+}
+
+// Objects without keys that are undefined: JSON.stringify looks at each of those.
+function write(fact: Fact, input: number): Written {
   switch (fact.type) {
     case "run-start":
-      return { run: "start", x, n, p };
+      return { run: "start" };
     case "message":
-      return writeMessage(fact, input, x, n, p);
+      return writeMessage(fact, input);
     case "tool-start":
-      return { call: fact.callId, tool: fact.tool, address: fact.address, x, n, p };
+      return { call: fact.callId, tool: fact.tool, address: fact.address };
     case "tool-end": {
-      const { callId: end, tool, address, output, held } = fact;
-      const outcome = fact.outcome === "ok" ? undefined : fact.outcome;
-      return { end, tool, address, outcome, output, held, x, n, p };
+      const { callId: end, tool, address, outcome, output, held } = fact;
+      if (outcome === "ok" && held === undefined) return { end, tool, address, output };
+      return { end, tool, address, outcome, output, held };
     }
     case "action":
-      return { action: fact.action, x, n, p };
+      return { action: fact.action };
     case "state": {
       const { state, pauseType, interrupts, tokenHash, mode, repair } = fact;
-      const more = pauseType ?? interrupts ?? tokenHash ?? mode ?? repair ?? x ?? n ?? p;
-      if (more === undefined) return state;
-      return { state, pauseType, interrupts, tokenHash, mode, repair, x, n, p };
+      return { state, pauseType, interrupts, tokenHash, mode, repair };
     }
     case "run-end": {
       const { status: run, finish, error } = fact;
-      return { run, finish, usage: writeUsage(fact.usage), error, x, n, p };
+      return { run, finish, usage: writeUsage(fact.usage), error };
     }
     default:
       return fact satisfies never;
   }
 }
 
-function writeMessage(fact: MessageEvent, input: number, x?: number, n?: string, p?: string): Written {
+function writeMessage(fact: MessageEvent, input: number): Written {
   const { turn, message } = fact;
-  const { id, role, at, origin, interrupted, continues, model, finish } = message;
+  const { id, role, at, origin, interrupted, continues, model, usage, finish } = message;
   const known = defaults(fact, turn, input);
-  return {
-    m: writeParts(message.parts),
-    t: turn === 0 ? undefined : turn,
-    id: id === known.id ? undefined : id,
-    role: role === known.role ? undefined : role,
-    at: at === known.at ? undefined : at,
-    origin: origin === known.origin ? undefined : origin,
-    interrupted,
-    continues,
-    model,
-    usage: message.usage && writeUsage(message.usage),
-    finish,
-    x,
-    n,
-    p,
-  };
+  const written: Mutable<WrittenMessage> = { m: writeParts(message.parts) };
+  if (turn !== 0) written.t = turn;
+  if (id !== known.id) written.id = id;
+  if (role !== known.role) written.role = role;
+  if (at !== known.at) written.at = at;
+  if (origin !== known.origin) written.origin = origin;
+  if (interrupted !== undefined) written.interrupted = interrupted;
+  if (continues !== undefined) written.continues = continues;
+  if (model !== undefined) written.model = model;
+  if (usage !== undefined) written.usage = writeUsage(usage);
+  if (finish !== undefined) written.finish = finish;
+  return written;
 }
 
 /** How a message reads by its place alone: the turn's answer, or the line's next input. */
