@@ -1,0 +1,260 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "../message.ts";
+import type { Model, ModelEvent } from "../model/model.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import type { ScriptedTurn } from "../testing/scripted-model.ts";
+import { history, type Kit, type KitOptions, listen, openKit, said, unpaired } from "../testing/session-kit.ts";
+import { tool } from "../tool/tool.ts";
+
+const fails = (fields: object, message = "failed") => [{ throw: Object.assign(new Error(message), fields) }];
+
+/** Runs "a" to its end with time passing as it needs to; says how much did. */
+async function timed(
+  turns: readonly ScriptedTurn[] | Model,
+  options: KitOptions = {},
+  go?: (kit: Kit) => ReturnType<Kit["session"]["run"]>,
+) {
+  const clock = fakeClock();
+  const kit = await openKit(turns, { clock, ...options });
+  const begun = clock.now();
+  const run = go ? go(kit) : kit.session.run("a");
+  const heard = listen(run);
+  let waited = 0;
+  let over = false;
+  void run.result.then(() => {
+    over = true;
+    waited = clock.now() - begun;
+  });
+  while (!over) await clock.advance(10);
+  return { kit, clock, events: await heard.all, result: await run.result, waited };
+}
+
+describe("another try", () => {
+  for (const [what, fields, message] of [
+    ["429", { statusCode: 429 }],
+    ["500", { status: 500 }],
+    ["503", { statusCode: 503 }],
+    ["529", { statusCode: 529 }],
+    ["408", { statusCode: 408 }],
+    ["a reset connection", { code: "ECONNRESET" }],
+    ["a cause deep inside", { cause: Object.assign(new Error("x"), { cause: { code: "UND_ERR_SOCKET" } }) }],
+    ["an error that says so itself", { isRetryable: true }],
+    ["a socket that hung up", {}, "socket hang up"],
+  ] as const) {
+    it(`is made after ${what}, as attempt 2, and readers get superseded`, async () => {
+      const { events, result, kit } = await timed([fails(fields, message), "ok"]);
+      expect(result).toMatchObject({ status: "completed", text: "ok" });
+      expect(said(events).slice(4)).toEqual([
+        "turn-start 1",
+        "superseded, attempt 2",
+        "text ok",
+        "message assistant: ok",
+        "turn-end 1",
+        "run-end completed",
+        "state completed",
+      ]);
+      expect(events.find((event) => event.type === "message" && event.message.role === "assistant")).toMatchObject({
+        attempt: 2,
+      });
+      expect(kit.requests[1]!.messages).toEqual(kit.requests[0]!.messages);
+    });
+  }
+
+  for (const [what, fields] of [
+    ["400", { statusCode: 400 }],
+    ["401", { status: 401 }],
+    ["404", { statusCode: 404 }],
+    ["422", { statusCode: 422 }],
+    ["an error that says so itself", { isRetryable: false }],
+    ["an error of the program", {}],
+  ] as const) {
+    it(`is not made after ${what}`, async () => {
+      const { result, kit, waited } = await timed([fails(fields, "no such thing"), "ok"]);
+      expect(result).toMatchObject({
+        status: "failed",
+        error: { code: "MODEL_FAILED", message: expect.stringContaining("no such thing") },
+      });
+      expect(result.status === "failed" && result.error.message).toContain("1 try");
+      expect(kit.requests).toHaveLength(1);
+      expect(waited).toBe(0);
+    });
+  }
+
+  it("is not made once anything was shown: the text is kept, tagged by error, and S7 says so to the model", async () => {
+    const { result, kit, events } = await timed([[{ text: "Hel" }, ...fails({ statusCode: 503 })], "lo"]);
+    expect(result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
+    expect(history(kit.session.messages)).toEqual(["user: a", "assistant~error: Hel"]);
+    expect(kit.session.messages[1]!.interrupted).toMatchObject({ by: "error", reason: "MODEL_FAILED" });
+    expect(unpaired(events)).toEqual([]);
+    expect(kit.requests).toHaveLength(1);
+  });
+
+  it("waits longer each time, and gives up after the fourth", async () => {
+    const busy = fails({ statusCode: 503 });
+    const { result, kit, waited } = await timed([busy, busy, busy, busy, "never"]);
+    expect(result).toMatchObject({ status: "failed", error: { message: expect.stringContaining("4 tries") } });
+    expect(kit.requests).toHaveLength(4);
+    expect(waited).toBeGreaterThanOrEqual(250 + 500 + 1000 - 10);
+    expect(waited).toBeLessThanOrEqual(500 + 1000 + 2000 + 40);
+  });
+
+  it("comes when retry-after says, in seconds, in milliseconds, or as a date", async () => {
+    const at = new Date(fakeClock().now() + 7000).toUTCString();
+    for (const [headers, ms] of [
+      [{ responseHeaders: { "retry-after": "3" } }, 3000],
+      [{ headers: new Headers({ "retry-after": "3" }) }, 3000],
+      [{ responseHeaders: { "retry-after-ms": "1500", "retry-after": "9" } }, 1500],
+      [{ responseHeaders: { "retry-after": at } }, 7000],
+      [{ responseHeaders: { "retry-after": "86400" } }, 60_000],
+    ] as const) {
+      const { waited, result } = await timed([fails({ statusCode: 429, ...headers }), "ok"]);
+      expect(result.status).toBe("completed");
+      expect(Math.abs(waited - ms)).toBeLessThanOrEqual(20);
+    }
+  });
+
+  it("is as the agent's settings say", async () => {
+    const busy = fails({ statusCode: 503 });
+    const agent = { settings: { retry: { attempts: 2, delayMs: 4000 } } };
+    const { kit, waited } = await timed([busy, busy, "never"], { agent });
+    expect(kit.requests).toHaveLength(2);
+    expect(waited).toBeGreaterThanOrEqual(1990);
+    expect(kit.requests[0]).not.toHaveProperty("retry");
+  });
+
+  it("S7: a stop while it waits is a stop", async () => {
+    const clock = fakeClock();
+    const kit = await openKit([fails({ statusCode: 503 }), "ok"], { clock });
+    const run = kit.session.run("a");
+    await clock.advance(1);
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: true });
+    expect((await run.result).status).toBe("interrupted");
+    expect(clock.pending).toBe(0);
+    const heard = listen(kit.session.resume());
+    await heard.all;
+    expect(said(heard.events)).toContain("superseded, attempt 2");
+  });
+});
+
+describe("time limits", () => {
+  const silent = [{ stall: true }] as const;
+
+  it("firstTokenMs: a model that says nothing is MODEL_TIMEOUT, after as many tries as settings allow", async () => {
+    const agent = { timeouts: { firstTokenMs: 1000 }, settings: { retry: { attempts: 2, delayMs: 0 } } };
+    const { result, waited, kit } = await timed([silent, silent], { agent });
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { code: "MODEL_TIMEOUT", message: expect.stringContaining("firstTokenMs (1000 ms)") },
+    });
+    expect(kit.requests).toHaveLength(2);
+    expect(waited).toBe(2000);
+  });
+
+  it("idleMs: a model that falls silent is MODEL_TIMEOUT, and what it said is kept; resume goes on there", async () => {
+    const agent = { timeouts: { firstTokenMs: 5000, idleMs: 1000 } };
+    const { result, waited, kit } = await timed([[{ text: "Hel" }, { stall: true }], "lo"], { agent });
+    expect(result).toMatchObject({ status: "failed", error: { code: "MODEL_TIMEOUT" } });
+    expect(waited).toBeGreaterThanOrEqual(1000);
+    expect(waited).toBeLessThan(2500);
+    expect(await kit.session.resume().result).toMatchObject({ text: "Hello" });
+  });
+
+  it("idleMs: is counted from the last event, not from the first", async () => {
+    const clock = fakeClock();
+    const slow: Model = {
+      id: "slow",
+      async *stream() {
+        for (const text of ["a", "b", "c", "d"]) {
+          await new Promise<void>((resolve) => clock.setTimeout(resolve, 800));
+          yield { type: "text", text } satisfies ModelEvent;
+        }
+      },
+    };
+    const kit = await openKit(slow, { clock, agent: { timeouts: { idleMs: 1000 } } });
+    const { result } = kit.session.run("a");
+    await clock.advance(4000);
+    expect(await result).toMatchObject({ status: "completed", text: "abcd" });
+  });
+
+  it("totalMs: an answer that never ends is MODEL_TIMEOUT", async () => {
+    const clock = fakeClock();
+    const endless: Model = {
+      id: "endless",
+      async *stream() {
+        for (;;) {
+          await new Promise<void>((resolve) => clock.setTimeout(resolve, 100));
+          yield { type: "text", text: "on and " } satisfies ModelEvent;
+        }
+      },
+    };
+    const kit = await openKit(endless, { clock, agent: { timeouts: { totalMs: 1000, idleMs: 500 } } });
+    const { result } = kit.session.run("a");
+    await clock.advance(1100);
+    expect(await result).toMatchObject({
+      status: "failed",
+      error: { code: "MODEL_TIMEOUT", message: expect.stringContaining("totalMs") },
+    });
+    expect(clock.pending).toBeLessThanOrEqual(1);
+  });
+});
+
+it("E2: a history that does not fit is CONTEXT_OVERFLOW, by each provider's words, and is not tried again", async () => {
+  for (const error of [
+    fails({ statusCode: 400, code: "context_length_exceeded" }),
+    fails({ statusCode: 400 }, "prompt is too long: 208310 tokens > 200000 maximum"),
+    fails({ statusCode: 400 }, "This model's maximum context length is 128000 tokens."),
+    fails({ status: 400 }, "The input token count (1200000) exceeds the maximum number of tokens allowed"),
+  ]) {
+    const { result, kit } = await timed([error]);
+    expect(result).toMatchObject({ status: "failed", error: { code: "CONTEXT_OVERFLOW" } });
+    expect(kit.requests).toHaveLength(1);
+    expect(kit.session.state).toBe("error");
+  }
+});
+
+it("section 13: settings, tools, tool choice and instructions reach the request; nothing else does", async () => {
+  const look = tool({ name: "look", description: "Looks.", input: jsonSchema({ type: "object" }), execute: () => 1 });
+  const settings = {
+    toolChoice: { tool: "look" },
+    maxOutputTokens: 9,
+    temperature: 0.5,
+    topP: 0.9,
+    stopSequences: ["x"],
+    seed: 3,
+    providerOptions: { p: { q: 1 } },
+  };
+  const { kit } = await timed(["ok"], { tools: [look], agent: { settings, instructions: "Be brief." } });
+  const { messages, ...rest } = kit.requests[0]!;
+  expect(rest).toEqual({
+    ...settings,
+    tools: [{ name: "look", description: "Looks.", inputSchema: { type: "object" } }],
+  });
+  expect(messages.map(({ role, parts }: Message) => ({ role, parts }))).toEqual([
+    { role: "system", parts: [{ type: "text", text: "Be brief." }] },
+    { role: "user", parts: [{ type: "text", text: "a" }] },
+  ]);
+  expect(history(kit.session.messages)).toEqual(["user: a", "assistant: ok"]);
+});
+
+it("E2: usage is summed over all model calls of the run, pauses included", async () => {
+  const look = tool({ name: "look", description: "", input: jsonSchema({ type: "object" }), execute: () => 1 });
+  const spend = (inputTokens: number, outputTokens: number, more = {}) => ({
+    finish: "stop" as const,
+    usage: { inputTokens, outputTokens, ...more },
+  });
+  const turns = [
+    [{ call: "look" }, { ...spend(10, 1, { cachedInputTokens: 4 }), finish: "tool-calls" as const }],
+    [{ text: "x" }, ...fails({})],
+    [{ text: "y" }, spend(30, 3, { reasoningTokens: 2 })],
+    [{ text: "z" }, spend(5, 5)],
+  ];
+  const { kit, result } = await timed(turns, { tools: [look] });
+  expect(result.usage).toEqual({ inputTokens: 10, outputTokens: 1, cachedInputTokens: 4 });
+  const next = await kit.session.resume().result;
+  expect(next).toMatchObject({
+    text: "xy",
+    usage: { inputTokens: 40, outputTokens: 4, cachedInputTokens: 4, reasoningTokens: 2 },
+  });
+  expect((await kit.session.run("b").result).usage).toEqual({ inputTokens: 5, outputTokens: 5 });
+});
