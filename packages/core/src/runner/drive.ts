@@ -55,6 +55,8 @@ export class Drive implements Desk {
   #writing = false;
   #over = false;
   #fence = 0;
+  /** An append was tried again: a refusal no longer says that it was not written, for others may have written after it. */
+  #answerLost = false;
   readonly #behind: Set<string>;
 
   constructor(
@@ -110,7 +112,10 @@ export class Drive implements Desk {
     const { owner: take, leaseTtlMs: ttlMs } = this.#setup;
     const append = this.#prepare(facts, { take, ttlMs }, release);
     const appended = await this.#put(append);
-    if (!appended.ok) return appended;
+    if (!appended.ok) {
+      if (this.#answerLost) throw doubtful(this.#key);
+      return appended;
+    }
     this.#fence = appended.fence;
     this.#apply(facts, taken);
     return undefined;
@@ -205,6 +210,7 @@ export class Drive implements Desk {
       try {
         return await this.#setup.store.append(this.#key, append);
       } catch (error) {
+        this.#answerLost = true;
         const wait = RETRY_AFTER_MS[tries];
         if (wait === undefined || error instanceof BelayError || this.#over) throw error;
         await new Promise<void>((resolve) => this.#setup.clock.setTimeout(resolve, wait));
@@ -244,6 +250,11 @@ function refused(key: ThreadKey, append: Append, appended: Exclude<Appended, { o
     default:
       return appended satisfies never;
   }
+}
+
+function doubtful(key: ThreadKey): BelayError {
+  const reason = "its answer was lost, and others have written since; whether this was taken is in the journal";
+  return belayError("STORE_FAILED", { threadId: key.threadId, reason });
 }
 
 export function storeError(key: ThreadKey, error: unknown): BelayError {
