@@ -1,0 +1,121 @@
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import { createRunner } from "../runner/runner.ts";
+import { promptProblems } from "../testing/providers/render.ts";
+import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
+import { history, listen, said, unpaired } from "../testing/session-kit.ts";
+import { agent } from "./agent.ts";
+
+const city = z.object({ name: z.string(), size: z.coerce.number().int() });
+
+async function open(turns: readonly ScriptedTurn[]) {
+  const model = scriptedModel(turns);
+  const runner = createRunner({ agent: agent({ name: "helper", model, output: city }) });
+  const session = await runner.open("thread");
+  const problems = () => model.requests.flatMap((request) => promptProblems(request.messages));
+  return { model, session, problems };
+}
+
+const good = '{"name":"Rome","size":"3"}';
+
+describe("an agent with an output schema", () => {
+  it("E2: the result's output is the value the schema made of the answer; text is the answer", async () => {
+    const { model, session } = await open([good]);
+    const result = await session.run("a city").result;
+    expect(result).toMatchObject({ status: "completed", text: good, output: { name: "Rome", size: 3 } });
+    if (result.status === "completed") expectTypeOf(result.output).toEqualTypeOf<{ name: string; size: number }>();
+    expect(model.requests[0]!.output).toMatchObject({
+      name: "helper",
+      schema: { type: "object", required: ["name", "size"] },
+    });
+  });
+
+  for (const text of [`\`\`\`json\n${good}\n\`\`\``, `\`\`\`\n${good}\`\`\``, `  \n${good}\n `]) {
+    it(`takes ${JSON.stringify(text)}`, async () => {
+      const { session } = await open([text]);
+      expect(await session.run("a city").result).toMatchObject({ output: { name: "Rome", size: 3 } });
+    });
+  }
+
+  it("sends an answer that does not fit back to the model, with the schema's words", async () => {
+    const { model, session, problems } = await open(['{"name":"Rome"}', good]);
+    const heard = listen(session.run("a city"));
+    const events = await heard.all;
+    expect(said(events).slice(4)).toEqual([
+      "turn-start 1",
+      'text {"name":"Rome"}',
+      'message assistant: {"name":"Rome"}',
+      expect.stringMatching(/^message user: Your answer does not fit the required JSON Schema: size: /),
+      "turn-end 1",
+      "turn-start 2",
+      `text ${good}`,
+      `message assistant: ${good}`,
+      "turn-end 2",
+      "run-end completed",
+      "state completed",
+    ]);
+    expect(unpaired(events)).toEqual([]);
+    expect(model.requests[1]!.messages.at(-1)).toMatchObject({ role: "user", origin: "runtime" });
+    expect(problems()).toEqual([]);
+  });
+
+  it("says what is wrong with an answer that is no JSON", async () => {
+    const { session } = await open(["Rome, of course.", good]);
+    expect((await session.run("a city").result).status).toBe("completed");
+    expect(history(session.messages)[2]).toContain("it is not JSON");
+  });
+
+  it("OUTPUT_INVALID: gives up when corrections do not help; the thread is in error, and resume() asks once more", async () => {
+    const { model, session, problems } = await open(["no", "no", "no", "still no", good]);
+    const failed = await session.run("a city").result;
+    expect(failed).toMatchObject({ status: "failed", error: { code: "OUTPUT_INVALID" } });
+    expect(model.requests).toHaveLength(3);
+    expect(session.state).toBe("error");
+    expect(await session.resume().result).toMatchObject({ status: "failed", error: { code: "OUTPUT_INVALID" } });
+    expect(model.requests).toHaveLength(4);
+    expect(await session.resume().result).toMatchObject({ status: "completed", output: { name: "Rome", size: 3 } });
+    expect(problems()).toEqual([]);
+  });
+
+  it("OUTPUT_INVALID: the next question has its own corrections", async () => {
+    const { session } = await open(["no", "no", "no", "no", good]);
+    await session.run("a city").result;
+    expect(await session.run("another").result).toMatchObject({ status: "completed" });
+  });
+
+  it("an answer without text does not fit, and is asked for again", async () => {
+    const { session, problems } = await open(["", good]);
+    expect(await session.run("a city").result).toMatchObject({
+      status: "completed",
+      output: { name: "Rome", size: 3 },
+    });
+    expect(problems()).toEqual([]);
+  });
+
+  it("R2: an answer cut in the middle and gone on with is read as one", async () => {
+    const { session } = await open([[{ text: '{"name":"Ro' }, { stall: true }], 'me","size":3}']);
+    const run = session.run("a city");
+    await listen(run).until((event) => event.type === "text-delta");
+    await session.interrupt();
+    expect(await session.resume().result).toMatchObject({ output: { name: "Rome", size: 3 } });
+  });
+
+  it("a schema that throws, or takes its time, is an answer too", async () => {
+    const strange = z.object({ name: z.string() }).refine(({ name }) => {
+      if (name === "boom") throw new Error("the schema broke");
+      return Promise.resolve(name === "ok");
+    });
+    const model = scriptedModel(['{"name":"boom"}', '{"name":"no"}', '{"name":"ok"}']);
+    const runner = createRunner({ agent: agent({ name: "helper", model, output: strange }) });
+    const run = await runner.run("go");
+    expect(await run.result).toMatchObject({ status: "completed", output: { name: "ok" } });
+    expect(JSON.stringify(model.requests[1]!.messages)).toContain("the schema broke");
+  });
+});
+
+it("without a schema the output is the text, and typed so", async () => {
+  const runner = createRunner({ agent: agent({ name: "helper", model: scriptedModel(["hi"]) }) });
+  const result = await (await runner.run("go")).result;
+  expect(result).toMatchObject({ output: "hi", text: "hi" });
+  if (result.status === "completed") expectTypeOf(result.output).toEqualTypeOf<string>();
+});
