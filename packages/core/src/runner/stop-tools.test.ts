@@ -97,22 +97,6 @@ describe("a stop while a tool runs", () => {
     expect((await kit.session.interrupt()).late).toEqual([]);
   });
 
-  test('D9, S4: onStop "finish" waits for the tool, keeps its result, and then pauses', async () => {
-    const clock = fakeClock();
-    const hold = gate<string>();
-    const kit = await openKit(oneCall, { clock, tools: [work(() => hold.opened, { onStop: "finish" })] });
-    const heard = listen(kit.session.run("hi"));
-    await heard.until(started);
-    const stopping = kit.session.interrupt();
-    await clock.advance(60_000);
-    expect(kit.session.state).toBe("running");
-    hold.open("written");
-    expect(await stopping).toMatchObject({ accepted: true, stopped: [], finished: ["w"], late: [] });
-    expect(said(await heard.all)).toEqual([...beforeTheStop, "tool-end w ok", ...paused]);
-    expect(result(kit)).toMatchObject({ outcome: "ok", output: "written" });
-    expect(kit.requests.length).toBe(1);
-  });
-
   test("K5: a tool that answers its signal with a result has finished", async () => {
     const partial = (_args: unknown, ctx: ToolContext) => sleepUntilAborted(ctx.signal).catch(() => "as far as I came");
     const kit = await openKit(oneCall, { tools: [work(partial)] });

@@ -69,6 +69,8 @@ class LiveCall {
   readonly #resolve: (end: CallEnd) => void;
   readonly #yielded: Json[] = [];
   #iterator: AsyncIterator<unknown, unknown> | undefined;
+  /** We closed the iterator. */
+  #closed = false;
   #unlisten: () => void = () => {};
   #timers: unknown[] | undefined;
   #timedOut: string | undefined;
@@ -123,7 +125,7 @@ class LiveCall {
 
   /** Stands for the result of a generator that returns nothing, unless it was we who closed it. */
   #lastYield(): unknown {
-    if (this.#context.signal.aborted) throw this.#context.signal.reason;
+    if (this.#closed) throw this.#context.signal.reason;
     return this.#yielded.at(-1);
   }
 
@@ -145,13 +147,11 @@ class LiveCall {
     const { signal } = this.#frame;
     const stop = signal.stop;
     if (this.#ended || stop === undefined) return;
-    if (this.#tool.onStop === "finish" && !signal.forced) return;
     this.#context.interrupt(stop);
+    if (this.#tool.onStop === "finish" && !signal.forced) return;
+    this.#context.abort(this.#context.signal.reason);
     this.#closeIterator();
-    if (signal.forced) {
-      this.#context.force();
-      return this.#leaveBehind();
-    }
+    if (signal.forced) return this.#leaveBehind();
     this.#after(stop.graceMs ?? this.#graceMs, () => this.#leaveBehind());
   }
 
@@ -165,6 +165,7 @@ class LiveCall {
 
   #leaveBehind(): void {
     if (this.#ended) return;
+    this.#context.force();
     this.#frame.desk.leaveBehind(this.#call.part.id, new Promise((resolve) => (this.#done = resolve)));
     if (this.#timedOut !== undefined) this.#end("error", this.#timedOut);
     else this.#cut();
@@ -178,11 +179,18 @@ class LiveCall {
     this.#ended = true;
     this.#unlisten();
     if (this.#timers !== undefined) for (const timer of this.#timers) this.#frame.clock.clearTimeout(timer);
-    this.#context.release();
-    this.#resolve({ outcome, output });
+    const gone = this.#context.release();
+    if (gone === undefined || this.#frame.signal.stop === undefined) return this.#resolve({ outcome, output });
+    // A stop is not told of before the processes of the call have ended, too (X3).
+    const unlisten = this.#frame.signal.on(() => this.#context.force());
+    void gone.then(() => {
+      unlisten();
+      this.#resolve({ outcome, output });
+    });
   }
 
   #closeIterator(): void {
+    this.#closed = true;
     try {
       this.#iterator?.return?.()?.then(undefined, () => {});
     } catch {

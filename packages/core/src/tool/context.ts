@@ -4,7 +4,7 @@ import { UserInterrupt } from "../error.ts";
 import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
-import { type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
+import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
 
 export interface ToolContext<Deps = unknown> {
   readonly threadId: string;
@@ -18,12 +18,12 @@ export interface ToolContext<Deps = unknown> {
   readonly idempotencyKey: string;
   /** What the runner was given for its tools. */
   readonly deps: Deps;
-  /** Fires when the run is stopped, or the call takes too long. */
+  /** Fires when the run is stopped, whatever the tool's `onStop`, or when the call takes too long. */
   readonly signal: AbortSignal;
   isInterrupted(): boolean;
   /** Throws `UserInterrupt` once the run is stopped. */
   checkInterrupt(): void;
-  /** Starts a child process that dies, with all it started, on a stop and at the end of the call. */
+  /** Starts a child process that dies, with all it started, at the end of the call, and on a stop that does not wait for the tool to finish. */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
 }
 
@@ -33,7 +33,9 @@ export class CallContext implements ToolContext {
   /** Children get half of it, so that the tool can still tell how they ended. */
   readonly #graceMs: number;
   #stop: Stop | undefined;
-  #onAbort: (() => void)[] | undefined;
+  /** True once child processes must end. */
+  #ending = false;
+  #onEnding: EndProcess[] | undefined;
   #processes: OwnedProcess[] | undefined;
   readonly callId: string;
   readonly address: string;
@@ -81,18 +83,20 @@ export class CallContext implements ToolContext {
     return child;
   }
 
-  /** The run is stopped. */
+  /** The run is stopped: the tool is told. */
   interrupt(stop: Stop): void {
     this.#stop = stop;
-    this.abort(new UserInterrupt(stop.at, stop.reason));
+    this.#abort.abort(new UserInterrupt(stop.at, stop.reason));
   }
 
+  /** The call must end, and its child processes with it. */
   abort(reason: unknown): void {
-    if (this.#abort.aborted) return;
     this.#abort.abort(reason);
-    const listeners = this.#onAbort ?? [];
-    this.#onAbort = undefined;
-    for (const listener of listeners) listener();
+    if (this.#ending) return;
+    this.#ending = true;
+    const listeners = this.#onEnding ?? [];
+    this.#onEnding = undefined;
+    for (const listener of listeners) listener(this.#stopGraceMs());
   }
 
   /** No grace is left. */
@@ -100,21 +104,26 @@ export class CallContext implements ToolContext {
     for (const child of this.#processes ?? []) child.kill("SIGKILL");
   }
 
-  /** The call has ended: what it started goes with it. */
-  release(): void {
-    for (const child of this.#processes ?? []) child.release();
+  /** The call has ended: what it started goes with it. Resolves when nothing of it is left; undefined where nothing was started. */
+  release(): Promise<unknown> | undefined {
+    return this.#processes && Promise.all(this.#processes.map((child) => child.release()));
   }
 
-  #listen(listener: () => void): () => void {
-    if (this.#abort.aborted) {
-      listener();
+  #listen(listener: EndProcess): () => void {
+    if (this.#ending) {
+      listener(this.#stopGraceMs());
       return () => {};
     }
-    this.#onAbort ??= [];
-    this.#onAbort.push(listener);
+    this.#onEnding ??= [];
+    this.#onEnding.push(listener);
     return () => {
-      this.#onAbort = this.#onAbort?.filter((other) => other !== listener);
+      this.#onEnding = this.#onEnding?.filter((other) => other !== listener);
     };
+  }
+
+  #stopGraceMs(): number | undefined {
+    const graceMs = this.#stop?.graceMs;
+    return graceMs === undefined ? undefined : graceMs / 2;
   }
 }
 

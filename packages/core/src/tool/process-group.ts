@@ -9,6 +9,8 @@ const CHECK_EVERY_MS = 250;
 export interface ProcessGroup {
   /** Signals all of its processes; false when none is left. */
   signal(signal: NodeJS.Signals): boolean;
+  /** Looks whether any is left. */
+  isEmpty(): boolean;
   /** To be called when the process that leads the group has ended: others of the group may be left. */
   leaderEnded(): void;
 }
@@ -40,6 +42,7 @@ export function processGroup(pid: number, onGone: () => void): ProcessGroup {
   };
   const group: ProcessGroup = {
     signal: send,
+    isEmpty: () => !send(0),
     leaderEnded() {
       if (!send(0)) return;
       timer = setInterval(send, CHECK_EVERY_MS, 0);

@@ -50,8 +50,8 @@ export interface SpawnedProcess {
 
 /** What the runtime holds: a process whose call can end. */
 export interface OwnedProcess extends SpawnedProcess {
-  /** The call has ended: what is left of the group ends too. */
-  release(): void;
+  /** The call has ended: what is left of the group ends too. Resolves when nothing is left. */
+  release(): Promise<void>;
 }
 
 export type ToolSpawn = (command: string, args?: readonly string[], options?: SpawnOptions) => SpawnedProcess;
@@ -61,14 +61,19 @@ const MAX_OUTPUT_BYTES = 1024 * 1024;
 const QUIET_MS = 100;
 /** And one that is not silent is not listened to for more than this many such times. */
 const MAX_ROUNDS = 20;
+/** How soon after the end of a group the stop that waits for it hears of it. */
+const LOOK_EVERY_MS = 5;
 const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Tells a process to end; it has `graceMs` for that, or what it was given at its start. */
+export type EndProcess = (graceMs?: number) => void;
 
 /** `stop` registers a listener for the stop, calling it at once if that has happened, and returns how to take it back. */
 export function spawnGroup(
   command: string,
   args: readonly string[],
   options: SpawnOptions,
-  stop: (listener: () => void) => () => void,
+  stop: (listener: EndProcess) => () => void,
   graceMs: number,
 ): OwnedProcess {
   const child = start(command, args, options);
@@ -89,7 +94,7 @@ export function spawnGroup(
   });
   output.catch(() => {});
 
-  const { kill, end } = ending(child, stop, graceMs);
+  const { kill, end, gone } = ending(child, stop, graceMs);
   return {
     pid: child.pid,
     stdin: child.stdin,
@@ -105,6 +110,7 @@ export function spawnGroup(
         () => letGo(child),
         () => {},
       );
+      return gone();
     },
   };
 }
@@ -196,19 +202,19 @@ function letGo(child: Child): void {
 }
 
 /** Invariant 1. */
-function ending(child: Child, stop: (listener: () => void) => () => void, graceMs: number) {
+function ending(child: Child, stop: (listener: EndProcess) => () => void, ownGraceMs: number) {
   let group: ProcessGroup | undefined;
   let unregister = () => {};
   let timer: NodeJS.Timeout | undefined;
   let isEnding = false;
   let isGone = false;
-  const gone = () => {
+  const ended = () => {
     isGone = true;
     unregister();
     clearTimeout(timer);
   };
   const kill = (signal: NodeJS.Signals) => group?.signal(signal) ?? false;
-  const end = () => {
+  const end: EndProcess = (graceMs = ownGraceMs) => {
     if (isEnding || !kill("SIGTERM")) return;
     isEnding = true;
     // Not a reason to keep this process alive: its exit kills the group too.
@@ -216,11 +222,19 @@ function ending(child: Child, stop: (listener: () => void) => () => void, graceM
     timer.unref();
   };
   if (child.pid !== undefined) {
-    const started = processGroup(child.pid, gone);
+    const started = processGroup(child.pid, ended);
     group = started;
     child.once("exit", () => started.leaderEnded());
     unregister = stop(end);
     if (isGone) unregister();
   }
-  return { kill, end };
+  const gone = () =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (isGone || group === undefined || group.isEmpty()) resolve();
+        else setTimeout(look, LOOK_EVERY_MS);
+      };
+      look();
+    });
+  return { kill, end, gone };
 }

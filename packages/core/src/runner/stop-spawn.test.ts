@@ -1,0 +1,131 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { jsonSchema } from "../schema/schema.ts";
+import { listen, openKit, said } from "../testing/session-kit.ts";
+import { type ToolOptions, tool } from "../tool/tool.ts";
+
+const anything = jsonSchema<Record<string, unknown>>({ type: "object" });
+type Options = ToolOptions<typeof anything, unknown>;
+const script = [[{ call: "shell", id: "s" }], "done"] as const;
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "belay-stop-"));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+const alive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    if (process.platform !== "linux") return true;
+    // A dead process that nobody has collected yet still has a number.
+    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+};
+
+async function pids(file: string, count: number): Promise<number[]> {
+  for (let i = 0; i < 300; i++) {
+    const found = (await readFile(file, "utf8").catch(() => "")).split("\n").filter(Boolean).map(Number);
+    if (found.length >= count) return found;
+    await delay(10);
+  }
+  throw new Error("The children never started.");
+}
+
+/** A shell that starts another, both noting their pid and sleeping. */
+const shell = (
+  file: string,
+  execute: (run: Promise<unknown>, signal: AbortSignal) => unknown,
+  trap = "",
+  more: Partial<Options> = {},
+) =>
+  tool({
+    name: "shell",
+    description: "",
+    input: anything,
+    execute(_args, ctx) {
+      const line = `${trap} echo $$ >> "${file}"; sh -c '${trap} echo $$ >> "${file}"; while :; do sleep 0.05; done' & while :; do sleep 0.05; done`;
+      return execute(ctx.spawn("sh", ["-c", line]).output, ctx.signal);
+    },
+    ...more,
+  });
+
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+describe.skipIf(process.platform === "win32")("a stop and child processes", () => {
+  test("S1, Y12: a child and its own child are dead when the receipt comes", async () => {
+    const file = join(folder(), "pids");
+    const kit = await openKit(script, { tools: [shell(file, (output) => output)] });
+    const heard = listen(kit.session.run("hi"));
+    const children = await pids(file, 2);
+    expect(children.map(alive)).toEqual([true, true]);
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: true, late: [] });
+    expect(children.map(alive)).toEqual([false, false]);
+    expect(said(await heard.all).filter((line) => line.startsWith("tool-end"))).toHaveLength(1);
+  });
+
+  test("X3: also children that ignore SIGTERM, when the tool itself ends at once", async () => {
+    const file = join(folder(), "pids");
+    const kit = await openKit(script, {
+      tools: [shell(file, (_output, signal) => untilAborted(signal), "trap : TERM;")],
+    });
+    kit.session.run("hi");
+    const children = await pids(file, 2);
+    expect(await kit.session.interrupt({ graceMs: 400 })).toMatchObject({ stopped: ["s"], late: [] });
+    await delay(20); // A process is not gone in the instant it is killed.
+    expect(children.map(alive)).toEqual([false, false]);
+  });
+
+  test("S4: force does not wait for children that the stop before it was waiting for", async () => {
+    const file = join(folder(), "pids");
+    const deafChild = shell(file, (_output, signal) => untilAborted(signal), "trap : TERM;", { graceMs: 60_000 });
+    const kit = await openKit(script, { tools: [deafChild] });
+    kit.session.run("hi");
+    const children = await pids(file, 2);
+    const first = kit.session.interrupt();
+    await delay(50);
+    expect([kit.session.state, ...children.map(alive)]).toEqual(["running", true, true]);
+    expect(await kit.session.interrupt({ force: true })).toBe(await first);
+    await delay(50);
+    expect(children.map(alive)).toEqual([false, false]);
+  });
+
+  test("S4: force kills them at once, deaf as they may be", async () => {
+    const file = join(folder(), "pids");
+    const kit = await openKit(script, {
+      tools: [shell(file, (output) => output, "trap : TERM;", { graceMs: 60_000 })],
+    });
+    kit.session.run("hi");
+    const children = await pids(file, 2);
+    const before = Date.now();
+    await kit.session.interrupt({ force: true });
+    expect(Date.now() - before).toBeLessThan(1000);
+    await delay(50);
+    expect(children.map(alive)).toEqual([false, false]);
+  });
+
+  test('S4: the children of a tool with onStop "finish" are left to finish, like the tool', async () => {
+    const file = join(folder(), "pids");
+    const careful = tool({
+      name: "shell",
+      description: "",
+      input: anything,
+      onStop: "finish",
+      execute: async (_args, ctx) =>
+        (await ctx.spawn("sh", ["-c", `echo $$ >> "${file}"; sleep 0.2; echo written`]).output).stdout,
+    });
+    const kit = await openKit(script, { tools: [careful] });
+    kit.session.run("hi");
+    await pids(file, 1);
+    expect(await kit.session.interrupt()).toMatchObject({ finished: ["s"], stopped: [] });
+    const results = kit.session.messages.flatMap((message) => message.parts).filter((part) => part.type === "result");
+    expect(results).toMatchObject([{ outcome: "ok", output: "written\n" }]);
+  });
+});
