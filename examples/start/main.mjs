@@ -40,7 +40,7 @@ async function main() {
   }
   const folder = await openFolder(options.folder);
   const interactive = Boolean(stdin.isTTY && stdout.isTTY) && env.TERM !== "dumb";
-  const model = offlineModel({ delayMs: interactive ? 60 : 0 });
+  const model = offlineModel({ delayMs: interactive ? 80 : 0 });
   const guide = agent({ name: "guide", model, tools: folderTools(folder) });
   const runner = createRunner({ agent: guide });
   const session = await runner.open();

@@ -6,7 +6,7 @@ import { planFor } from "./plans.mjs";
 
 /** @param {{ delayMs: number }} options how long it takes over each word */
 export function offlineModel({ delayMs }) {
-  return scriptedModel(({ messages }) => speak(messages), { id: "offline", delayMs, chunkSize: 8 });
+  return scriptedModel(({ messages }) => speak(messages), { id: "offline", delayMs, chunkSize: 12 });
 }
 
 function speak(messages) {

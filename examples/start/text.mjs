@@ -60,7 +60,9 @@ export function wrap(line, columns) {
   const rows = [];
   let row = "";
   for (const word of line.split(/(?<= )(?! )/)) {
-    if (row !== "" && width(row) + width(word.trimEnd()) > columns) {
+    const wordWidth = width(word.trimEnd());
+    // A word that fits on no row is broken where it stands.
+    if (row !== "" && wordWidth <= columns && width(row) + wordWidth > columns) {
       rows.push(row.trimEnd());
       row = "";
     }
