@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { catalogue } from "../packages/core/src/error.ts";
+import { moves } from "../packages/core/src/lifecycle.ts";
 import { errorsDoc } from "../scripts/errors-doc.mjs";
 import { pages, syncDoc } from "../scripts/sync-docs.mjs";
 
@@ -28,4 +29,27 @@ test("a block takes its whole file, or one region of it without its indentation"
   expect(syncDoc(page("old", "old"), folder)).toBe(page("one();\n{\n  two();\n}", "two();"));
   expect(() => syncDoc("<!-- from examples/b.ts -->\n```ts\n```\n", folder)).toThrow("examples/b.ts");
   expect(() => syncDoc("<!-- from examples/a.ts#gone -->\n```ts\n```\n", folder)).toThrow("examples/a.ts#gone");
+});
+
+test.each(pages(root))("every link in %s leads to something in this repository", (path) => {
+  const links = [...read(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)].map((link) => link[1]!);
+  expect(links.filter((link) => !existsSync(join(root, dirname(path), link)))).toEqual([]);
+});
+
+test("the README shows a program by line 15", () => {
+  expect(read("README.md").split("\n").slice(0, 15).join("\n")).toContain("```ts\nimport ");
+});
+
+test("the moves in docs/language.md are the moves there are", () => {
+  const section = /## Lifecycle([\s\S]*?)\n## /.exec(read("docs/language.md"))![1]!;
+  const rows = [...section.matchAll(/^\|(.*?)\|(.*?)\|/gm)].slice(2);
+  const found: Record<string, string[]> = {};
+  let from = "";
+  for (const [, first, second] of rows) {
+    from = /`(\w+)`/.exec(first!)?.[1] ?? from;
+    found[from] = [...(found[from] ?? []), ...[...second!.matchAll(/`(\w+)`/g)].map((name) => name[1]!)];
+  }
+  const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
+    Object.fromEntries(Object.entries(table).map(([state, to]) => [state, [...to].sort()]));
+  expect(sorted(found)).toEqual(sorted(moves));
 });
