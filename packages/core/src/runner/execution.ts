@@ -216,7 +216,7 @@ export class Execution {
   }
 
   async #close(ended: Ended, state: ThreadState): Promise<void> {
-    const token = randomBytes(32).toString("hex");
+    let token: string | undefined;
     let interrupt: Interrupt | undefined;
     let type: PauseType | undefined;
     /** How many facts end the stretch. */
@@ -242,6 +242,7 @@ export class Execution {
           }
           type = this.#asked === undefined ? "manual" : "user_interrupt";
           interrupt = this.#interrupt(ended.turn ?? state.scopes.get(this.#place.runPath)?.turn ?? 0);
+          token = randomBytes(32).toString("hex");
           const tokenHash = hashToken(token);
           const pause = { pauseType: type, interrupts: [interrupt], tokenHash, attempt: ended.attempt };
           return [...ended.facts, interruptedFact(this.#place, interrupt), stateFact(this.#place, "paused", pause)];
@@ -251,7 +252,7 @@ export class Execution {
       }
     };
     const released = () => {
-      const handle = type && this.#handle(type, token);
+      const handle = type === undefined || token === undefined ? undefined : this.#handle(type, token);
       this.#finish(state, this.#result(ended, state, handle, interrupt), this.#receiptFor(ended));
     };
     // The turn ends after its own facts and before those that end the stretch.

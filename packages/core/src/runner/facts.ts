@@ -25,7 +25,8 @@ export function runStart(place: FramePlace): RunStartEvent {
   return { ...base(place), type: "run-start" };
 }
 
-export function stateFact(place: FramePlace, state: StateEvent["state"], more: Partial<StateEvent> = {}): StateEvent {
+export function stateFact(place: FramePlace, state: StateEvent["state"], more?: Partial<StateEvent>): StateEvent {
+  if (more === undefined) return { ...base(place), type: "state", state };
   return { ...base(place, more.attempt), ...more, type: "state", state };
 }
 

@@ -14,13 +14,12 @@ type Inputs = ReturnType<typeof readInput>;
 export function newRun(place: FramePlace, repair: Going["repair"], inputs: Inputs, now: () => number): Opening {
   return (state) => {
     refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
-    return [
-      ...(state.state === "initialized" ? [] : [stateFact(place, "initialized")]),
-      runStart(place),
-      ...lostCalls(place, state),
-      stateFact(place, "running", hasOpenCalls(state) ? { mode: "rethink", repair } : {}),
-      ...inputFacts(place, inputs, now()),
-    ];
+    const facts: Fact[] = [];
+    if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
+    facts.push(runStart(place), ...lostCalls(place, state));
+    facts.push(stateFact(place, "running", hasOpenCalls(state) ? { mode: "rethink", repair } : undefined));
+    facts.push(...inputFacts(place, inputs, now()));
+    return facts;
   };
 }
 

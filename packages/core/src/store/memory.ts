@@ -156,17 +156,21 @@ class MemoryStore implements Store {
 
   #create(key: ThreadKey, append: Append): Thread {
     const { threadId } = key;
-    const blank = { fence: 0, owner: undefined, until: 0, appendId: "", keys: undefined, watchers: undefined };
     const { agent, state, at } = append;
     return {
-      ...blank,
       threadId,
+      createdAt: at,
       agent,
       state,
-      createdAt: at,
+      fence: 0,
+      owner: undefined,
+      until: 0,
+      appendId: "",
       updatedAt: at,
       lines: new LineList(),
       commands: [],
+      keys: undefined,
+      watchers: undefined,
     };
   }
 
