@@ -259,8 +259,12 @@ export function errorRecord(error: BelayError): ErrorRecord {
   return { code: error.code, message: error.message, hint: error.hint };
 }
 
-/** The words of anything that was thrown. */
+/** The words of anything that was thrown, whatever it is. */
 export function errorText(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name;
-  return typeof error === "string" ? error : String(error);
+  try {
+    const words: unknown = error instanceof Error ? error.message || error.name : error;
+    return typeof words === "string" ? words : String(words);
+  } catch {
+    return "something that cannot be put into words";
+  }
 }

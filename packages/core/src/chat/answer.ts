@@ -66,7 +66,7 @@ export class Answer {
         return;
       case "finish":
         this.finish = event.finish;
-        this.usage = event.usage;
+        this.usage = counted(event.usage);
         return;
       default:
         // A native model may say more than we know; what we cannot place is not part of the answer.
@@ -117,8 +117,9 @@ export class Answer {
 
   #call(event: Extract<ModelEvent, { type: "call" }>): CallPart {
     const { args } = parseArgs(event.args);
-    const repeated = this.#parts.some((part) => part.type === "call" && part.id === event.id);
-    const id = this.#callId(repeated ? "" : event.id);
+    const given = typeof event.id === "string" ? event.id : "";
+    const repeated = this.#parts.some((part) => part.type === "call" && part.id === given);
+    const id = this.#callId(repeated ? "" : given);
     // The provider's data speaks of its own id.
     const provider = id === event.id ? this.#data(event.provider) : undefined;
     return { type: "call", id, tool: String(event.tool), args, ...(provider && { provider }) };
@@ -127,4 +128,12 @@ export class Answer {
   #data(data: Json | undefined): ProviderData | undefined {
     return data === undefined ? undefined : { name: this.#provider, data: toJson(data, "Provider data") };
   }
+}
+
+/** The counts in it: what a model cannot count it leaves out, or says as NaN. */
+function counted(usage: Usage | undefined): Usage | undefined {
+  if (typeof usage !== "object" || usage === null) return undefined;
+  const counts: Record<string, number> = { inputTokens: 0, outputTokens: 0 };
+  for (const [of, count] of Object.entries(usage)) if (Number.isFinite(count)) counts[of] = count;
+  return counts as unknown as Usage;
 }

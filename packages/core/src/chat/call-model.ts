@@ -75,16 +75,22 @@ function stream(frame: Frame, call: ModelCall, answer: Answer, attempt: number):
 function take(frame: Frame, messageId: string, answer: Answer, event: ModelEvent, attempt: number): void {
   switch (event.type) {
     case "text":
-      if (event.text === "") return;
+      if (said(event) === "") return;
       frame.delta("text-delta", event.text, messageId, answer.textLength, attempt);
       return answer.addText(event.text, event.block);
     case "reasoning":
-      if (event.text === "") return;
+      if (said(event) === "") return;
       frame.delta("reasoning-delta", event.text, messageId, answer.reasoningLength, attempt);
       return answer.addReasoning(event.text, event.block);
     default:
       return answer.add(event);
   }
+}
+
+/** Refused before anyone sees it: a reader would get it, and the record could not hold it. */
+function said({ type, text }: Extract<ModelEvent, { type: "text" | "reasoning" }>): string {
+  if (typeof text !== "string") throw new TypeError(`the model's ${type} event has no text`);
+  return text;
 }
 
 /**

@@ -11,6 +11,7 @@ import { type Json, toJson } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { validate } from "../schema/schema.ts";
 import { CallContext } from "./context.ts";
+import { parseArgs } from "./parse-args.ts";
 import type { Tool } from "./tool.ts";
 
 export interface ReadyCall {
@@ -41,7 +42,9 @@ export function prepareCall(tools: ReadonlyMap<string, Tool>, call: CallState): 
     return { call, refusal: `There is no tool ${JSON.stringify(name)}. The tools are: ${known}.` };
   }
   if (typeof args !== "object" || args === null || Array.isArray(args)) {
-    return { call, refusal: `The arguments are not a JSON object: ${JSON.stringify(args)}. Call the tool again.` };
+    const parsed = parseArgs(args);
+    const problem = parsed.ok ? "the arguments must be a JSON object" : parsed.problem;
+    return { call, refusal: `The call was not made: ${problem}. Call the tool again.` };
   }
   const checked = validate(tool.input, args);
   return checked instanceof Promise ? checked.then((c) => judge(call, tool, c)) : judge(call, tool, checked);
@@ -96,18 +99,18 @@ class LiveCall {
     let returned: unknown;
     try {
       returned = this.#tool.execute(this.#args as never, this.#context as never);
+      if (isAsyncIterable(returned)) returned = this.#drain(returned);
+      if (isThenable(returned)) {
+        returned.then(
+          (value) => this.#returned(value),
+          (error) => this.#threw(error),
+        );
+        return;
+      }
     } catch (error) {
       return this.#threw(error);
     }
-    if (isAsyncIterable(returned)) returned = this.#drain(returned);
-    if (isThenable(returned)) {
-      returned.then(
-        (value) => this.#returned(value),
-        (error) => this.#threw(error),
-      );
-    } else {
-      this.#returned(returned);
-    }
+    this.#returned(returned);
   }
 
   async #drain(generator: AsyncIterable<unknown>): Promise<unknown> {
