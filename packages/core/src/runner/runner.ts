@@ -104,6 +104,10 @@ export class Runner<Out = string, Deps = unknown> {
       });
     }
     const known = this.#sessions.get(id)?.deref();
+    if (known?.closing !== undefined) {
+      await known.closing;
+      return this.open(id, options);
+    }
     if (known !== undefined) return this.#asked(known, options);
     // Whoever opens a thread that is being opened gets that session, and not before it is ready.
     const opening = this.#openings.get(id);

@@ -56,7 +56,7 @@ export class Session<Out = string> {
   #execution: Execution | undefined;
   /** Calls that were left behind and still run; they outlive the stretch that began them. */
   readonly #behind = new Set<string>();
-  #closed = false;
+  #closing: Promise<void> | undefined;
 
   /** Made by runner.open(). */
   constructor(host: SessionHost, key: ThreadKey, agent: Agent<Out, never>, deps: unknown) {
@@ -189,9 +189,17 @@ export class Session<Out = string> {
   }
 
   /** Lets go of the thread without ending it. A run in progress is aborted and can be resumed elsewhere. */
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** Settles when it is closed; undefined while nobody has asked for that. */
+  get closing(): Promise<void> | undefined {
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.#execution?.close(this.#stop("close"));
     this.#fold = undefined;
     this.#host.closed(this as Session<unknown>);
@@ -341,7 +349,7 @@ export class Session<Out = string> {
   }
 
   #refuseIfClosed(): void {
-    if (this.#closed) throw belayError("SESSION_CLOSED", { threadId: this.threadId });
+    if (this.#closing !== undefined) throw belayError("SESSION_CLOSED", { threadId: this.threadId });
   }
 
   #refuseIfBusy(): void {
