@@ -118,6 +118,6 @@ function welcome(root) {
 
 function farewell(session) {
   const inputs = session.messages.filter((message) => message.origin === "person").length;
-  const kept = inputs === 0 ? "" : "The thread was in memory and ends here. ";
-  return `${kept}npm start begins a new one; examples/03-interrupt/main.ts does in code what you did with ESC.\n`;
+  const kept = inputs === 0 ? "" : "The thread was in memory and ends here.\n";
+  return `${kept}npm start begins a new one. In code, what you did with ESC is\nexamples/03-interrupt/main.ts\n`;
 }
