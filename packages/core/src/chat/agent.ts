@@ -62,6 +62,10 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   const maxTurns = options.maxTurns ?? 100;
   if (!Number.isInteger(maxTurns) || maxTurns < 1) throw refuse(`maxTurns is ${maxTurns}`);
   if (options.graceMs !== undefined && !(options.graceMs >= 0)) throw refuse(`graceMs is ${options.graceMs}`);
+  if (options.tools !== undefined && !Array.isArray(options.tools)) throw refuse("its tools are not a list");
+  checkNumbers(refuse, "timeouts", options.timeouts);
+  checkNumbers(refuse, "settings.retry", options.settings?.retry);
+  if (options.settings?.retry?.attempts === 0) throw refuse("settings.retry.attempts is 0, which is no try at all");
   if (options.repair !== undefined && options.repair !== "synthetic" && options.repair !== "drop") {
     throw refuse(`repair is ${JSON.stringify(options.repair)}, not synthetic or drop`);
   }
@@ -75,9 +79,28 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
     maxTurns,
     maxCorrections: 2,
     timeouts: options.timeouts ?? {},
-    retry: { ...defaultRetry, ...options.settings?.retry },
+    retry: retrySettings(options.settings?.retry),
     graceMs: options.graceMs ?? 500,
   };
+}
+
+function retrySettings(given: Partial<RetrySettings> = {}): RetrySettings {
+  const { attempts, delayMs, maxDelayMs } = defaultRetry;
+  return {
+    attempts: given.attempts ?? attempts,
+    delayMs: given.delayMs ?? delayMs,
+    maxDelayMs: given.maxDelayMs ?? maxDelayMs,
+  };
+}
+
+function checkNumbers(
+  refuse: (problem: string) => Error,
+  of: string,
+  numbers: ModelTimeouts | Partial<RetrySettings> | undefined,
+): void {
+  for (const [name, value] of Object.entries(numbers ?? {})) {
+    if (value !== undefined && !(typeof value === "number" && value >= 0)) throw refuse(`${of}.${name} is ${value}`);
+  }
 }
 
 function systemMessage(instructions: string | undefined): Message | undefined {

@@ -123,6 +123,13 @@ describe("another try", () => {
     expect(kit.requests[0]).not.toHaveProperty("retry");
   });
 
+  it("is as it is by default where a setting is undefined", async () => {
+    const busy = fails({ statusCode: 503 });
+    const agent = { settings: { retry: { attempts: undefined, delayMs: undefined } as object } };
+    const { kit } = await timed([busy, busy, busy, busy, "never"], { agent });
+    expect(kit.requests).toHaveLength(4);
+  });
+
   it("S7: a stop while it waits is a stop", async () => {
     const clock = fakeClock();
     const kit = await openKit([fails({ statusCode: 503 }), "ok"], { clock });

@@ -59,7 +59,7 @@ export class Runner<Out = string, Deps = unknown> {
   #closed = false;
 
   constructor(options: RunnerOptions<Out, Deps>) {
-    for (const agent of [...(options.agent ? [options.agent] : []), ...(options.agents ?? [])]) {
+    for (const agent of agentsOf(options)) {
       if (typeof agent?.run !== "function") {
         throw belayError("AGENT_INVALID", { agent: String(agent), problem: "it was not made by agent(…)" });
       }
@@ -95,7 +95,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** The session on a thread: the same one each time while it is open here. A thread that is not there begins with its first run. */
   async open(threadId?: string, options: OpenOptions<Deps> = {}): Promise<Session<Out>> {
     this.#refuseIfClosed();
-    const id = threadId ?? this.#setup.clock.id();
+    const id = threadId === undefined ? this.#setup.clock.id() : threadId;
     if (typeof id !== "string" || id === "" || id.length > 200) {
       throw belayError("OPTION_INVALID", {
         option: "threadId",
@@ -223,6 +223,12 @@ export class Runner<Out = string, Deps = unknown> {
   #refuseIfClosed(): void {
     if (this.#closed) throw belayError("RUNNER_CLOSED", {});
   }
+}
+
+function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<Out, Deps>[] {
+  const { agent, agents = [] } = (options ?? {}) as RunnerOptions<Out, Deps>;
+  if (!Array.isArray(agents)) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "agents is not a list" });
+  return agent === undefined ? agents : [agent, ...agents];
 }
 
 function readHandle(handle: Handle): Handle {
