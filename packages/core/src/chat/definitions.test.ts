@@ -1,0 +1,160 @@
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import { createRunner } from "../runner/runner.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { type Tool, tool } from "../tool/tool.ts";
+import { agent } from "./agent.ts";
+
+const model = scriptedModel(["ok"]);
+const input = jsonSchema({ type: "object" });
+const good = { name: "look", description: "Looks.", input, execute: () => 1 };
+const coded = (code: string, words = "") => expect.objectContaining({ code, message: expect.stringContaining(words) });
+
+describe("bad definitions are refused when they are made", () => {
+  it.each([
+    [undefined, "not an object"],
+    [null, "not an object"],
+    [{}, "name"],
+    [{ ...good, name: "" }, "name"],
+    [{ ...good, name: "has space" }, "has space"],
+    [{ ...good, name: "9lives" }, "9lives"],
+    [{ ...good, name: "x".repeat(65) }, "name"],
+    [{ ...good, description: undefined }, "description"],
+    [{ ...good, execute: "no" }, "execute"],
+    [{ ...good, input: undefined }, "Standard Schema"],
+    [{ ...good, input: { type: "object" } }, "Standard Schema"],
+    [{ ...good, input: z.string() }, "not an object"],
+    [{ ...good, onStop: "maybe" }, "onStop"],
+    [{ ...good, onCrash: "pray" }, "onCrash"],
+    [{ ...good, timeoutMs: -1 }, "timeoutMs"],
+    [{ ...good, timeoutMs: Number.NaN }, "timeoutMs"],
+    [{ ...good, graceMs: "1s" }, "graceMs"],
+  ])("TOOL_INVALID: tool(%j)", (options, words) => {
+    expect(() => tool(options as never)).toThrow(coded("TOOL_INVALID", words));
+  });
+
+  it.each([
+    [undefined, "name"],
+    [{}, "name"],
+    [{ name: "a b", model }, "a b"],
+    [{ name: "a" }, "model"],
+    [{ name: "a", model: "gpt" }, "model"],
+    [{ name: "a", model: { stream: () => {} } }, "model"],
+    [{ name: "a", model, instructions: 7 }, "instructions"],
+    [{ name: "a", model, tools: {} }, "tools"],
+    [{ name: "a", model, tools: [{ name: "x" }] }, "tool(…)"],
+    [{ name: "a", model, tools: [null] }, "tool(…)"],
+    [{ name: "a", model, output: {} }, "output"],
+    [{ name: "a", model, maxTurns: 0 }, "maxTurns"],
+    [{ name: "a", model, maxTurns: 1.5 }, "maxTurns"],
+    [{ name: "a", model, maxTurns: "3" }, "maxTurns"],
+    [{ name: "a", model, graceMs: -1 }, "graceMs"],
+    [{ name: "a", model, repair: "no" }, "repair"],
+    [{ name: "a", model, timeouts: { idleMs: -5 } }, "timeouts.idleMs"],
+    [{ name: "a", model, timeouts: { totalMs: Number.NaN } }, "timeouts.totalMs"],
+    [{ name: "a", model, settings: { retry: { attempts: 0 } } }, "retry.attempts"],
+    [{ name: "a", model, settings: { retry: { attempts: Number.NaN } } }, "retry.attempts"],
+    [{ name: "a", model, settings: { retry: { delayMs: -1 } } }, "retry.delayMs"],
+  ])("AGENT_INVALID: agent(%j)", (options, words) => {
+    expect(() => agent(options as never)).toThrow(coded("AGENT_INVALID", words));
+  });
+
+  it("TOOL_DUPLICATE, NOT_SERIALIZABLE: two tools of one name, settings that cannot be sent", () => {
+    expect(() => agent({ name: "a", model, tools: [tool(good), tool(good)] })).toThrow(coded("TOOL_DUPLICATE", "look"));
+    const settings = { providerOptions: { at: new Date() as never } };
+    expect(() => agent({ name: "a", model, settings })).toThrow(coded("NOT_SERIALIZABLE", "providerOptions.at"));
+  });
+
+  it.each([[undefined], [null], [{}], [{ agents: [] }], [{ agent: {} }], [{ agents: [null] }], [{ agents: {} }]])(
+    "AGENT_INVALID: createRunner(%j)",
+    (options) => {
+      expect(() => createRunner(options as never)).toThrow(coded("AGENT_INVALID"));
+    },
+  );
+
+  it("AGENT_INVALID, OPTION_INVALID: two agents of one name; a lease that cannot last", () => {
+    const a = agent({ name: "a", model });
+    expect(() => createRunner({ agents: [a, a] })).toThrow(coded("AGENT_INVALID", "that name"));
+    for (const leaseTtlMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => createRunner({ agent: a, leaseTtlMs })).toThrow(coded("OPTION_INVALID", "leaseTtlMs"));
+    }
+  });
+
+  it("OPTION_INVALID: a thread id that is none", async () => {
+    const runner = createRunner({ agent: agent({ name: "a", model }) });
+    for (const id of ["", "x".repeat(201), 7, null]) {
+      await expect(runner.open(id as never)).rejects.toEqual(coded("OPTION_INVALID", "threadId"));
+    }
+  });
+
+  it("what is made cannot be changed", () => {
+    const one = tool(good);
+    const made = agent({ name: "a", model, tools: [one] });
+    expect(Object.isFrozen(one)).toBe(true);
+    expect(Object.isFrozen(made)).toBe(true);
+  });
+});
+
+describe("types flow from definitions", () => {
+  it("section 13: from a zod schema to execute, as the schema hands it out", () => {
+    tool({
+      ...good,
+      input: z.object({ a: z.string().transform(Number), b: z.boolean().default(true) }),
+      execute: (args) => {
+        expectTypeOf(args).toEqualTypeOf<{ a: number; b: boolean }>();
+      },
+    });
+  });
+
+  it("section 13: from jsonSchema<T> to execute", () => {
+    tool({
+      ...good,
+      input: jsonSchema<{ city: string }>({ type: "object" }),
+      execute: (args) => {
+        expectTypeOf(args).toEqualTypeOf<{ city: string }>();
+      },
+    });
+  });
+
+  it("section 13: ctx.deps is what the runner is given, and a runner that lacks it does not compile", async () => {
+    interface Deps {
+      readonly prices: Map<string, number>;
+    }
+    let seen: unknown;
+    const price = tool({
+      name: "price",
+      description: "",
+      input: jsonSchema<{ of: string }>({ type: "object" }),
+      execute: ({ of }, ctx: { readonly deps: Deps }) => {
+        expectTypeOf(ctx.deps).toEqualTypeOf<Deps>();
+        seen = ctx.deps;
+        return ctx.deps.prices.get(of);
+      },
+    });
+    expectTypeOf(price).toEqualTypeOf<Tool<Deps>>();
+    const shop = agent({
+      name: "shop",
+      model: scriptedModel([[{ call: "price", args: { of: "tea" } }], "ok"]),
+      tools: [price],
+    });
+    const deps: Deps = { prices: new Map([["tea", 3]]) };
+    // @ts-expect-error: these are not the deps that its tools need
+    createRunner({ agent: shop, deps: { prices: 3 } });
+    const run = await createRunner({ agent: shop, deps }).run("how much is tea?");
+    expect((await run.result).status).toBe("completed");
+    expect(seen).toBe(deps);
+  });
+
+  it("section 13: from output to the result, and string without it", async () => {
+    const output = z.object({ size: z.coerce.number() });
+    const typed = createRunner({ agent: agent({ name: "a", model: scriptedModel(['{"size":"3"}']), output }) });
+    const result = await (await typed.run("x")).result;
+    if (result.status !== "completed") throw new Error(result.status);
+    expectTypeOf(result.output).toEqualTypeOf<{ size: number }>();
+    expect(result.output).toEqual({ size: 3 });
+    const plain = createRunner({ agent: agent({ name: "a", model: scriptedModel(["ok"]) }) });
+    const said = await (await plain.run("x")).result;
+    if (said.status === "completed") expectTypeOf(said.output).toEqualTypeOf<string>();
+  });
+});
