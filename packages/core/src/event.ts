@@ -48,7 +48,7 @@ export interface ToolEndEvent extends EventBase {
   readonly outcome: Outcome;
   /** The result; for an interrupted call what it had yielded; for an error its words. */
   readonly output: Json;
-  /** The call was about to start when a stop came: it did not, and runs on continue. */
+  /** It does not run now, and will on continue: a stop came before it started, or, with outcome unknown, a crash cut it. */
   readonly held?: true;
 }
 

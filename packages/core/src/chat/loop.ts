@@ -51,9 +51,11 @@ async function openCalls(frame: Frame, agent: ChatDefinition): Promise<Next> {
   const lost: Fact[] = [];
   const open: CallState[] = [];
   for (const call of scope.calls) {
+    if (call.status === "ended") continue;
     const retry = agent.tools.get(call.part.tool)?.onCrash === "retry";
-    if (call.status === "held" || (call.status === "started" && retry)) open.push(call);
-    else if (call.status === "started") lost.push(frame.toolEnd(call, "unknown", null, false));
+    const again = retry || (call.status === "held" && !call.cut);
+    if (call.status === "started" || !again) lost.push(frame.toolEnd(call, "unknown", null, again));
+    if (again) open.push(call);
   }
   return runCalls(frame, agent, open, lost);
 }
@@ -183,7 +185,7 @@ function conclude(
 function newCalls(frame: Frame, parts: readonly Part[], turn: number): CallState[] {
   const at = turnAddress(frame.place.runPath, turn);
   const calls = parts.filter((part): part is CallPart => part.type === "call");
-  return calls.map((part, i) => ({ part, address: callAddress(at, i), status: "held", result: undefined }));
+  return calls.map((part, i) => ({ part, address: callAddress(at, i), status: "held", cut: false, result: undefined }));
 }
 
 /** The run's end: its text, or, with an output schema, the value in it. An answer that does not fit is sent back. */

@@ -46,7 +46,9 @@ export class TurnCalls {
 
   /** What a stop must still record: calls whose start is on record go back to held. */
   holds(): Fact[] {
-    return this.#heldBack.map(({ call }) => this.#frame.toolEnd(call, "not-executed", null, true));
+    return this.#heldBack.map(({ call }) =>
+      this.#frame.toolEnd(call, call.cut ? "unknown" : "not-executed", null, true),
+    );
   }
 
   summary(): StoppedCalls {

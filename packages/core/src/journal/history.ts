@@ -38,7 +38,13 @@ export function addAnswer(scope: Scope, message: Message, turn: number): void {
   const calls = whole.parts.filter((part): part is CallPart => part.type === "call");
   if (calls.length > 0) {
     const at = turnAddress(scope.path, turn);
-    scope.calls = calls.map((part, i) => ({ part, address: callAddress(at, i), status: "held", result: undefined }));
+    scope.calls = calls.map((part, i) => ({
+      part,
+      address: callAddress(at, i),
+      status: "held",
+      cut: false,
+      result: undefined,
+    }));
     scope.last = "calls";
     return;
   }
@@ -52,10 +58,12 @@ export function startCall(scope: Scope, callId: string): void {
   if (call !== undefined) call.status = "started";
 }
 
-/** Back to before its start: a stop came between the record of its start and the start itself. */
-export function holdCall(scope: Scope, callId: string): void {
+/** It does not run now and will on continue: a stop came before its start, or (`unknown`) a crash cut it after. */
+export function holdCall(scope: Scope, callId: string, outcome: Outcome): void {
   const call = findCall(scope, callId);
-  if (call !== undefined) call.status = "held";
+  if (call === undefined) return;
+  call.status = "held";
+  if (outcome === "unknown") call.cut = true;
 }
 
 export function endCall(scope: Scope, callId: string, outcome: Outcome, output: Json): void {
@@ -70,14 +78,18 @@ export function endCall(scope: Scope, callId: string, outcome: Outcome, output: 
 /** Ends the open calls without running them: told as not executed, or, where none of them started, dropped. */
 export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
   if (scope.calls.length === 0) return;
-  if (repair === "drop" && scope.calls.every((call) => call.status === "held")) return dropGroup(scope);
+  if (repair === "drop" && scope.calls.every(neverRan)) return dropGroup(scope);
   for (const call of scope.calls) {
     if (call.status === "ended") continue;
-    call.result = resultPart(call.part, call.status === "held" ? "not-executed" : "unknown", null);
+    call.result = resultPart(call.part, neverRan(call) ? "not-executed" : "unknown", null);
     call.status = "ended";
   }
   showResults(scope);
   closeGroup(scope);
+}
+
+function neverRan(call: CallState): boolean {
+  return call.status === "held" && !call.cut;
 }
 
 /** The message with the open calls: last, or before the one that shows their results. */

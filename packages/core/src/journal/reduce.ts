@@ -47,7 +47,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       startCall(scopeOf(state, fact.runPath), fact.callId);
       break;
     case "tool-end":
-      if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId);
+      if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome);
       else endCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome, fact.output);
       break;
     case "action":

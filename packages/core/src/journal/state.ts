@@ -53,6 +53,8 @@ export interface CallState {
   readonly part: CallPart;
   readonly address: string;
   status: "held" | "started" | "ended";
+  /** It ran before, and a crash cut it: held or not, it can never read "not executed". */
+  cut: boolean;
   result: ResultPart | undefined;
 }
 

@@ -117,6 +117,8 @@ describe("a process that died", () => {
       "state running continue",
       "turn-start 1",
       "tool-end p unknown",
+      "tool-end l held",
+      "tool-end a held",
       "tool-start l",
       "tool-start a",
       "tool-end l ok",
