@@ -12,8 +12,12 @@ export function toJson(value: unknown, what: string): Json {
   return copy(value, what, "", undefined);
 }
 
+/** What is deeper can be walked here and overflow the stack of whoever reads it. */
+const MAX_DEPTH = 500;
+
 interface Above {
   readonly value: object;
+  readonly depth: number;
   readonly above: Above | undefined;
 }
 
@@ -30,10 +34,16 @@ function copy(value: unknown, what: string, path: string, above: Above | undefin
     case "object":
       if (value === null) return null;
       for (let a = above; a !== undefined; a = a.above) if (a.value === value) return refuse(what, path, "a cycle");
-      return copyObject(value, what, path, { value, above });
+      return copyObject(value, what, path, below(value, what, path, above));
     default:
       return refuse(what, path, `a ${typeof value}`);
   }
+}
+
+function below(value: object, what: string, path: string, above: Above | undefined): Above {
+  const depth = (above?.depth ?? 0) + 1;
+  if (depth > MAX_DEPTH) return refuse(what, `${path.slice(0, 40)}…`, `more than ${MAX_DEPTH} levels`);
+  return { value, depth, above };
 }
 
 function copyObject(value: object, what: string, path: string, above: Above): Json {

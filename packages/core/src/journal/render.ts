@@ -8,6 +8,9 @@ import { addUsage, isBlank } from "../message.ts";
 export const CONTINUE_NOTE =
   "[Your last answer was cut off. Go on exactly where it stopped: do not repeat any of it, do not comment on the cut.]";
 
+/** Stands in an answer that has no words, for providers that have no place for what it has instead. */
+const NO_WORDS = "[An answer without words.]";
+
 /** The result part of a call that ended. */
 export function resultPart(call: CallPart, outcome: Outcome, output: Json): ResultPart {
   return { type: "result", id: call.id, tool: call.tool, outcome, output: wording(outcome, output) };
@@ -40,24 +43,27 @@ function soFar(output: Json): string {
 /** A message as a model may read it; undefined when nothing of it can be sent. `mark` says that it was cut. */
 export function sendable(message: Message, mark: boolean): Message | undefined {
   const cut = mark && message.interrupted !== undefined;
-  if (!cut && isSendable(message.parts)) return message.parts.length > 0 ? message : undefined;
+  if (!cut && isSendable(message)) return message;
   const words: Part[] = [];
   const calls: Part[] = [];
   for (const part of message.parts) if (isWanted(part)) (part.type === "call" ? calls : words).push(plain(part));
   if (!words.some((part) => part.type !== "reasoning") && calls.length === 0) return undefined;
   if (cut) words.push({ type: "text", text: markText(message) });
+  else if (message.role === "assistant" && calls.length === 0 && !words.some((part) => part.type === "text")) {
+    words.push({ type: "text", text: NO_WORDS });
+  }
   // Providers refuse words after a call.
   return { ...message, parts: [...words, ...calls] };
 }
 
-function isSendable(parts: readonly Part[]): boolean {
+function isSendable({ role, parts }: Message): boolean {
   let calls = false;
   let words = false;
   for (const part of parts) {
     if (!isWanted(part) || plain(part) !== part) return false;
     if (part.type === "call") calls = true;
     else if (calls) return false;
-    if (part.type !== "reasoning") words = true;
+    if (part.type === "text" || part.type === "call" || role !== "assistant") words = true;
   }
   return words;
 }
@@ -78,15 +84,38 @@ function plain(part: Part): Part {
   switch (part.type) {
     case "text":
       return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
-    case "call":
-      if (typeof part.args === "object" && part.args !== null && !Array.isArray(part.args)) return part;
-      return { ...part, args: { invalid_arguments: part.args } };
-    case "result":
-      if (typeof part.output !== "string" || part.output.isWellFormed()) return part;
-      return { ...part, output: part.output.toWellFormed() };
+    case "call": {
+      const args = wellFormed(part.args);
+      if (typeof args !== "object" || args === null || Array.isArray(args)) {
+        return { ...part, args: { invalid_arguments: args } };
+      }
+      return args === part.args ? part : { ...part, args };
+    }
+    case "result": {
+      const output = wellFormed(part.output);
+      return output === part.output ? part : { ...part, output };
+    }
     default:
       return part;
   }
+}
+
+/** The value itself where all of its texts are whole. */
+function wellFormed(value: Json): Json {
+  if (typeof value === "string") return value.isWellFormed() ? value : value.toWellFormed();
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map(wellFormed);
+    return items.every((item, i) => item === value[i]) ? value : items;
+  }
+  let same = true;
+  const out: Record<string, Json> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const name = key.isWellFormed() ? key : key.toWellFormed();
+    out[name] = wellFormed(item);
+    same &&= name === key && out[name] === item;
+  }
+  return same ? value : out;
 }
 
 function markText(message: Message): string {

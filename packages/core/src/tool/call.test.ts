@@ -65,12 +65,15 @@ describe("calls that cannot run", () => {
 describe("results that are not what they should be", () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
+  let deep: unknown = 1;
+  for (let i = 0; i < 5000; i++) deep = [deep];
   for (const [what, value, words] of [
     ["a Date", { at: new Date(0) }, "Ran, result not storable at at: a Date."],
     ["a Map", new Map(), "Ran, result not storable at (the value itself): a Map."],
     ["a BigInt", [1n], "Ran, result not storable at [0]: a bigint."],
     ["NaN", { a: { b: [Number.NaN] } }, "Ran, result not storable at a.b[0]: NaN."],
     ["a cycle", cycle, "Ran, result not storable at self: a cycle."],
+    ["something too deep", deep, expect.stringMatching(/^Ran, result not storable at .*more than 500 levels\.$/)],
     ["a function", { f: () => 1 }, "Ran, result not storable at f: a function."],
   ] as const) {
     it(`F5: ${what}: it ran, that is told, it is not run again`, async () => {
