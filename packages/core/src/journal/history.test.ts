@@ -1,0 +1,212 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { promptFor } from "../chat/request.ts";
+import { isBlank, type Message, messageText, type Part } from "../message.ts";
+import { belayProblems } from "../testing/providers/belay.ts";
+import { promptProblems } from "../testing/providers/render.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { history } from "../testing/session-kit.ts";
+import { addAnswer, addInput, closeCalls, endCall, holdCall, startCall } from "./history.ts";
+import { newScope, type Scope } from "./state.ts";
+
+const model = scriptedModel([]);
+const cut = { by: "user", at: 1 };
+const text = (value: string): Part => ({ type: "text", text: value });
+const call = (id: string): Part => ({ type: "call", id, tool: "t", args: {} });
+
+const input = (value: string): Message => ({
+  id: `i-${value}`,
+  role: "user",
+  parts: [text(value)],
+  at: 0,
+  origin: "person",
+});
+const answer = (parts: readonly Part[], more: Partial<Message> = {}): Message => ({
+  id: "a",
+  role: "assistant",
+  parts,
+  at: 0,
+  origin: "model",
+  ...more,
+});
+
+/** A scope that was asked "hello". */
+function asked(): Scope {
+  const scope = newScope("helper");
+  addInput(scope, input("hello"));
+  return scope;
+}
+
+describe("a scope's history", () => {
+  it("H1: a message with calls is in the prompt only when each call has its result, together with them", () => {
+    const scope = asked();
+    addAnswer(scope, answer([call("x"), call("y")]), 1);
+    expect(history(scope.prompt)).toEqual(["user: hello"]);
+    startCall(scope, "x");
+    endCall(scope, "x", "ok", 1);
+    expect(history(scope.prompt)).toEqual(["user: hello"]);
+    expect(history(scope.messages)).toEqual(["user: hello", "assistant: call x + call y", "tool: x ok"]);
+    endCall(scope, "y", "error", "no");
+    expect(history(scope.prompt)).toEqual(["user: hello", "assistant: call x + call y", "tool: x ok + y error"]);
+    expect(scope).toMatchObject({ last: "results", calls: [] });
+  });
+
+  it("H1: results stand in the order of the calls, whichever ended first", () => {
+    const scope = asked();
+    addAnswer(scope, answer([call("x"), call("y")]), 1);
+    endCall(scope, "y", "ok", 2);
+    endCall(scope, "x", "ok", 1);
+    expect(history(scope.prompt).at(-1)).toBe("tool: x ok + y ok");
+  });
+
+  it("H1: an input that comes while calls are open enters after their results", () => {
+    const scope = asked();
+    addAnswer(scope, answer([call("x")]), 1);
+    addInput(scope, input("one"));
+    addInput(scope, input("two"));
+    expect(history(scope.messages)).toEqual(["user: hello", "assistant: call x"]);
+    endCall(scope, "x", "ok", 1);
+    expect(history(scope.messages).slice(2)).toEqual(["tool: x ok", "user: one", "user: two"]);
+    expect(history(scope.prompt)).toEqual(history(scope.messages));
+    expect(scope.last).toBe("input");
+  });
+
+  it("S4: a call that started never reads not executed; one that was held back does", () => {
+    const scope = asked();
+    addAnswer(scope, answer([call("x"), call("y"), call("z")]), 1);
+    startCall(scope, "x");
+    startCall(scope, "y");
+    holdCall(scope, "y", "not-executed");
+    closeCalls(scope, "synthetic");
+    expect(history(scope.prompt).at(-1)).toBe("tool: x unknown + y not-executed + z not-executed");
+  });
+
+  it("H3: drop removes a group of which no call started, and keeps its words as a cut answer", () => {
+    const scope = asked();
+    addAnswer(scope, answer([text("Let me"), call("x")]), 1);
+    closeCalls(scope, "drop");
+    expect(history(scope.messages)).toEqual(["user: hello", "assistant~user: Let me"]);
+    const silent = asked();
+    addAnswer(silent, answer([{ type: "reasoning", text: "hm", provider: { name: "p", data: 1 } }, call("x")]), 1);
+    closeCalls(silent, "drop");
+    expect(history(silent.messages)).toEqual(["user: hello"]);
+    expect(silent.last).toBe("input");
+    const started = asked();
+    addAnswer(started, answer([call("x"), call("y")]), 1);
+    startCall(started, "x");
+    closeCalls(started, "drop");
+    expect(history(started.prompt).at(-1)).toBe("tool: x unknown + y not-executed");
+  });
+
+  it("H3: drop after results goes back to them", () => {
+    const scope = asked();
+    addAnswer(scope, answer([call("x")]), 1);
+    endCall(scope, "x", "ok", 1);
+    addAnswer(scope, answer([call("y")], { id: "b" }), 2);
+    closeCalls(scope, "drop");
+    expect(history(scope.messages)).toEqual(["user: hello", "assistant: call x", "tool: x ok"]);
+    expect(scope).toMatchObject({ last: "results", calls: [] });
+  });
+
+  it("a call or an end that nobody knows changes nothing", () => {
+    const scope = asked();
+    const before = structuredClone(scope);
+    startCall(scope, "x");
+    holdCall(scope, "x", "not-executed");
+    endCall(scope, "x", "ok", 1);
+    closeCalls(scope, "synthetic");
+    expect(scope).toEqual(before);
+  });
+
+  it("R2: a continuation becomes one message with the cut one, also with calls after its text", () => {
+    const scope = asked();
+    addAnswer(scope, answer([text("Let ")], { interrupted: cut }), 1);
+    addAnswer(scope, answer([text("me see"), call("x")], { id: "b", continues: "a" }), 1);
+    expect(history(scope.messages)).toEqual(["user: hello", "assistant: Let me see + call x"]);
+    expect(scope.messages[1]!.id).toBe("a");
+    expect(history(scope.prompt)).toEqual(["user: hello"]);
+    endCall(scope, "x", "ok", 1);
+    expect(history(scope.prompt)).toEqual(["user: hello", "assistant: Let me see + call x", "tool: x ok"]);
+  });
+});
+
+/** One step in the life of a scope, as the kernel may take it; each looks at the state it meets. */
+type Step = (scope: Scope, n: number) => void;
+
+const words = fc.constantFrom("a", "b c", " x ", "\ud800", "é", "line\n");
+const blanks = fc.constantFrom("", " ", "\n\t");
+const signed = { name: "scripted", data: { signature: "s" } };
+const part = fc.oneof(
+  words.map(text),
+  blanks.map(text),
+  words.map((value): Part => ({ type: "reasoning", text: value })),
+  words.map((value): Part => ({ type: "reasoning", text: value, provider: signed })),
+  fc.constantFrom<Part>(
+    { type: "file", mediaType: "image/png", data: { base64: "aGk=" } },
+    { type: "call", id: "", tool: "t", args: { a: 1 } },
+    { type: "call", id: "", tool: "t", args: "no object" },
+  ),
+);
+
+const say = fc.tuple(fc.array(part, { minLength: 1, maxLength: 5 }), fc.boolean()).map(
+  ([given, stopped]): Step =>
+    (scope, n) => {
+      if (scope.last === "calls" || scope.last === "answer") return;
+      const parts = given.map((one, i) => (one.type === "call" ? { ...one, id: `c${n}_${i}` } : one));
+      const counts = parts.some((one) => one.type === "call" || (one.type === "text" && !isBlank(one.text)));
+      const continues = scope.last === "cut" ? { continues: scope.messages.at(-1)!.id } : {};
+      const interrupted = stopped && counts ? { interrupted: cut } : {};
+      addAnswer(scope, answer(parts, { id: `a${n}`, ...continues, ...interrupted }), scope.turn + 1);
+    },
+);
+
+const hear = words.map(
+  (value): Step =>
+    (scope, n) =>
+      addInput(scope, { ...input(value), id: `i${n}` }),
+);
+const close = fc.constantFrom("synthetic" as const, "drop" as const).map(
+  (repair): Step =>
+    (scope) =>
+      closeCalls(scope, repair),
+);
+const act = fc.tuple(fc.nat(4), fc.constantFrom("start", "hold", "ok", "error", "interrupted", "unknown")).map(
+  ([index, what]): Step =>
+    (scope) => {
+      const open = scope.calls[index];
+      if (open === undefined || open.status === "ended") return;
+      if (what === "start") startCall(scope, open.part.id);
+      else if (what === "hold") holdCall(scope, open.part.id, "not-executed");
+      else endCall(scope, open.part.id, what as "ok", what === "interrupted" ? ["half"] : "out \udc00");
+    },
+);
+
+it("H1, X1: after any interleaving the prompt is valid for every provider, complete, and never rewritten", () => {
+  const steps = fc.array(fc.oneof(say, hear, act, act, close), { maxLength: 25 });
+  fc.assert(
+    fc.property(steps, (plan) => {
+      const scope = newScope("helper");
+      addInput(scope, input("hello"));
+      let before: readonly Message[] = [];
+      for (const [n, step] of plan.entries()) {
+        step(scope, n);
+        expect(belayProblems(scope.prompt)).toEqual([]);
+        const kept = scope.last === "cut" ? before.slice(0, -1) : before;
+        const same = kept.filter((message, i) => scope.prompt[i] === message).length;
+        expect(same).toBeGreaterThanOrEqual(kept.length - 1);
+        before = scope.prompt.slice();
+        if (scope.last === "calls" || scope.last === "answer") continue;
+        expect(promptProblems(promptFor(scope, model, undefined))).toEqual([]);
+        const said = (messages: readonly Message[]) => messages.filter((m) => m.role === "user").map((m) => m.id);
+        expect(said(scope.prompt)).toEqual(said(scope.messages));
+      }
+      closeCalls(scope, "synthetic");
+      addInput(scope, input("end"));
+      expect(promptProblems(promptFor(scope, model, undefined))).toEqual([]);
+      const visible = scope.messages.filter((m) => m.role === "assistant" && !isBlank(messageText(m)));
+      const shown = scope.prompt.filter((m) => m.role === "assistant");
+      for (const message of visible) expect(shown.some((m) => m.id === message.id)).toBe(true);
+    }),
+    { numRuns: 1000 },
+  );
+});
