@@ -1,0 +1,110 @@
+// Random lives of a thread: whatever people, processes, stores, models and tools do, in any order, the promises hold.
+// On a failure fast-check prints the seed and the shortest such life; BELAY_RUNS asks for more of them.
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Piece, Turn } from "../testing/world/script.ts";
+import { toolNames } from "../testing/world/tools.ts";
+import { type Action, World } from "../testing/world/world.ts";
+
+const RUNS = Number(process.env.BELAY_RUNS ?? 600);
+
+const small = fc.integer({ min: 0, max: 6 });
+const words = fc.constantFrom("Hello", " world", " ", "\n", "é👩‍👧", "\ud83d", "x");
+
+const piece: fc.Arbitrary<Piece> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ text: words }) },
+  { weight: 2, arbitrary: fc.record({ reasoning: words, signed: fc.boolean() }) },
+  { weight: 6, arbitrary: fc.record({ call: fc.constantFrom(...toolNames), ticks: small, id: small }) },
+  { weight: 4, arbitrary: fc.record({ wait: small }) },
+  { weight: 1, arbitrary: fc.record({ stall: fc.constantFrom("heeding" as const, "deaf" as const) }) },
+  { weight: 1, arbitrary: fc.record({ fail: fc.constantFrom("retry" as const, "refused" as const) }) },
+  { weight: 1, arbitrary: fc.record({ length: fc.constant(true as const) }) },
+);
+const work = fc.record({
+  said: fc.array(piece, { maxLength: 3 }),
+  calls: fc.array(fc.record({ call: fc.constantFrom(...toolNames), ticks: small, id: small }), {
+    minLength: 1,
+    maxLength: 4,
+    size: "max",
+  }),
+});
+const turn: fc.Arbitrary<Turn> = fc.oneof(
+  { weight: 4, arbitrary: work.map(({ said, calls }) => [...said, ...calls]) },
+  { weight: 2, arbitrary: fc.array(piece, { maxLength: 6, size: "max" }) },
+);
+
+const on = fc.constantFrom(0, 0, 0, 1, 2);
+const inputs = fc.constantFrom(0, 0, 0, 1, 2);
+const fault = fc.record(
+  { before: small, after: small, fail: fc.constantFrom("before" as const, "after" as const) },
+  { requiredKeys: [] },
+);
+const delay = fc.record({ before: small, after: small }, { requiredKeys: [] });
+const options = fc.record(
+  {
+    mode: fc.constantFrom("now" as const, "after-model" as const, "after-tools" as const),
+    force: fc.boolean(),
+    rollbackPartial: fc.boolean(),
+    timeoutMs: fc.constantFrom(0, 50, 500),
+    graceMs: fc.constantFrom(0, 20),
+  },
+  { requiredKeys: [] },
+);
+const is = <T extends string>(...names: T[]) => fc.constantFrom(...names);
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.record(
+      { do: is("go"), on, inputs, mode: is("continue", "rethink") },
+      { requiredKeys: ["do", "on", "inputs"] },
+    ),
+  },
+  { weight: 1, arbitrary: fc.record({ do: is("run"), on, inputs }) },
+  { weight: 1, arbitrary: fc.record({ do: is("resume"), on, inputs }) },
+  { weight: 2, arbitrary: fc.record({ do: is("resume-handle"), on, back: fc.nat({ max: 2 }), inputs }) },
+  { weight: 6, arbitrary: fc.record({ do: is("interrupt"), on, options, times: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 4, arbitrary: fc.record({ do: is("pause", "close", "kill", "freeze", "thaw", "thaw"), on }) },
+  { weight: 2, arbitrary: fc.record({ do: is("start") }) },
+  { weight: 4, arbitrary: fc.record({ do: is("advance"), ms: fc.constantFrom(10, 60, 200, 1_100, 1_100) }) },
+  { weight: 1, arbitrary: fc.record({ do: is("release-deaf") }) },
+  { weight: 12, arbitrary: fc.record({ do: is("settle"), ticks: fc.integer({ min: 1, max: 12 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: is("fault"),
+      on,
+      operation: is("append", "append", "load", "renew", "release"),
+      faults: fc.array(fault, { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: is("slow"), on, fault: delay }) },
+);
+
+const life = fc.record({
+  setup: fc.record({
+    turns: fc.array(turn, { minLength: 1, maxLength: 10, size: "max" }),
+    prefill: fc.boolean(),
+    repair: is("synthetic", "drop"),
+  }),
+  actions: fc.array(action, { maxLength: 40, size: "max" }),
+  terminate: fc.constantFrom(false, false, false, false, true),
+});
+
+test("whatever happens to a thread, in any order, the promises hold and it can go on", async () => {
+  await fc.assert(
+    fc.asyncProperty(life, async ({ setup, actions, terminate }) => {
+      const world = new World(setup);
+      await world.act({ do: "settle", ticks: 4 });
+      await world.act({ do: "go", on: 0, inputs: 1 });
+      for (const each of [...actions, ...(terminate ? [{ do: "terminate", on: 0 } as const] : [])]) {
+        await world.act(each);
+        expect(world.problems).toEqual([]);
+      }
+      await world.end();
+      expect(world.problems).toEqual([]);
+    }),
+    { numRuns: RUNS },
+  );
+}, 600_000);

@@ -1,0 +1,98 @@
+// Races that random lives of a thread have found, each as short as it gets.
+
+import { describe, expect, test } from "vitest";
+import { jsonSchema } from "../schema/schema.ts";
+import { memoryStore } from "../store/memory.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import { faultyStore } from "../testing/faulty-store.ts";
+import { history, openKit, said, settle } from "../testing/session-kit.ts";
+import { factProblems, factsOf } from "../testing/world/journal-checks.ts";
+import { tool } from "../tool/tool.ts";
+
+const input = jsonSchema<Record<string, never>>({ type: "object" });
+
+describe("races", () => {
+  test("F1: terminate() and run() in one tick do not take each other's append for their own", async () => {
+    const { session, store } = await openKit(["never said"]);
+    const terminated = session.terminate();
+    const { result } = session.run("hello");
+    await terminated;
+    const { status } = await result;
+    const lines = (await store.load({ tenant: "default", threadId: "thread" }))?.lines ?? [];
+    const facts = factsOf("thread", lines, new Map());
+    expect([status, session.state, said(facts)]).toEqual(["failed", "terminated", ["state terminated"]]);
+  });
+
+  test("P9: an input whose append was answered by nobody, and that others went on with, does not enter twice", async () => {
+    const clock = fakeClock();
+    const inner = memoryStore({ clock });
+    const store = faultyStore(inner);
+    const first = await openKit(["one"], { store, clock, leaseTtlMs: 1_000 });
+    store.plan("append", { fail: "after" });
+    const { result } = first.session.run("hello");
+    await settle();
+    store.freeze();
+    await clock.advance(2_000);
+    const second = await openKit(["two"], { store: inner, clock });
+    expect((await second.session.resume().result).status).toBe("completed");
+    store.thaw();
+    await clock.advance(1_000);
+    expect(await result).toMatchObject({ status: "failed", error: { code: "STORE_FAILED" } });
+    expect(history(second.session.messages)).toEqual(["user: hello", "assistant: two"]);
+    await first.session.refresh();
+    expect(history(first.session.messages)).toEqual(["user: hello", "assistant: two"]);
+  });
+
+  test("C3: open() while the thread's session is closing gives a session that works", async () => {
+    const { runner, session } = await openKit([[{ stall: true }], "hello"]);
+    const { result } = session.run("hi");
+    await settle();
+    const closed = session.close();
+    const [again, twice] = await Promise.all([runner.open("thread"), session.close()]);
+    expect(twice).toBeUndefined();
+    await closed;
+    expect((await result).status).toBe("failed");
+    expect([again === session, again.state, again.pauseType]).toEqual([false, "paused", "crash"]);
+    expect((await again.resume().result).status).toBe("completed");
+  });
+
+  test("X2, E2: a call that a crash cut, and a stop kept from running again, has ended and never reads not executed", async () => {
+    const clock = fakeClock();
+    const inner = memoryStore({ clock });
+    const store = faultyStore(inner);
+    let runs = 0;
+    const work = tool({
+      name: "work",
+      description: "works",
+      input,
+      repeatable: true,
+      execute: () => {
+        runs += 1;
+        return new Promise(() => {});
+      },
+    });
+    const first = await openKit([[{ call: "work", id: "c" }]], { store, clock, tools: [work], leaseTtlMs: 1_000 });
+    first.session.run("go");
+    await settle();
+    store.kill();
+    await clock.advance(2_000);
+    const slow = faultyStore(inner);
+    const second = await openKit(["well"], { store: slow, clock, tools: [work], leaseTtlMs: 1_000 });
+    // The stop comes while the append that says that the call starts again is on its way.
+    slow.plan("append", {}, { after: 5 });
+    second.session.resume();
+    await settle(2);
+    expect(await second.session.interrupt()).toMatchObject({ accepted: true, notStarted: ["c"] });
+    const lines = inner.linesSync?.({ tenant: "default", threadId: "thread" }) ?? [];
+    expect(factProblems(factsOf("thread", lines, new Map()))).toEqual([]);
+    await second.session.resume({ input: "never mind" }).result;
+    expect([runs, ...history(second.session.messages)]).toEqual([
+      1,
+      "user: go",
+      "assistant: call c",
+      "tool: c unknown",
+      "user: never mind",
+      "assistant: well",
+    ]);
+  });
+});

@@ -1,0 +1,96 @@
+// A store between a runner and the real one that a test can slow down, make fail before or after the commit, freeze
+// and kill. Each runner gets its own: what happens to it is what happens to that process.
+
+import type { Store } from "../store/store.ts";
+
+export type FaultyOperation = "load" | "append" | "renew" | "release" | "send" | "threads" | "delete";
+
+/** What happens to one operation. Times are rounds of the event loop: nothing really waits. */
+export interface Fault {
+  /** Rounds before it reaches the store. */
+  readonly before?: number;
+  /** Rounds before the answer comes back. */
+  readonly after?: number;
+  /** Throws before it reaches the store, or after: then it has happened, and the answer is lost. */
+  readonly fail?: "before" | "after";
+}
+
+export interface FaultyStore extends Store {
+  /** What happens to the next operations of that kind, in this order; then nothing more does. */
+  plan(operation: FaultyOperation, ...faults: readonly Fault[]): void;
+  /** What happens to every operation without a plan of its own. */
+  always(fault: Fault): void;
+  /** Operations and answers wait from now on, until `thaw`: the process stands still. */
+  freeze(): void;
+  thaw(): void;
+  /** Nothing reaches the store any more and no answer comes back: the process is dead. */
+  kill(): void;
+  /** True once something has failed on purpose. */
+  readonly failed: boolean;
+}
+
+const rounds = async (n: number): Promise<void> => {
+  for (let i = 0; i < n; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+};
+
+const never = new Promise<never>(() => {});
+
+export function faultyStore(store: Store): FaultyStore {
+  const plans = new Map<FaultyOperation, Fault[]>();
+  let usual: Fault = {};
+  let dead = false;
+  let failed = false;
+  let frozen: { readonly over: Promise<void>; readonly thaw: () => void } | undefined;
+
+  const gate = async (): Promise<void> => {
+    while (frozen !== undefined) await frozen.over;
+    if (dead) await never;
+  };
+  const broken = (operation: FaultyOperation, when: string) => {
+    failed = true;
+    return new Error(`${operation} failed ${when} the commit`);
+  };
+  const through = async <T>(operation: FaultyOperation, work: () => Promise<T>): Promise<T> => {
+    const fault = plans.get(operation)?.shift() ?? usual;
+    await rounds(fault.before ?? 0);
+    await gate();
+    if (fault.fail === "before") throw broken(operation, "before");
+    const answer = await work();
+    await rounds(fault.after ?? 0);
+    await gate();
+    if (fault.fail === "after") throw broken(operation, "after");
+    return answer;
+  };
+
+  return {
+    plan: (operation, ...faults) => void plans.set(operation, [...faults]),
+    always: (fault) => {
+      usual = fault;
+    },
+    freeze() {
+      if (frozen !== undefined) return;
+      let thaw = () => {};
+      const over = new Promise<void>((resolve) => (thaw = resolve));
+      frozen = { over, thaw };
+    },
+    thaw() {
+      frozen?.thaw();
+      frozen = undefined;
+    },
+    kill() {
+      dead = true;
+      this.thaw();
+    },
+    get failed() {
+      return failed;
+    },
+    load: (key, after) => through("load", () => store.load(key, after)),
+    append: (key, append) => through("append", () => store.append(key, append)),
+    renew: (key, fence, ttlMs) => through("renew", () => store.renew(key, fence, ttlMs)),
+    release: (key, fence) => through("release", () => store.release(key, fence)),
+    send: (key, command) => through("send", () => store.send(key, command)),
+    threads: (tenant) => through("threads", () => store.threads(tenant)),
+    delete: (key) => through("delete", () => store.delete(key)),
+    watch: (key, changed) => store.watch(key, () => dead || frozen !== undefined || changed()),
+  };
+}

@@ -1,0 +1,101 @@
+// What must hold of a journal and of what is folded from it, whatever happened.
+
+import type { Fact } from "../../event.ts";
+import { decode, type Line } from "../../journal/codec.ts";
+import { fold } from "../../journal/fold.ts";
+import { newThread, type ThreadState } from "../../journal/state.ts";
+import type { Json } from "../../json.ts";
+import { moves, type SessionState } from "../../lifecycle.ts";
+import type { Message, ResultPart } from "../../message.ts";
+import { promptProblems } from "../providers/render.ts";
+
+/** `asked` collects the arguments of calls, for lines that follow. */
+export function factsOf(threadId: string, lines: readonly Line[], asked: Map<string, Json>): Fact[] {
+  return lines.flatMap((line) => {
+    const facts = decode(threadId, line, (id) => asked.get(id));
+    for (const fact of facts) {
+      if (fact.type !== "message") continue;
+      for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
+    }
+    return facts;
+  });
+}
+
+export function folded(threadId: string, lines: readonly Line[]): ThreadState {
+  const state = newThread(threadId);
+  fold(state, lines);
+  return state;
+}
+
+/** Seqs without a gap, legal moves, every start with its end where nothing runs. */
+export function factProblems(facts: readonly Fact[]): string[] {
+  const problems: string[] = [];
+  let state: SessionState = "created";
+  const open = new Map<string, string>();
+  for (const [i, fact] of facts.entries()) {
+    if (fact.seq !== i + 1) problems.push(`fact ${i + 1} has seq ${fact.seq}`);
+    if (fact.type === "tool-start") open.set(fact.callId, fact.tool);
+    if (fact.type === "tool-end") open.delete(fact.callId);
+    if (fact.type !== "state") continue;
+    // Running after running: whoever held the lease is gone, and the thread was read as paused.
+    const from: SessionState = state === "running" && fact.state === "running" ? "paused" : state;
+    if (!moves[from].includes(fact.state)) problems.push(`fact ${fact.seq} moves from ${from} to ${fact.state}`);
+    state = fact.state;
+    if (state !== "running" && state !== "initialized" && open.size > 0) {
+      problems.push(`${state} at ${fact.seq} while calls have no end: ${[...open].join("; ")}`);
+    }
+  }
+  return problems;
+}
+
+const next: Message = { id: "n", role: "user", parts: [{ type: "text", text: "?" }], at: 0, origin: "person" };
+
+/** After each line a new question would make a prompt that is valid for every provider (H1). */
+export function prefixProblems(threadId: string, lines: readonly Line[]): string[] {
+  const state = newThread(threadId);
+  return lines.flatMap((line) => {
+    fold(state, [line]);
+    return [...state.scopes.values()].flatMap((scope) =>
+      promptProblems([...scope.prompt, next]).map((problem) => `after line ${line.seq}: ${problem}`),
+    );
+  });
+}
+
+export function resultsIn(messages: readonly Message[]): ResultPart[] {
+  return messages.flatMap((message) => message.parts.filter((part): part is ResultPart => part.type === "result"));
+}
+
+/** What people said, in the order of the history. */
+export function inputsIn(messages: readonly Message[]): string[] {
+  return messages
+    .filter((message) => message.origin === "person")
+    .map((message) => message.parts.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join(""));
+}
+
+export interface GivenInput {
+  readonly texts: readonly string[];
+  readonly process: number;
+  /** Undefined where nobody can know: the answer of the store was lost, or its process died. */
+  readonly taken: boolean | undefined;
+}
+
+/** Each input is there verbatim, once, its texts together; refused ones are not; one process's are in its order. */
+export function inputProblems(given: readonly GivenInput[], found: readonly string[]): string[] {
+  const problems: string[] = [];
+  const last = new Map<number, number>();
+  let matched = 0;
+  for (const { texts, process, taken } of given) {
+    const at = found.indexOf(texts[0]!);
+    const whole = at >= 0 && texts.every((text, i) => found[at + i] === text);
+    const words = JSON.stringify(texts);
+    if (at >= 0 && !whole) problems.push(`input ${words} is torn: ${JSON.stringify(found)}`);
+    if (whole && taken === false) problems.push(`refused input ${words} is in the history`);
+    if (!whole && taken === true) problems.push(`input ${words} is not in the history: ${JSON.stringify(found)}`);
+    if (!whole) continue;
+    matched += texts.length;
+    if (at < (last.get(process) ?? -1)) problems.push(`input ${words} is out of order: ${JSON.stringify(found)}`);
+    last.set(process, at);
+  }
+  if (matched !== found.length) problems.push(`inputs that nobody gave, or doubled: ${JSON.stringify(found)}`);
+  return problems;
+}

@@ -1,0 +1,140 @@
+// The tools of a world. Each start and end is written to one log, whoever runs the tool: the log is what really
+// happened, and everything a journal or a model says is held against it.
+
+import { jsonSchema } from "../../schema/schema.ts";
+import type { ToolContext } from "../../tool/context.ts";
+import { type Tool, type ToolOptions, tool } from "../../tool/tool.ts";
+import { tick } from "./script.ts";
+
+export const toolNames = [
+  "fast",
+  "slow",
+  "boom",
+  "hang",
+  "deaf",
+  "finish",
+  "serial",
+  "again",
+  "stream",
+  "timed",
+  "absent",
+] as const;
+export type ToolName = (typeof toolNames)[number];
+
+export interface Effect {
+  readonly callId: string;
+  /** Names the call by its address, not by its arguments. */
+  readonly key: string;
+  readonly tool: string;
+  readonly process: number;
+  readonly runId: string;
+  readonly segment: number;
+  ended: boolean;
+  /** Its session was closed while it ran. */
+  closed: boolean;
+}
+
+export interface ToolHost {
+  /** The number of the process. */
+  readonly process: number;
+  readonly dead: boolean;
+  /** True at the end of a test: tools do nothing unusual any more. */
+  readonly calm: boolean;
+  began(effect: Effect): void;
+  /** Settles when deaf tools are let go. */
+  released(): Promise<void>;
+}
+
+interface Args {
+  readonly ticks: number;
+}
+const input = jsonSchema<Args>({ type: "object", properties: { ticks: { type: "number" } }, required: ["ticks"] });
+type Work = (args: Args, ctx: ToolContext, host: ToolHost) => unknown;
+
+async function ticks({ ticks: n }: Args): Promise<string> {
+  for (let i = 0; i < n; i++) await tick();
+  return `worked ${n}`;
+}
+
+function untilAborted(ctx: ToolContext): Promise<never> {
+  return new Promise((_, reject) => {
+    if (ctx.signal.aborted) reject(ctx.signal.reason);
+    else ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason));
+  });
+}
+
+const work: Record<Exclude<ToolName, "absent" | "stream">, Work> = {
+  fast: () => "done at once",
+  slow: ticks,
+  boom: async (args) => {
+    await ticks(args);
+    throw new Error("boom");
+  },
+  hang: (_, ctx) => untilAborted(ctx),
+  deaf: (_, __, host) => host.released(),
+  finish: ticks,
+  serial: ticks,
+  again: ticks,
+  timed: (_, ctx) => untilAborted(ctx),
+};
+
+const options: Partial<Record<ToolName, Partial<ToolOptions<typeof input, unknown>>>> = {
+  finish: { onStop: "finish" },
+  serial: { serial: true },
+  again: { repeatable: true },
+  timed: { timeoutMs: 50, graceMs: 10 },
+};
+
+export const repeatable = (name: string): boolean => options[name as ToolName]?.repeatable === true;
+
+/** One set for each process; `absent` is not among them. */
+export function worldTools(host: ToolHost): Tool<unknown>[] {
+  const begin = (name: ToolName, ctx: ToolContext): Effect => {
+    const { callId, idempotencyKey: key, runId, segment } = ctx;
+    const effect: Effect = {
+      callId,
+      key,
+      tool: name,
+      process: host.process,
+      runId,
+      segment,
+      ended: false,
+      closed: false,
+    };
+    host.began(effect);
+    return effect;
+  };
+  const define = (name: ToolName, execute: (args: Args, ctx: ToolContext) => unknown) =>
+    tool({ name, description: name, input, ...options[name], execute });
+  const plain = Object.entries(work).map(([name, does]) =>
+    define(name as ToolName, (args, ctx) => {
+      // In a process that is dead nothing happens any more.
+      if (host.dead) return new Promise(() => {});
+      const effect = begin(name as ToolName, ctx);
+      const end = () => {
+        effect.ended = true;
+      };
+      if (host.calm || name === "fast") {
+        end();
+        return "calm";
+      }
+      const result = Promise.resolve(does(args, ctx, host));
+      result.then(end, end);
+      return result;
+    }),
+  );
+  const stream = define("stream", async function* (args, ctx) {
+    if (host.dead) await new Promise(() => {});
+    const effect = begin("stream", ctx);
+    try {
+      for (let i = 0; i < args.ticks; i++) {
+        yield `piece ${i}`;
+        await tick();
+      }
+    } finally {
+      effect.ended = true;
+    }
+    return "streamed";
+  });
+  return [...plain, stream];
+}

@@ -1,0 +1,305 @@
+// Threads under attack: processes that come, die, freeze and revive around one thread in one store, a model and tools
+// that do anything. A witness holds what happens against what must hold, all the time and at the end.
+
+import type { Handle } from "../../interrupt/interrupt.ts";
+import type { Model } from "../../model/model.ts";
+import type { InterruptOptions, ResumeOptions } from "../../runner/options.ts";
+import type { Run } from "../../runner/run.ts";
+import type { Session } from "../../runner/session.ts";
+import { memoryStore } from "../../store/memory.ts";
+import { type FakeClock, fakeClock } from "../fake-clock.ts";
+import type { Fault, FaultyOperation } from "../faulty-store.ts";
+import { LEASE_MS, Process, placeOf } from "./process.ts";
+import { speak, type Turn, tick } from "./script.ts";
+import type { Effect } from "./tools.ts";
+import { type Given, Witness } from "./witness.ts";
+
+export type Action =
+  | { readonly do: "run"; readonly on: number; readonly inputs: number }
+  | { readonly do: "resume"; readonly on: number; readonly inputs: number }
+  /** Resumes where that is possible, else runs; nothing where a run is under way. */
+  | { readonly do: "go"; readonly on: number; readonly inputs: number; readonly mode?: ResumeOptions["mode"] }
+  | { readonly do: "resume-handle"; readonly on: number; readonly back: number; readonly inputs: number }
+  | { readonly do: "interrupt"; readonly on: number; readonly options: InterruptOptions; readonly times: number }
+  | { readonly do: "pause" | "terminate" | "close" | "kill" | "freeze" | "thaw"; readonly on: number }
+  | { readonly do: "start" }
+  | { readonly do: "advance"; readonly ms: number }
+  | { readonly do: "release-deaf" }
+  | { readonly do: "settle"; readonly ticks: number }
+  | {
+      readonly do: "fault";
+      readonly on: number;
+      readonly operation: FaultyOperation;
+      readonly faults: readonly Fault[];
+    }
+  | { readonly do: "slow"; readonly on: number; readonly fault: Fault };
+
+export interface WorldSetup {
+  readonly turns: readonly Turn[];
+  readonly prefill: boolean;
+  readonly repair: "synthetic" | "drop";
+}
+
+const THREAD = "thread";
+const MAY_BE_TAKEN = new Set(["STORE_FAILED", "STORE_CONFLICT", "FENCED", "SESSION_CLOSED"]);
+const NOT_TAKEN = new Set(["THREAD_BUSY", "TOKEN_SPENT", "TOKEN_UNKNOWN", "INVALID_STATE", "NEED_RESUME"]);
+
+export class World {
+  readonly clock: FakeClock = fakeClock();
+  readonly #inner = memoryStore({ clock: this.clock });
+  readonly #witness: Witness;
+  readonly #setup: WorldSetup;
+  readonly #processes: Process[] = [];
+  readonly #handles: Handle[] = [];
+  #turn = 0;
+  #words = 0;
+  #calm = false;
+  #deaf: (() => void)[] = [];
+
+  constructor(setup: WorldSetup) {
+    this.#setup = setup;
+    const key = { tenant: "default", threadId: THREAD };
+    this.#witness = new Witness(THREAD, setup.prefill, () => this.#inner.linesSync?.(key) ?? []);
+    this.#start();
+  }
+
+  /** What does not fit; empty while all promises hold. */
+  get problems(): string[] {
+    return this.#witness.problems;
+  }
+
+  async act(action: Action): Promise<void> {
+    switch (action.do) {
+      case "start":
+        if (this.#processes.filter((each) => each.alive).length < 3) this.#start();
+        break;
+      case "advance":
+        await this.clock.advance(action.ms);
+        break;
+      case "release-deaf":
+        for (const release of this.#deaf.splice(0)) release();
+        break;
+      case "settle":
+        await settle(action.ticks);
+        break;
+      default:
+        this.#actOn(action);
+    }
+    this.#witness.check();
+  }
+
+  #actOn(action: Extract<Action, { on: number }>): void {
+    const alive = this.#processes.filter((each) => each.alive);
+    const process = alive[action.on % alive.length] ?? this.#start();
+    switch (action.do) {
+      case "kill":
+        return process.kill();
+      case "freeze":
+        process.wasFrozen = true;
+        return process.store.freeze();
+      case "thaw":
+        return process.store.thaw();
+      case "fault":
+        return process.store.plan(action.operation, ...action.faults);
+      case "slow":
+        return process.store.always(action.fault);
+      case "close":
+        // Calls that a closed session left behind are none of the next one's.
+        for (const effect of this.#witness.effects) if (effect.process === process.number) effect.closed = true;
+        return process.close();
+      case "resume-handle":
+        return this.#resumeHandle(process, action.back, action.inputs);
+      default: {
+        const { session } = process;
+        if (session === undefined) return process.open();
+        this.#actOnSession(process, session, action);
+      }
+    }
+  }
+
+  #actOnSession(process: Process, session: Session, action: Extract<Action, { on: number }>): void {
+    switch (action.do) {
+      case "run":
+        return this.#begin(process, Math.max(1, action.inputs), (texts) => session.run(texts));
+      case "resume":
+        return this.#begin(process, action.inputs, (input) => session.resume({ input }));
+      case "go": {
+        const { mode } = action;
+        if (session.state === "running" || session.state === "terminated") return;
+        if (session.state !== "paused" && session.state !== "error") {
+          return this.#begin(process, Math.max(1, action.inputs), (texts) => session.run(texts));
+        }
+        return this.#begin(process, action.inputs, (input) => session.resume({ input, ...(mode && { mode }) }));
+      }
+      case "interrupt":
+        for (let i = 0; i < action.times; i++) this.#interrupt(process, session, action.options);
+        return;
+      case "pause":
+        return process.own(session.pause().then((receipt) => this.#witness.stopped(process, receipt)));
+      case "terminate":
+        if (process.current !== undefined) process.current.stopping = true;
+        return process.own(session.terminate().catch(alreadyTerminated));
+      default:
+        return;
+    }
+  }
+
+  #start(): Process {
+    const process: Process = new Process(
+      this.#processes.length,
+      {
+        clock: this.clock,
+        model: this.#model(),
+        repair: this.#setup.repair,
+        threadId: THREAD,
+        problem: (what) => this.problems.push(what),
+        seen: (event) => this.#witness.seen(event),
+      },
+      this.#inner,
+      this.#toolHost(() => process),
+    );
+    this.#processes.push(process);
+    process.open();
+    return process;
+  }
+
+  #toolHost(of: () => Process) {
+    const self = this;
+    return {
+      get calm() {
+        return self.#calm;
+      },
+      began: (effect: Effect) => this.#witness.began(of(), effect),
+      released: () => new Promise<void>((resolve) => this.#deaf.push(resolve)),
+    };
+  }
+
+  #model(): Model {
+    const next = () => (this.#calm ? [{ text: "done" }] : (this.#setup.turns[this.#turn++] ?? [{ text: "done" }]));
+    return {
+      id: "world",
+      provider: "world",
+      prefill: this.#setup.prefill,
+      stream: (request, options) => {
+        this.#witness.asked(request);
+        return speak(next(), request, options.signal);
+      },
+    };
+  }
+
+  #begin(process: Process, inputs: number, start: (texts: string[]) => Run): void {
+    const texts = Array.from({ length: inputs }, () => ` input ${++this.#words}\n`);
+    try {
+      this.#watch(process, start(texts), texts);
+    } catch (error) {
+      process.refusal(error);
+    }
+  }
+
+  #watch(process: Process, run: Run, texts: readonly string[]): void {
+    const input: Given = { texts, process: process.number, taken: undefined };
+    if (texts.length > 0) this.#witness.inputs.push(input);
+    process.watch(run, true, (result) => {
+      const code = result.status === "failed" ? result.error.code : "";
+      if (NOT_TAKEN.has(code)) input.taken = false;
+      else if (!MAY_BE_TAKEN.has(code)) input.taken = true;
+      if (result.status === "interrupted") this.#handles.push(JSON.parse(JSON.stringify(result.handle)));
+      if (result.status === "failed") return;
+      const { session } = process;
+      if (session !== undefined && !process.dead && !process.wasFrozen)
+        this.#witness.ended(process, session, placeOf(run));
+    });
+  }
+
+  #resumeHandle(process: Process, back: number, inputs: number): void {
+    const handle = this.#handles.at(-1 - back);
+    if (handle === undefined) return;
+    const texts = Array.from({ length: inputs }, () => `input ${++this.#words}`);
+    const given: Given = { texts, process: -1 - this.#witness.inputs.length, taken: undefined };
+    if (texts.length > 0) this.#witness.inputs.push(given);
+    const asked = process.runner.resume(handle, { input: texts });
+    process.own(
+      asked.then(
+        (run) => {
+          process.watch(run, false, () => {});
+          given.taken = true;
+        },
+        (error) => {
+          if (!MAY_BE_TAKEN.has(process.refusal(error))) given.taken = false;
+        },
+      ),
+    );
+  }
+
+  #interrupt(process: Process, session: Session, options: InterruptOptions): void {
+    const { current } = process;
+    const asked = session.interrupt(options);
+    if (current !== undefined) {
+      const now = (options.mode ?? "now") === "now" || options.force === true;
+      if (now) current.stopping = true;
+      if (options.rollbackPartial) current.rolledBack = true;
+    }
+    process.own(asked.then((receipt) => this.#witness.stopped(process, receipt)));
+  }
+
+  /** Faults end, everything is stopped, and a new process goes on with the thread. */
+  async end(): Promise<void> {
+    await this.#stopAll();
+    for (const process of this.#processes) {
+      if (process.alive) this.problems.push(...process.lostText());
+      process.kill();
+    }
+    await this.clock.advance(LEASE_MS + 1);
+    this.#calm = true;
+    await this.#goOn(this.#start());
+    this.#witness.check();
+    this.#witness.checkPast();
+  }
+
+  async #stopAll(): Promise<void> {
+    for (const process of this.#processes) {
+      if (process.dead) continue;
+      process.store.thaw();
+      process.store.always({});
+      process.store.plan("append");
+    }
+    for (let round = 0; round < 5; round++) {
+      for (const process of this.#processes) {
+        if (process.dead) continue;
+        if (process.session === undefined) process.open();
+        else this.#interrupt(process, process.session, { force: true });
+      }
+      await settle(30);
+      await this.clock.advance(200);
+    }
+    for (const process of this.#processes) {
+      if (process.dead) continue;
+      if (process.current !== undefined) this.problems.push(`process ${process.number}: a stop does not end its run`);
+      if (process.pending.size > 0)
+        this.problems.push(`process ${process.number}: ${process.pending.size} promises never settle`);
+    }
+  }
+
+  async #goOn(process: Process): Promise<void> {
+    await settle(20);
+    const { session } = process;
+    if (session === undefined) return void this.problems.push("the thread cannot be opened any more");
+    if (session.state === "terminated") return;
+    const goesOn = session.state === "paused";
+    this.#begin(process, goesOn ? 0 : 1, (texts) => (goesOn ? session.resume() : session.run(texts)));
+    await settle(60);
+    const result = process.watched[0]?.result;
+    if (result?.status !== "completed") {
+      const why = result?.status === "failed" ? result.error.message : (result?.status ?? "nothing happens");
+      this.problems.push(`the thread cannot go on: ${why}`);
+    }
+  }
+}
+
+function alreadyTerminated(error: unknown): void {
+  if ((error as { code?: unknown }).code !== "INVALID_STATE_TRANSITION") throw error;
+}
+
+async function settle(ticks: number): Promise<void> {
+  for (let i = 0; i < ticks; i++) await tick();
+}
