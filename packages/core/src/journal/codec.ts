@@ -1,6 +1,7 @@
 // How facts are written down. One append is one line of JSON: what its facts share stands once at the front, and
 // nothing that can be found elsewhere (the arguments of a started call, an id made of its place) is written again. The
-// first key of a written fact tells what it is; a move to a state with nothing to add is its name alone.
+// first key of a written fact tells what it is; a move to a state with nothing to add is its name alone, the beginning
+// of a run the word "start".
 //
 // 1. decode(encode(facts)) gives equal facts.
 // 2. A line of a newer version, or with anything unknown in it, is refused, never guessed at (C4).
@@ -29,14 +30,21 @@ interface Body {
   readonly s?: number;
   readonly n: string;
   readonly p?: string;
-  readonly e: readonly (Written | SessionState)[];
+  readonly e: readonly (Written | Word)[];
 }
+
+type Word = SessionState | "start";
 
 /** `x` is the attempt where it is not 1; `n` and `p` are there where the agent is not the line's. */
 type Written = (
   | WrittenMessage
   | { readonly run: "start" }
-  | (Pick<RunEndEvent, "finish" | "error"> & { readonly run: RunEndEvent["status"]; readonly usage: WrittenUsage })
+  | (Pick<RunEndEvent, "error"> & {
+      readonly run: RunEndEvent["status"];
+      /** These two where they are not those of the line's last message; no finish is null. */
+      readonly finish?: RunEndEvent["finish"] | null;
+      readonly usage?: WrittenUsage;
+    })
   | Own<StateEvent>
   | Own<ActionEvent>
   | { readonly call: string; readonly tool: string; readonly address: string }
@@ -51,9 +59,12 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
-/** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it. */
+/** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
 type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
-  Pick<Message, "interrupted" | "continues" | "model" | "finish"> & { readonly usage?: WrittenUsage };
+  Pick<Message, "interrupted" | "continues" | "model"> & {
+    readonly usage?: WrittenUsage;
+    readonly finish?: Message["finish"] | null;
+  };
 
 type Defaults = Pick<Message, "id" | "role" | "at" | "origin">;
 
@@ -71,20 +82,23 @@ export function encode(facts: readonly Fact[]): string {
   const { runId: r, segment, agentName: n, runPath } = facts[0]!;
   const e: Body["e"][number][] = [];
   let inputs = 0;
+  let last: Message | undefined;
   for (const fact of facts) {
-    const plain = fact.attempt === 1 && fact.runPath === runPath;
-    if (plain && isMove(fact)) {
-      e.push(fact.state);
+    const word = fact.attempt === 1 && fact.runPath === runPath ? wordFor(fact) : undefined;
+    if (word !== undefined) {
+      e.push(word);
       continue;
     }
-    const written: Mutable<Written> = write(fact, inputs);
+    const written: Mutable<Written> = write(fact, inputs, last);
     if (fact.attempt !== 1) written.x = fact.attempt;
     if (fact.runPath !== runPath) {
       written.n = fact.agentName;
       written.p = fact.runPath;
     }
     e.push(written);
-    if (fact.type === "message" && fact.turn === 0) inputs += 1;
+    if (fact.type !== "message") continue;
+    if (fact.turn === 0) inputs += 1;
+    last = fact.message;
   }
   const v = JOURNAL_VERSION;
   if (segment === 1 && runPath === n) return JSON.stringify({ v, r, n, e } satisfies Body);
@@ -98,14 +112,15 @@ export function encode(facts: readonly Fact[]): string {
   } satisfies Body);
 }
 
-/** A move to a state, with nothing to add. */
-function isMove(fact: Fact): fact is StateEvent {
-  if (fact.type !== "state") return false;
-  return (fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair) === undefined;
+function wordFor(fact: Fact): Word | undefined {
+  if (fact.type === "run-start") return "start";
+  if (fact.type !== "state") return undefined;
+  const more = fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair;
+  return more === undefined ? fact.state : undefined;
 }
 
 // Objects without keys that are undefined: JSON.stringify looks at each of those.
-function write(fact: Fact, input: number): Written {
+function write(fact: Fact, input: number, last: Message | undefined): Written {
   switch (fact.type) {
     case "run-start":
       return { run: "start" };
@@ -125,8 +140,9 @@ function write(fact: Fact, input: number): Written {
       return { state, pauseType, interrupts, tokenHash, mode, repair };
     }
     case "run-end": {
-      const { status: run, finish, error } = fact;
-      return { run, finish, usage: writeUsage(fact.usage), error };
+      const { status: run, usage, error } = fact;
+      const finish = fact.finish === last?.finish ? undefined : (fact.finish ?? null);
+      return { run, finish, usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage), error };
     }
     default:
       return fact satisfies never;
@@ -147,8 +163,20 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   if (continues !== undefined) written.continues = continues;
   if (model !== undefined) written.model = model;
   if (usage !== undefined) written.usage = writeUsage(usage);
-  if (finish !== undefined) written.finish = finish;
+  if (finish !== usualFinish(message, turn)) written.finish = finish ?? null;
   return written;
+}
+
+function usualFinish({ parts, interrupted }: Pick<Message, "parts" | "interrupted">, turn: number): Message["finish"] {
+  if (turn === 0 || interrupted !== undefined) return undefined;
+  for (const part of parts) if (part.type === "call") return "tool-calls";
+  return "stop";
+}
+
+function isSame(a: Usage, b: Usage | undefined): boolean {
+  if (b === undefined || size(a) !== size(b)) return false;
+  for (const key in a) if (a[key as keyof Usage] !== b[key as keyof Usage]) return false;
+  return true;
 }
 
 /** How a message reads by its place alone: the turn's answer, or the line's next input. */
@@ -200,9 +228,10 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
   const facts: Fact[] = [];
   let asked: Map<string, Json> | undefined;
   let inputs = 0;
+  let last: Message | undefined;
   for (const one of body.e) {
     const seq = line.seq + facts.length;
-    const written: Written = typeof one === "string" ? { state: one } : one;
+    const written: Written = one === "start" ? { run: one } : typeof one === "string" ? { state: one } : one;
     if (written === one) refuseUnknown(threadId, seq, written);
     const agentName = written.n ?? body.n;
     const runPath = written.p ?? written.n ?? body.p ?? body.n;
@@ -210,6 +239,7 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
     if ("m" in written) {
       const fact = readMessage(written, base, inputs);
       if (fact.turn === 0) inputs += 1;
+      last = fact.message;
       for (const part of fact.message.parts) {
         if (part.type !== "call") continue;
         asked ??= new Map();
@@ -221,13 +251,17 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
       const args = asked?.get(callId) ?? argsOf?.(callId) ?? null;
       facts.push({ ...base, type: "tool-start", callId, tool, address, args });
     } else {
-      facts.push(read(written, base));
+      facts.push(read(written, base, last));
     }
   }
   return facts;
 }
 
-function read(written: Exclude<Written, { m: unknown } | { call: unknown }>, base: EventBase): Fact {
+function read(
+  written: Exclude<Written, { m: unknown } | { call: unknown }>,
+  base: EventBase,
+  last: Message | undefined,
+): Fact {
   if ("state" in written) return readState(written, base);
   if ("end" in written) {
     const { end: callId, tool, address, outcome = "ok", output, held } = written;
@@ -235,8 +269,10 @@ function read(written: Exclude<Written, { m: unknown } | { call: unknown }>, bas
   }
   if ("run" in written) {
     if (written.run === "start") return { ...base, type: "run-start" };
-    const { run: status, finish, error } = written;
-    const usage = readUsage(written.usage);
+    const { run: status, error } = written;
+    const finish = written.finish === undefined ? last?.finish : written.finish;
+    const usage = written.usage === undefined ? last?.usage : readUsage(written.usage);
+    if (usage === undefined) throw corrupt(base.threadId, base.seq, "the end of a run without its usage");
     return { ...base, type: "run-end", status, ...(finish && { finish }), usage, ...(error && { error }) };
   }
   if ("action" in written) return { ...base, type: "action", action: written.action };
@@ -262,7 +298,7 @@ function refuseUnknown(threadId: string, seq: number, written: object): void {
 }
 
 function readMessage(written: WrittenMessage, base: EventBase, input: number): MessageEvent {
-  const { m, t: turn = 0, interrupted, continues, model, finish } = written;
+  const { m, t: turn = 0, interrupted, continues, model } = written;
   const known = defaults(base, turn, input);
   const message: Mutable<Message> = {
     id: written.id ?? known.id,
@@ -275,7 +311,8 @@ function readMessage(written: WrittenMessage, base: EventBase, input: number): M
   if (written.usage !== undefined) message.usage = readUsage(written.usage);
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
-  if (finish !== undefined) message.finish = finish;
+  const finish = written.finish === undefined ? usualFinish(message, turn) : written.finish;
+  if (finish) message.finish = finish;
   return { ...base, type: "message", turn, message };
 }
 
