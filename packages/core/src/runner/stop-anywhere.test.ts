@@ -135,10 +135,11 @@ async function stopAt(first: number, second: number | undefined, storeTicks: num
   return { inTime, wrong: wrong.map((one) => `stop at ${at}: ${one}`) };
 }
 
-const cases = [0, 1, 7].flatMap((storeTicks) => [undefined, "something else"].map((input) => ({ storeTicks, input })));
+const cases = [0, 7].flatMap((storeTicks) => [undefined, "something else"].map((input) => ({ storeTicks, input })));
 
 test.each(cases)(
   "S1–S4, H1, X2, X3: a stop at every tick of a run (store: $storeTicks ticks, then: $input)",
+  { timeout: 60_000 },
   async ({ storeTicks, input }) => {
     const wrong: string[] = [];
     let at = 0;
@@ -155,6 +156,7 @@ test.each(cases)(
 
 test.each(cases)(
   "S1–S4, H1, X2, X3: a second stop while it goes on (store: $storeTicks ticks, then: $input)",
+  { timeout: 60_000 },
   async ({ storeTicks, input }) => {
     const wrong: string[] = [];
     for (let first = 0; first < 150; first += 7) {

@@ -239,4 +239,19 @@ describe("close(): let go of the thread, not of the work in it", () => {
     expect([elsewhere.state, elsewhere.pauseType]).toEqual(["paused", "user_interrupt"]);
     expect(elsewhere.interrupts).toMatchObject([{ reason: "mine" }]);
   });
+
+  test("a pause that was asked for before the close is on record, too", async () => {
+    const hold = gate<string>();
+    const kit = await openKit(twoCalls, { tools: [work(() => hold.opened, { onStop: "finish" }), alone] });
+    const run = kit.session.run("hi");
+    await settle();
+    const parking = kit.session.pause();
+    const closing = kit.session.close();
+    hold.open("done");
+    await closing;
+    expect(await parking).toMatchObject({ accepted: true, finished: ["1"], notStarted: ["2"] });
+    expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "manual" });
+    const elsewhere = await createRunner({ agent: kit.session.agent, store: kit.store }).open("thread");
+    expect([elsewhere.state, elsewhere.pauseType]).toEqual(["paused", "manual"]);
+  });
 });

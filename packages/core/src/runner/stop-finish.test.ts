@@ -77,12 +77,15 @@ describe('a stop that meets a tool with onStop "finish"', () => {
         }),
       ],
     });
-    await listen(kit.session.run("hi")).until((event) => event.type === "tool-progress");
+    const heard = listen(kit.session.run("hi"));
+    await heard.until((event) => event.type === "tool-progress");
     const stopping = kit.session.interrupt();
     await settle();
     step.open();
     expect(await stopping).toMatchObject({ finished: ["w"], stopped: [] });
     expect(result(kit)).toMatchObject({ outcome: "ok", output: "last" });
+    const progress = said(await heard.all).filter((line) => line.startsWith("progress"));
+    expect(progress, "S1: no draft is published after the signal").toEqual(['progress w "first"']);
   });
 
   test("S4: its own timeoutMs still holds", async () => {

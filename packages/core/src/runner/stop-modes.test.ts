@@ -127,6 +127,18 @@ describe("a stop for later", () => {
     }
   });
 
+  test("S6: a deadline that was not needed is taken back", async () => {
+    const clock = fakeClock();
+    const { speak, tools, script } = scene();
+    const kit = await openKit(script, { tools, clock });
+    kit.session.run("hi");
+    await settle();
+    const stopping = kit.session.interrupt({ mode: "after-model", timeoutMs: 100 });
+    speak.open();
+    expect(await stopping).toMatchObject({ accepted: true });
+    expect(clock.pending).toBe(0);
+  });
+
   test("S6: the earliest deadline wins, whichever call set it", async () => {
     for (const deadlines of [
       [300, 100],
