@@ -7,7 +7,7 @@ import type { Piece, Turn } from "../testing/world/script.ts";
 import { toolNames } from "../testing/world/tools.ts";
 import { type Action, World } from "../testing/world/world.ts";
 
-const RUNS = Number(process.env.BELAY_RUNS ?? 600);
+const RUNS = Number(process.env.BELAY_RUNS ?? 400);
 
 const small = fc.integer({ min: 0, max: 6 });
 const words = fc.constantFrom("Hello", " world", " ", "\n", "é👩‍👧", "\ud83d", "x");

@@ -1,6 +1,7 @@
 // What the model of a world says: turns as data, so that a property test can draw, shrink and print them.
 
 import type { ModelEvent, ModelRequest } from "../../model/model.ts";
+import { tick, ticks } from "./tick.ts";
 import type { ToolName } from "./tools.ts";
 
 export type Piece =
@@ -16,8 +17,6 @@ export type Piece =
 
 export type Turn = readonly Piece[];
 
-export const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 export async function* speak(turn: Turn, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
   let calls = 0;
   for (const piece of turn) {
@@ -31,7 +30,7 @@ export async function* speak(turn: Turn, request: ModelRequest, signal: AbortSig
       calls += 1;
       yield { type: "call", id: `id_${piece.id}`, tool: piece.call, args: { ticks: piece.ticks } };
     } else if ("wait" in piece) {
-      for (let i = 0; i < piece.wait; i++) await tick();
+      await ticks(piece.wait);
     } else if ("stall" in piece) {
       await new Promise<never>((_, reject) => {
         if (piece.stall === "heeding") signal.addEventListener("abort", () => reject(signal.reason));

@@ -4,7 +4,7 @@
 import { jsonSchema } from "../../schema/schema.ts";
 import type { ToolContext } from "../../tool/context.ts";
 import { type Tool, type ToolOptions, tool } from "../../tool/tool.ts";
-import { tick } from "./script.ts";
+import { tick, ticks } from "./tick.ts";
 
 export const toolNames = [
   "fast",
@@ -51,9 +51,9 @@ interface Args {
 const input = jsonSchema<Args>({ type: "object", properties: { ticks: { type: "number" } }, required: ["ticks"] });
 type Work = (args: Args, ctx: ToolContext, host: ToolHost) => unknown;
 
-async function ticks({ ticks: n }: Args): Promise<string> {
-  for (let i = 0; i < n; i++) await tick();
-  return `worked ${n}`;
+async function busy(args: Args): Promise<string> {
+  await ticks(args.ticks);
+  return `worked ${args.ticks}`;
 }
 
 function untilAborted(ctx: ToolContext): Promise<never> {
@@ -65,16 +65,16 @@ function untilAborted(ctx: ToolContext): Promise<never> {
 
 const work: Record<Exclude<ToolName, "absent" | "stream">, Work> = {
   fast: () => "done at once",
-  slow: ticks,
+  slow: busy,
   boom: async (args) => {
-    await ticks(args);
+    await ticks(args.ticks);
     throw new Error("boom");
   },
   hang: (_, ctx) => untilAborted(ctx),
   deaf: (_, __, host) => host.released(),
-  finish: ticks,
-  serial: ticks,
-  again: ticks,
+  finish: busy,
+  serial: busy,
+  again: busy,
   timed: (_, ctx) => untilAborted(ctx),
 };
 

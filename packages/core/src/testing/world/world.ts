@@ -10,7 +10,8 @@ import { memoryStore } from "../../store/memory.ts";
 import { type FakeClock, fakeClock } from "../fake-clock.ts";
 import type { Fault, FaultyOperation } from "../faulty-store.ts";
 import { LEASE_MS, Process, placeOf } from "./process.ts";
-import { speak, type Turn, tick } from "./script.ts";
+import { speak, type Turn } from "./script.ts";
+import { ticks } from "./tick.ts";
 import type { Effect } from "./tools.ts";
 import { type Given, Witness } from "./witness.ts";
 
@@ -80,7 +81,7 @@ export class World {
         for (const release of this.#deaf.splice(0)) release();
         break;
       case "settle":
-        await settle(action.ticks);
+        await ticks(action.ticks);
         break;
       default:
         this.#actOn(action);
@@ -269,7 +270,7 @@ export class World {
         if (process.session === undefined) process.open();
         else this.#interrupt(process, process.session, { force: true });
       }
-      await settle(30);
+      await ticks(30);
       await this.clock.advance(200);
     }
     for (const process of this.#processes) {
@@ -281,13 +282,13 @@ export class World {
   }
 
   async #goOn(process: Process): Promise<void> {
-    await settle(20);
+    await ticks(20);
     const { session } = process;
     if (session === undefined) return void this.problems.push("the thread cannot be opened any more");
     if (session.state === "terminated") return;
     const goesOn = session.state === "paused";
     this.#begin(process, goesOn ? 0 : 1, (texts) => (goesOn ? session.resume() : session.run(texts)));
-    await settle(60);
+    await ticks(60);
     const result = process.watched[0]?.result;
     if (result?.status !== "completed") {
       const why = result?.status === "failed" ? result.error.message : (result?.status ?? "nothing happens");
@@ -298,8 +299,4 @@ export class World {
 
 function alreadyTerminated(error: unknown): void {
   if ((error as { code?: unknown }).code !== "INVALID_STATE_TRANSITION") throw error;
-}
-
-async function settle(ticks: number): Promise<void> {
-  for (let i = 0; i < ticks; i++) await tick();
 }
