@@ -13,7 +13,7 @@ const kinds = {
 for (const [kind, { make, loop, target }] of Object.entries(kinds)) {
   for (const turns of lengths) {
     const model = make(turns);
-    const repeat = Math.max(1, Math.round(50 / turns));
+    const repeat = Math.max(1, Math.round(200 / turns));
     const { belay, floor } = await inTurns(
       {
         async belay() {
@@ -33,7 +33,7 @@ for (const [kind, { make, loop, target }] of Object.entries(kinds)) {
           });
         },
       },
-      { rounds: turns >= 200 ? 40 : 100, warmup: 20 },
+      { rounds: 60, warmup: 30 },
     );
     answerCost({ name: `${kind}, ${turns} turns`, per: turns * repeat, measured: belay, floor, target });
   }
