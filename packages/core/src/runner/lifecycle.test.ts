@@ -315,6 +315,20 @@ describe("several sessions, several runners", () => {
     expect(first.session.state).toBe("completed");
     expect((await first.session.run("b").result).status).toBe("completed");
   });
+
+  it("R4: a session whose thread was moved to another pause of the same run does not resume that one unseen", async () => {
+    const store = memoryStore();
+    const first = await openKit([cut, "lo"], { store });
+    await interrupted(first);
+    const second = await openKit([[{ text: "l" }, { stall: true }]], { store });
+    const run = second.session.resume();
+    for await (const event of run) if (event.type === "text-delta") break;
+    await second.session.interrupt();
+    expect(await first.session.resume().result).toMatchObject({ status: "failed", error: { code: "TOKEN_SPENT" } });
+    expect(first.requests).toHaveLength(1);
+    expect(first.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
+    expect(await first.session.resume().result).toMatchObject({ status: "completed", text: "Helllo", segment: 3 });
+  });
 });
 
 async function all(source: AsyncIterable<BelayEvent>): Promise<BelayEvent[]> {

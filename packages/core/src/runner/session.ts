@@ -51,8 +51,6 @@ export class Session<Out = string> {
   /** The fold: held while it is in use; after that only as long as memory is not needed elsewhere. */
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
-  /** The store may know more than the fold. */
-  #stale = false;
   #execution: Execution | undefined;
   /** Calls that were left behind and still run; they outlive the stretch that began them. */
   readonly #behind = new Set<string>();
@@ -253,8 +251,9 @@ export class Session<Out = string> {
       ended: (execution, state) => {
         this.#execution = undefined;
         this.#host.stopped(execution);
-        if (state !== undefined) this.#settleOn(state);
-        else this.#doubt(execution.state);
+        // Where it failed the store may know more; whoever writes next finds out by its refusal.
+        const known = state ?? execution.state;
+        if (known !== undefined) this.#settleOn(known);
       },
     };
   }
@@ -276,10 +275,10 @@ export class Session<Out = string> {
     }
   }
 
-  /** The fold, brought up to date where it is old or `fresh` asks for it, unless `may` says at the end that it must not. */
+  /** The fold, brought up to date where `fresh` asks for it, unless `may` says at the end that it must not. */
   async #load(fresh: boolean, may = () => true): Promise<ThreadState> {
     const known = this.#remembered();
-    if (known !== undefined && !fresh && !this.#stale) return known;
+    if (known !== undefined && !fresh) return known;
     if (known === undefined) {
       const state = await this.#readAll();
       if (may()) this.#settleOn(state);
@@ -320,15 +319,8 @@ export class Session<Out = string> {
     return state;
   }
 
-  /** The store may know more than the fold: it is read again on next use. */
-  #doubt(state: ThreadState | undefined): void {
-    if (state !== undefined) this.#settleOn(state);
-    this.#stale = true;
-  }
-
   #settleOn(state: ThreadState): void {
     this.#standing = standingOf(state);
-    this.#stale = false;
     this.#fold = undefined;
     this.#remember(state);
   }
