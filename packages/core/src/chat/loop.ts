@@ -33,7 +33,7 @@ function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
     case "calls":
       return openCalls(frame, agent);
     case "answer":
-      return settle(frame, agent, messageText(scope.messages.at(-1)!), []);
+      return openAnswer(frame, agent);
     case "nothing":
     case "input":
     case "results":
@@ -42,6 +42,15 @@ function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
     default:
       return scope.last satisfies never;
   }
+}
+
+/** A whole answer that an earlier stretch left unchecked. */
+async function openAnswer(frame: Frame, agent: ChatDefinition): Promise<Next> {
+  const { turn, messages } = frame.scope;
+  const answer = messages.at(-1)!;
+  frame.turnStart(turn, 1);
+  const next = await settle(frame, agent, messageText(answer), [], answer.finish);
+  return next === "on" ? next : { ...next, turn };
 }
 
 /** Calls that an earlier stretch left open: held ones run, ones a crash cut off by their tool's policy. */

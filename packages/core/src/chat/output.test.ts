@@ -3,7 +3,7 @@ import { z } from "zod";
 import { createRunner } from "../runner/runner.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
-import { history, listen, said, unpaired } from "../testing/session-kit.ts";
+import { gate, history, listen, said, unpaired } from "../testing/session-kit.ts";
 import { agent } from "./agent.ts";
 
 const city = z.object({ name: z.string(), size: z.coerce.number().int() });
@@ -111,6 +111,30 @@ describe("an agent with an output schema", () => {
     expect(await run.result).toMatchObject({ status: "completed", output: { name: "ok" } });
     expect(JSON.stringify(model.requests[1]!.messages)).toContain("the schema broke");
   });
+});
+
+it("S6: a stop while the answer is being checked keeps it; resume() checks it again, and every turn has its start and end", async () => {
+  const checking = gate();
+  let checks = 0;
+  const slow = z.object({ name: z.string() }).refine(async ({ name }) => {
+    checks += 1;
+    if (checks === 2) {
+      checking.open();
+      await new Promise(() => {});
+    }
+    return name === "ok";
+  });
+  const model = scriptedModel(['{"name":"no"}', '{"name":"ok"}']);
+  const session = await createRunner({ agent: agent({ name: "helper", model, output: slow }) }).open("thread");
+  const heard = listen(session.events());
+  const run = session.run("go");
+  await checking.opened;
+  expect(await session.interrupt()).toMatchObject({ accepted: true });
+  expect((await run.result).status).toBe("interrupted");
+  expect(await session.resume().result).toMatchObject({ status: "completed", output: { name: "ok" } });
+  await heard.until((event) => event.type === "state" && event.state === "completed");
+  expect(unpaired(heard.events)).toEqual([]);
+  expect(model.requests).toHaveLength(2);
 });
 
 it("without a schema the output is the text, and typed so", async () => {
