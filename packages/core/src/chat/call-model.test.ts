@@ -220,7 +220,7 @@ it("E2: a history that does not fit is CONTEXT_OVERFLOW, by each provider's word
   }
 });
 
-it("section 13: settings, tools, tool choice and instructions reach the request; nothing else does", async () => {
+it("settings, tools, tool choice and instructions reach the request; nothing else does", async () => {
   const look = tool({ name: "look", description: "Looks.", input: jsonSchema({ type: "object" }), execute: () => 1 });
   const settings = {
     toolChoice: { tool: "look" },

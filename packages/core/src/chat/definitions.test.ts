@@ -97,7 +97,7 @@ describe("bad definitions are refused when they are made", () => {
 });
 
 describe("types flow from definitions", () => {
-  it("section 13: from a zod schema to execute, as the schema hands it out", () => {
+  it("types: from a zod schema to execute, as the schema hands it out", () => {
     tool({
       ...good,
       input: z.object({ a: z.string().transform(Number), b: z.boolean().default(true) }),
@@ -107,7 +107,7 @@ describe("types flow from definitions", () => {
     });
   });
 
-  it("section 13: from jsonSchema<T> to execute", () => {
+  it("types: from jsonSchema<T> to execute", () => {
     tool({
       ...good,
       input: jsonSchema<{ city: string }>({ type: "object" }),
@@ -117,7 +117,7 @@ describe("types flow from definitions", () => {
     });
   });
 
-  it("section 13: ctx.deps is what the runner is given, and a runner that lacks it does not compile", async () => {
+  it("ctx.deps is what the runner is given, and a runner that lacks it does not compile", async () => {
     interface Deps {
       readonly prices: Map<string, number>;
     }
@@ -146,7 +146,7 @@ describe("types flow from definitions", () => {
     expect(seen).toBe(deps);
   });
 
-  it("section 13: from output to the result, and string without it", async () => {
+  it("types: from output to the result, and string without it", async () => {
     const output = z.object({ size: z.coerce.number() });
     const typed = createRunner({ agent: agent({ name: "a", model: scriptedModel(['{"size":"3"}']), output }) });
     const result = await (await typed.run("x")).result;
