@@ -332,12 +332,13 @@ export class Execution {
     const { runId, segment } = this.#place;
     const usage = this.state?.run?.usage ?? addUsage(undefined, undefined);
     this.#drive?.abandon();
-    this.#finish(undefined, { runId, segment, usage, status: "failed", error }, this.#receiptFor(undefined));
-    this.#host.feed.lookAgain();
+    // First, so that receipts tell what is left behind by it.
     const { clock } = this.#host.setup;
     const blank = { reason: error.code, message: undefined, rollbackPartial: true, graceMs: 0 };
     this.signal.raise({ at: clock.now(), by: "error", ...blank });
     this.signal.force();
+    this.#finish(undefined, { runId, segment, usage, status: "failed", error }, this.#receiptFor(undefined));
+    this.#host.feed.lookAgain();
     this.#opened(error);
   }
 

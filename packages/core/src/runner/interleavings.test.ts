@@ -82,13 +82,58 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: is("slow"), on, fault: delay }) },
 );
 
+/** Stories that single actions would seldom make; 9 is the youngest process. */
+const story: fc.Arbitrary<Action[]> = fc.oneof(
+  // A process dies, and another one goes on.
+  fc
+    .record({ on, inputs, mode: is("continue", "rethink") })
+    .map(({ on, inputs, mode }): Action[] => [
+      { do: "kill", on },
+      { do: "advance", ms: 1_100 },
+      { do: "start" },
+      { do: "settle", ticks: 3 },
+      { do: "go", on: 9, inputs, mode },
+    ]),
+  // A process stands still, another one takes over, and the first one revives.
+  fc
+    .record({ on, inputs, more: small, late: small, fail: fc.boolean() })
+    .map(({ on, inputs, more, late, fail }): Action[] => [
+      ...(fail ? [{ do: "fault", on, operation: "append", faults: [{ fail: "after" }] } as const] : []),
+      { do: "go", on, inputs },
+      { do: "settle", ticks: more },
+      { do: "freeze", on },
+      { do: "start" },
+      { do: "advance", ms: 1_100 },
+      { do: "settle", ticks: 3 },
+      { do: "go", on: 9, inputs },
+      { do: "settle", ticks: late },
+      { do: "thaw", on },
+      { do: "advance", ms: 200 },
+    ]),
+  // A stop meets an append that is under way.
+  fc
+    .record({ on, before: small, after: small, ticks: small, options })
+    .map(({ on, before, after, ticks, options }): Action[] => [
+      { do: "slow", on, fault: { before, after } },
+      { do: "go", on, inputs: 0 },
+      { do: "settle", ticks },
+      { do: "interrupt", on, options, times: 1 },
+      { do: "settle", ticks: 12 },
+    ]),
+);
+
 const life = fc.record({
   setup: fc.record({
     turns: fc.array(turn, { minLength: 1, maxLength: 10, size: "max" }),
     prefill: fc.boolean(),
     repair: is("synthetic", "drop"),
   }),
-  actions: fc.array(action, { maxLength: 40, size: "max" }),
+  actions: fc
+    .array(fc.oneof({ weight: 6, arbitrary: action.map((one) => [one]) }, { weight: 1, arbitrary: story }), {
+      maxLength: 30,
+      size: "max",
+    })
+    .map((stories) => stories.flat()),
   terminate: fc.constantFrom(false, false, false, false, true),
 });
 

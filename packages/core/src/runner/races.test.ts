@@ -56,6 +56,26 @@ describe("races", () => {
     expect((await again.resume().result).status).toBe("completed");
   });
 
+  test("X3: the receipt of a pause that a lost lease made void names the calls that still run", async () => {
+    const clock = fakeClock();
+    const inner = memoryStore({ clock });
+    const store = faultyStore(inner);
+    const deaf = tool({ name: "deaf", description: "hears nothing", input, execute: () => new Promise(() => {}) });
+    const options = { clock, tools: [deaf], leaseTtlMs: 1_000 };
+    const first = await openKit([[{ call: "deaf", id: "c" }]], { store, ...options });
+    const { result } = first.session.run("go");
+    await settle();
+    const paused = first.session.pause();
+    store.freeze();
+    await clock.advance(2_000);
+    const second = await openKit(["on"], { store: inner, ...options });
+    expect((await second.session.resume().result).status).toBe("completed");
+    store.thaw();
+    await clock.advance(1_000);
+    expect(await result).toMatchObject({ status: "failed", error: { code: "FENCED" } });
+    expect(await paused).toMatchObject({ accepted: false, late: ["c"] });
+  });
+
   test("X2, E2: a call that a crash cut, and a stop kept from running again, has ended and never reads not executed", async () => {
     const clock = fakeClock();
     const inner = memoryStore({ clock });

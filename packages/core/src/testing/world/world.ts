@@ -91,7 +91,7 @@ export class World {
 
   #actOn(action: Extract<Action, { on: number }>): void {
     const alive = this.#processes.filter((each) => each.alive);
-    const process = alive[action.on % alive.length] ?? this.#start();
+    const process = alive[Math.min(action.on, alive.length - 1)] ?? this.#start();
     switch (action.do) {
       case "kill":
         return process.kill();
