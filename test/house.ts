@@ -12,7 +12,10 @@ export const arrows: Record<string, readonly string[]> = {
   schema: ["error", "json"],
   message: ["error", "json"],
   "sanitize-messages": ["message"],
+  "history-problems": ["message"],
   lifecycle: ["error"],
+  // Where tests may cut in; knows nothing, so that anything may have points.
+  point: [],
   interrupt: ["error", "clock", "json", "schema", "message", "lifecycle"],
   event: ["error", "json", "message", "lifecycle", "interrupt"],
   journal: ["error", "json", "message", "lifecycle", "event", "interrupt"],
@@ -20,12 +23,12 @@ export const arrows: Record<string, readonly string[]> = {
   frame: [...data, "journal"],
   agent: [...data, "frame"],
   model: ["error", "clock", "json", "schema", "message"],
-  tool: [...data, "journal", "frame"],
+  tool: [...data, "journal", "frame", "point"],
   // The loop never saves: it knows neither store nor runner.
-  chat: [...data, "journal", "frame", "agent", "model", "tool"],
+  chat: [...data, "journal", "frame", "agent", "model", "tool", "point", "history-problems"],
   store: ["error", "clock", "json", "lifecycle", "journal"],
-  runner: [...data, "journal", "frame", "agent", "store"],
-  testing: [...data, "journal", "frame", "agent", "model", "tool", "chat", "store", "runner", "index"],
+  runner: [...data, "journal", "frame", "agent", "store", "point"],
+  testing: [...data, "point", "history-problems", "journal", "frame", "agent", "model", "tool", "chat", "store", "runner", "index"],
   index: [...data, "sanitize-messages", "agent", "model", "tool", "chat", "store", "runner"],
 };
 

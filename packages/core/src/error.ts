@@ -40,6 +40,11 @@ export const catalogue = {
     (d) => `Thread ${d.threadId} is running (run ${d.runId}).`,
     "Await the run's result, or interrupt it first.",
   ),
+  CONTEXT_INVALID: entry<{ agent: string; problem: string }>(
+    "An agent's `context` function made messages that no provider would take.",
+    (d) => `The context of agent ${d.agent} is not valid: ${d.problem}.`,
+    "Keep each call together with its result, and at least one message; sanitizeMessages() drops what does not fit.",
+  ),
   CONTEXT_OVERFLOW: entry<{ model: string; reason: string }>(
     "The provider refuses the request because the history does not fit the model's context.",
     (d) => `The history does not fit the context of ${d.model}: ${d.reason}.`,
@@ -64,6 +69,11 @@ export const catalogue = {
     "An input is neither text nor a list of texts nor messages of a person.",
     (d) => `The input cannot be used: ${d.problem}.`,
     "Pass a string, an array of strings, or messages with role user.",
+  ),
+  INPUT_WITHDRAWN: entry<{ threadId: string; ids: string }>(
+    "An input was taken back before it was consumed.",
+    (d) => `The inputs ${d.ids} of thread ${d.threadId} were taken back.`,
+    "Nothing to do: they have no effect.",
   ),
   INVALID_PAUSE_TYPE: entry<{ threadId: string; pauseType: string; needed: string }>(
     "resumeWithInput() on a thread that was not paused by a person.",
@@ -174,6 +184,11 @@ export const catalogue = {
     "Another process, or another runner, is running the thread.",
     (d) => `Thread ${d.threadId} is being run by ${d.owner} (its lease ends ${d.until}).`,
     "Follow it with runner.events(), stop it with runner.interrupt(), or wait.",
+  ),
+  THREAD_SET_ASIDE: entry<{ threadId: string; crashes: number }>(
+    "A thread crashed its worker again and again without getting any further.",
+    (d) => `Thread ${d.threadId} was set aside after ${d.crashes} crashes at the same place.`,
+    "Look at its last calls; resume() tries once more.",
   ),
   THREAD_UNKNOWN: entry<{ threadId: string }>(
     "A thread id that the store does not have.",

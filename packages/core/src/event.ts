@@ -52,6 +52,34 @@ export interface ToolEndEvent extends EventBase {
   readonly held?: true;
 }
 
+/** A tool that a stop or a time-out left behind has ended after all. */
+export interface ToolLateEvent extends EventBase {
+  readonly type: "tool-late";
+  /** The key of the command it came by. */
+  readonly id: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly address: string;
+  readonly outcome: Outcome;
+  readonly output: Json;
+  /** In place of the "interrupted" result while no answer was recorded after it, else as a note of its own. */
+  readonly as: "replace" | "note";
+}
+
+/** An input waits: a steer for the next model call, an input for the next run. */
+export interface InputQueuedEvent extends EventBase {
+  readonly type: "input-queued";
+  readonly id: string;
+  readonly kind: "steer" | "input";
+}
+
+/** It has become part of the history, in the same append. */
+export interface InputConsumedEvent extends EventBase {
+  readonly type: "input-consumed";
+  readonly id: string;
+  readonly kind: "steer" | "input";
+}
+
 export interface ActionEvent extends EventBase {
   readonly type: "action";
   readonly action: { readonly interrupted: Interrupt };
@@ -69,6 +97,8 @@ export interface StateEvent extends EventBase {
   readonly mode?: "continue" | "rethink";
   /** How a rethink closes calls that never started. */
   readonly repair?: "synthetic" | "drop";
+  /** Keys of the stops that this answers. */
+  readonly stops?: readonly string[];
 }
 
 export interface RunEndEvent extends EventBase {
@@ -84,6 +114,9 @@ export type Fact =
   | MessageEvent
   | ToolStartEvent
   | ToolEndEvent
+  | ToolLateEvent
+  | InputQueuedEvent
+  | InputConsumedEvent
   | ActionEvent
   | StateEvent
   | RunEndEvent;
@@ -135,6 +168,9 @@ export function isFact(event: BelayEvent): event is Fact {
     case "message":
     case "tool-start":
     case "tool-end":
+    case "tool-late":
+    case "input-queued":
+    case "input-consumed":
     case "action":
     case "state":
     case "run-end":

@@ -30,8 +30,17 @@ export interface Desk {
   readonly head: number;
   /** `wanted`, or another id where the thread has that one already. */
   callId(wanted: string): string;
-  /** A call that was left behind and still runs until `ended`. */
-  leaveBehind(callId: string, ended: Promise<void>): void;
+  /** A call that was left behind; `late` is what it gives in the end, if there is anything to tell. */
+  leaveBehind(frame: Frame, call: CallState, late: Promise<LateResult | undefined>): void;
+  /** True when something waits to enter this frame's history: a steer, or, unless only those count, a late result. */
+  hasMail(frame: Frame, only?: "steer"): boolean;
+  /** Lets it in, in an append of its own. */
+  takeMail(frame: Frame): Promise<void>;
+}
+
+export interface LateResult {
+  readonly outcome: Outcome;
+  readonly output: Json;
 }
 
 export interface FramePlace {

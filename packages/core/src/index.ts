@@ -12,7 +12,7 @@ export type { PauseType, SessionState } from "./lifecycle.ts";
 export type { Message, Part, Usage } from "./message.ts";
 export { fromAiSdk } from "./model/from-ai-sdk.ts";
 export type { Model, ModelEvent, ModelRequest } from "./model/model.ts";
-export type { Receipt } from "./runner/execution.ts";
+export type { Receipt } from "./runner/ending.ts";
 export type { Input } from "./runner/input.ts";
 export type { InterruptOptions, ResumeOptions } from "./runner/options.ts";
 export type { Run, RunResult } from "./runner/run.ts";

@@ -94,6 +94,8 @@ export interface Message {
   readonly model?: string;
   readonly usage?: Usage;
   readonly finish?: Finish;
+  /** It stands, in what a model reads, for everything up to the message with that id. */
+  readonly summary?: { readonly coversTo: string };
 }
 
 /** The visible text of a message. */

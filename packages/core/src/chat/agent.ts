@@ -9,7 +9,7 @@ import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import { NAME, type Tool } from "../tool/tool.ts";
 import type { ModelTimeouts } from "./call-model.ts";
-import type { ChatDefinition } from "./definition.ts";
+import type { ChatDefinition, ContextBudget } from "./definition.ts";
 import { chatLoop } from "./loop.ts";
 import { defaultRetry, type RetrySettings } from "./retry.ts";
 
@@ -26,6 +26,11 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   /** The run's output must fit this schema; the result has its type. */
   readonly output?: S;
   readonly settings?: AgentSettings;
+  /**
+   * What of the history is sent: a pure function of it, or a budget of tokens under which it is kept by recorded
+   * summaries. All of it by default.
+   */
+  readonly context?: ((history: readonly Message[]) => readonly Message[]) | ContextBudget;
   /** Turns a run may take before it fails with MAX_TURNS. */
   readonly maxTurns?: number;
   readonly timeouts?: ModelTimeouts;
@@ -66,6 +71,10 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   checkNumbers(refuse, "timeouts", options.timeouts);
   checkNumbers(refuse, "settings.retry", options.settings?.retry);
   if (options.settings?.retry?.attempts === 0) throw refuse("settings.retry.attempts is 0, which is no try at all");
+  const { context } = options;
+  if (typeof context === "object" && !(context.maxTokens > 0 && (context.keepTokens ?? 0) < context.maxTokens)) {
+    throw refuse(`its context keeps ${context.keepTokens ?? "a part"} of ${context.maxTokens} tokens`);
+  }
   if (options.repair !== undefined && options.repair !== "synthetic" && options.repair !== "drop") {
     throw refuse(`repair is ${JSON.stringify(options.repair)}, not synthetic or drop`);
   }
@@ -81,6 +90,8 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
     timeouts: options.timeouts ?? {},
     retry: retrySettings(options.settings?.retry),
     graceMs: options.graceMs ?? 500,
+    context: typeof options.context === "function" ? options.context : undefined,
+    budget: typeof options.context === "object" ? options.context : undefined,
   };
 }
 

@@ -8,6 +8,7 @@ import { belayError, errorText, UserInterrupt } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
+import { point } from "../point.ts";
 import { Answer } from "./answer.ts";
 import { isOverflow, isWorthRetrying, type RetrySettings, retryDelay } from "./retry.ts";
 
@@ -28,6 +29,8 @@ export interface ModelCall {
   readonly retry: RetrySettings;
   /** Tries made before, by this process or one that crashed. */
   readonly attempt: number;
+  /** Its text is not part of the conversation, and is not streamed to anyone. */
+  readonly quiet?: boolean;
 }
 
 export type ModelCallEnd =
@@ -38,7 +41,7 @@ export async function callModel(frame: Frame, call: ModelCall): Promise<ModelCal
   let attempt = call.attempt;
   for (let tries = 1; ; tries++) {
     attempt += 1;
-    if (attempt > 1) frame.superseded(call.messageId, attempt);
+    if (attempt > 1 && !call.quiet) frame.superseded(call.messageId, attempt);
     const answer = new Answer(call.model, (id) => frame.desk.callId(id));
     try {
       const how = await stream(frame, call, answer, attempt);
@@ -66,21 +69,22 @@ function isTimeout(error: unknown): error is BelayError {
 
 function stream(frame: Frame, call: ModelCall, answer: Answer, attempt: number): Promise<"finished" | "stopped"> {
   const abort = new LazyAbort();
+  point("model:request", call.request);
   const source = call.model.stream(call.request, abort)[Symbol.asyncIterator]();
   return new Promise((resolve, reject) => {
     new Reading(frame, call, answer, attempt, abort, source, resolve, reject).start();
   });
 }
 
-function take(frame: Frame, messageId: string, answer: Answer, event: ModelEvent, attempt: number): void {
+function take(frame: Frame, { messageId, quiet }: ModelCall, answer: Answer, event: ModelEvent, attempt: number): void {
   switch (event.type) {
     case "text":
       if (said(event) === "") return;
-      frame.delta("text-delta", event.text, messageId, answer.textLength, attempt);
+      if (!quiet) frame.delta("text-delta", event.text, messageId, answer.textLength, attempt);
       return answer.addText(event.text, event.block);
     case "reasoning":
       if (said(event) === "") return;
-      frame.delta("reasoning-delta", event.text, messageId, answer.reasoningLength, attempt);
+      if (!quiet) frame.delta("reasoning-delta", event.text, messageId, answer.reasoningLength, attempt);
       return answer.addReasoning(event.text, event.block);
     default:
       return answer.add(event);
@@ -150,10 +154,12 @@ class Reading {
 
   readonly #heard = (step: IteratorResult<ModelEvent>): void => {
     if (this.#over) return;
+    point("model:event", step);
+    if (this.#over) return;
     try {
       if (step.done) return this.#end("finished");
       this.#limits?.heard();
-      take(this.#frame, this.#call.messageId, this.#answer, step.value, this.#attempt);
+      take(this.#frame, this.#call, this.#answer, step.value, this.#attempt);
       // What was just published may have made a reader stop the run.
       if (this.#over) return;
       if (step.value.type === "finish") return this.#end("finished");
@@ -164,6 +170,7 @@ class Reading {
   };
 
   readonly #failed = (error: unknown): void => {
+    point("model:failed", error);
     if (this.#close()) this.#reject(error);
   };
 

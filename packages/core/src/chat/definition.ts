@@ -5,6 +5,17 @@ import type { Tool } from "../tool/tool.ts";
 import type { ModelTimeouts } from "./call-model.ts";
 import type { RetrySettings } from "./retry.ts";
 
+export interface ContextBudget {
+  /** The prompt is kept under this many tokens, as far as they can be estimated. */
+  readonly maxTokens: number;
+  /** How many tokens of the newest messages stay as they are; a third by default. */
+  readonly keepTokens?: number;
+  /** Writes the summaries; the agent's own model by default. */
+  readonly model?: Model;
+  /** What a summary must keep. */
+  readonly instructions?: string;
+}
+
 /** What the loop works with: everything checked, everything that is the same each turn made once. */
 export interface ChatDefinition {
   readonly name: string;
@@ -18,4 +29,8 @@ export interface ChatDefinition {
   readonly timeouts: ModelTimeouts;
   readonly retry: RetrySettings;
   readonly graceMs: number;
+  /** Chooses what of the history is sent. */
+  readonly context: ((history: readonly Message[]) => readonly Message[]) | undefined;
+  /** Keeps what is sent under a number of tokens, by recorded summaries. */
+  readonly budget: ContextBudget | undefined;
 }

@@ -13,6 +13,7 @@ import { messageText } from "../message.ts";
 import { validate } from "../schema/schema.ts";
 import { type PreparedCall, prepareCall } from "../tool/call.ts";
 import { callModel, type ModelCallEnd } from "./call-model.ts";
+import { keepWithin } from "./compact.ts";
 import type { ChatDefinition } from "./definition.ts";
 import { promptFor } from "./request.ts";
 import { TurnCalls } from "./turn-calls.ts";
@@ -99,6 +100,11 @@ async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
   if (signal.halts("after-tools")) {
     return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: scope.attempt + 1 };
   }
+  if (frame.desk.hasMail(frame)) await frame.desk.takeMail(frame);
+  if (agent.budget !== undefined) {
+    const ended = await keepWithin(frame, agent, agent.budget);
+    if (ended !== undefined) return ended;
+  }
   const continued = scope.last === "cut" ? scope.messages.at(-1)! : undefined;
   const turn = continued === undefined ? scope.turn + 1 : scope.turn;
   if (turn > scope.allowedFrom + agent.maxTurns) {
@@ -114,7 +120,7 @@ async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
   frame.turnStart(turn, scope.attempt + 1);
   const end = await callModel(frame, {
     model: agent.model,
-    request: { ...agent.request, messages: promptFor(scope, agent.model, agent.instructions) },
+    request: { ...agent.request, messages: promptFor(scope, agent) },
     messageId,
     timeouts: agent.timeouts,
     retry: agent.retry,
@@ -205,6 +211,13 @@ async function settle(
   facts: readonly Fact[],
   finish?: Message["finish"],
 ): Promise<Next> {
+  if (frame.desk.hasMail(frame, "steer") && !frame.signal.halts("after-model")) {
+    // The person has said more meanwhile: one more turn.
+    await frame.record(() => facts);
+    await frame.desk.takeMail(frame);
+    if (frame.scope.last !== "answer") return "on";
+    facts = [];
+  }
   const ended = { how: "completed", facts, text, finish: finish ?? "stop" } as const;
   if (agent.output === undefined) return { ...ended, output: text };
   const checked = await frame.signal.orStopped(readOutput(agent, text));

@@ -1,11 +1,13 @@
 // What is sent for the next turn: the history as it is, and, to go on in the middle of an answer, that answer
 // without its mark and a note that the history never sees (R2).
 
+import { belayError } from "../error.ts";
+import { historyProblems } from "../history-problems.ts";
 import { CONTINUE_NOTE, sendable } from "../journal/render.ts";
 import type { Scope } from "../journal/state.ts";
 import type { Message } from "../message.ts";
 import { messageText } from "../message.ts";
-import type { Model } from "../model/model.ts";
+import type { ChatDefinition } from "./definition.ts";
 
 const note: Message = {
   id: "continue",
@@ -15,8 +17,13 @@ const note: Message = {
   origin: "runtime",
 };
 
-export function promptFor(scope: Scope, model: Model, instructions: Message | undefined): Message[] {
-  const messages = instructions === undefined ? scope.prompt.slice() : [instructions, ...scope.prompt];
+export function promptFor(
+  scope: Scope,
+  agent: Pick<ChatDefinition, "name" | "model" | "instructions" | "context">,
+): Message[] {
+  const { model, instructions, context } = agent;
+  const history = context === undefined ? scope.prompt : chosen(agent.name, scope.prompt, context);
+  const messages = instructions === undefined ? history.slice() : [instructions, ...history];
   if (scope.last !== "cut") return messages;
   const cut = sendable(scope.messages.at(-1)!, false);
   messages.pop();
@@ -24,5 +31,14 @@ export function promptFor(scope: Scope, model: Model, instructions: Message | un
   // A prefix that ends in blanks is refused by providers that know prefixes at all.
   const prefix = model.prefill === true && cut !== undefined && !/\s$/.test(messageText(cut));
   if (!prefix) messages.push(note);
+  return messages;
+}
+
+/** What the agent's own `context` makes of the history; it must still be one that every provider takes (H4). */
+function chosen(agent: string, prompt: readonly Message[], context: NonNullable<ChatDefinition["context"]>): Message[] {
+  const messages = [...context(prompt.slice())];
+  const problems = historyProblems(messages);
+  if (messages.length === 0) problems.push("nothing is left of it");
+  if (problems.length > 0) throw belayError("CONTEXT_INVALID", { agent, problem: problems.join("; ") });
   return messages;
 }

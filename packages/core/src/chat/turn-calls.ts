@@ -7,6 +7,7 @@
 import { noCalls, type StoppedCalls } from "../agent.ts";
 import type { Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
+import { point } from "../point.ts";
 import { executeCall, type PreparedCall, type ReadyCall } from "../tool/call.ts";
 
 export class TurnCalls {
@@ -84,6 +85,7 @@ export class TurnCalls {
     const due = this.#due;
     this.#due = [];
     for (const ready of due) {
+      point("tool:start", ready.call);
       if (this.#frame.signal.stop !== undefined) {
         this.#heldBack.push(ready);
         if (ready.tool.serial) this.#serialRunning = false;

@@ -12,6 +12,13 @@ export interface Interrupt {
   readonly reason?: string;
   /** Words of the person who stopped it, for the record; they are not part of the conversation. */
   readonly message?: string;
+  /** Which calls it met, by id; not there where it met none. */
+  readonly calls?: {
+    readonly stopped: readonly string[];
+    readonly finished: readonly string[];
+    readonly notStarted: readonly string[];
+    readonly late: readonly string[];
+  };
 }
 
 /** Names one pause of one run; plain JSON. Its token works once. */

@@ -7,7 +7,16 @@
 // 2. A line of a newer version, or with anything unknown in it, is refused, never guessed at (C4).
 
 import { belayError } from "../error.ts";
-import type { ActionEvent, EventBase, Fact, MessageEvent, RunEndEvent, StateEvent, ToolEndEvent } from "../event.ts";
+import type {
+  ActionEvent,
+  EventBase,
+  Fact,
+  MessageEvent,
+  RunEndEvent,
+  StateEvent,
+  ToolEndEvent,
+  ToolLateEvent,
+} from "../event.ts";
 import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
@@ -47,6 +56,9 @@ type Written = (
     })
   | Own<StateEvent>
   | Own<ActionEvent>
+  | (Pick<ToolLateEvent, "id" | "tool" | "address" | "outcome" | "output" | "as"> & { readonly late: string })
+  | { readonly queued: "steer" | "input"; readonly id: string }
+  | { readonly consumed: "steer" | "input"; readonly id: string }
   | { readonly call: string; readonly tool: string; readonly address: string }
   | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held"> & {
       readonly end: string;
@@ -61,7 +73,7 @@ type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
 /** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
 type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
-  Pick<Message, "interrupted" | "continues" | "model"> & {
+  Pick<Message, "interrupted" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
     readonly finish?: Message["finish"] | null;
   };
@@ -73,7 +85,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 const KEYS = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops x n p".split(
     " ",
   ),
 );
@@ -115,7 +127,7 @@ export function encode(facts: readonly Fact[]): string {
 function wordFor(fact: Fact): Word | undefined {
   if (fact.type === "run-start") return "start";
   if (fact.type !== "state") return undefined;
-  const more = fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair;
+  const more = fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair ?? fact.stops;
   return more === undefined ? fact.state : undefined;
 }
 
@@ -133,11 +145,19 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
       if (outcome === "ok" && held === undefined) return { end, tool, address, output };
       return { end, tool, address, outcome, output, held };
     }
+    case "tool-late": {
+      const { callId: late, id, tool, address, outcome, output, as } = fact;
+      return { late, id, tool, address, outcome, output, as };
+    }
+    case "input-queued":
+      return { queued: fact.kind, id: fact.id };
+    case "input-consumed":
+      return { consumed: fact.kind, id: fact.id };
     case "action":
       return { action: fact.action };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, mode, repair } = fact;
-      return { state, pauseType, interrupts, tokenHash, mode, repair };
+      const { state, pauseType, interrupts, tokenHash, mode, repair, stops } = fact;
+      return { state, pauseType, interrupts, tokenHash, mode, repair, stops };
     }
     case "run-end": {
       const { status: run, usage, error } = fact;
@@ -151,7 +171,7 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
 
 function writeMessage(fact: MessageEvent, input: number): Written {
   const { turn, message } = fact;
-  const { id, role, at, origin, interrupted, continues, model, usage, finish } = message;
+  const { id, role, at, origin, interrupted, continues, model, usage, finish, summary } = message;
   const known = defaults(fact, turn, input);
   const written: Mutable<WrittenMessage> = { m: writeParts(message.parts) };
   if (turn !== 0) written.t = turn;
@@ -164,6 +184,7 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   if (model !== undefined) written.model = model;
   if (usage !== undefined) written.usage = writeUsage(usage);
   if (finish !== usualFinish(message, turn)) written.finish = finish ?? null;
+  if (summary !== undefined) written.summary = summary;
   return written;
 }
 
@@ -275,13 +296,19 @@ function read(
     if (usage === undefined) throw corrupt(base.threadId, base.seq, "the end of a run without its usage");
     return { ...base, type: "run-end", status, ...(finish && { finish }), usage, ...(error && { error }) };
   }
+  if ("late" in written) {
+    const { late: callId, id, tool, address, outcome, output, as } = written;
+    return { ...base, type: "tool-late", id, callId, tool, address, outcome, output, as };
+  }
+  if ("queued" in written) return { ...base, type: "input-queued", id: written.id, kind: written.queued };
+  if ("consumed" in written) return { ...base, type: "input-consumed", id: written.id, kind: written.consumed };
   if ("action" in written) return { ...base, type: "action", action: written.action };
   written satisfies never;
   throw corrupt(base.threadId, base.seq, `a fact of no known kind: ${JSON.stringify(written)}`);
 }
 
 function readState(written: Own<StateEvent>, base: EventBase): StateEvent {
-  const { state, pauseType, interrupts, tokenHash, mode, repair } = written;
+  const { state, pauseType, interrupts, tokenHash, mode, repair, stops } = written;
   if (!Object.hasOwn(moves, state)) throw corrupt(base.threadId, base.seq, `unknown state ${JSON.stringify(state)}`);
   const fact: Mutable<StateEvent> = { ...base, type: "state", state };
   if (pauseType !== undefined) fact.pauseType = pauseType;
@@ -289,6 +316,7 @@ function readState(written: Own<StateEvent>, base: EventBase): StateEvent {
   if (tokenHash !== undefined) fact.tokenHash = tokenHash;
   if (mode !== undefined) fact.mode = mode;
   if (repair !== undefined) fact.repair = repair;
+  if (stops !== undefined) fact.stops = stops;
   return fact;
 }
 
@@ -313,6 +341,7 @@ function readMessage(written: WrittenMessage, base: EventBase, input: number): M
   if (interrupted !== undefined) message.interrupted = interrupted;
   const finish = written.finish === undefined ? usualFinish(message, turn) : written.finish;
   if (finish) message.finish = finish;
+  if (written.summary !== undefined) message.summary = written.summary;
   return { ...base, type: "message", turn, message };
 }
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { promptFor } from "../chat/request.ts";
+import { historyProblems } from "../history-problems.ts";
 import { isBlank, type Message, messageText, type Part } from "../message.ts";
-import { belayProblems } from "../testing/providers/belay.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { history } from "../testing/session-kit.ts";
@@ -190,19 +190,23 @@ it("H1, X1: after any interleaving the prompt is valid for every provider, compl
       let before: readonly Message[] = [];
       for (const [n, step] of plan.entries()) {
         step(scope, n);
-        expect(belayProblems(scope.prompt)).toEqual([]);
+        expect(historyProblems(scope.prompt)).toEqual([]);
         const kept = scope.last === "cut" ? before.slice(0, -1) : before;
         const same = kept.filter((message, i) => scope.prompt[i] === message).length;
         expect(same).toBeGreaterThanOrEqual(kept.length - 1);
         before = scope.prompt.slice();
         if (scope.last === "calls" || scope.last === "answer") continue;
-        expect(promptProblems(promptFor(scope, model, undefined))).toEqual([]);
+        expect(
+          promptProblems(promptFor(scope, { name: "helper", model, instructions: undefined, context: undefined })),
+        ).toEqual([]);
         const said = (messages: readonly Message[]) => messages.filter((m) => m.role === "user").map((m) => m.id);
         expect(said(scope.prompt)).toEqual(said(scope.messages));
       }
       closeCalls(scope, "synthetic");
       addInput(scope, input("end"));
-      expect(promptProblems(promptFor(scope, model, undefined))).toEqual([]);
+      expect(
+        promptProblems(promptFor(scope, { name: "helper", model, instructions: undefined, context: undefined })),
+      ).toEqual([]);
       const visible = scope.messages.filter((m) => m.role === "assistant" && !isBlank(messageText(m)));
       const shown = scope.prompt.filter((m) => m.role === "assistant");
       for (const message of visible) expect(shown.some((m) => m.id === message.id)).toBe(true);

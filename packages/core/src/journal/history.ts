@@ -8,7 +8,7 @@ import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { Json } from "../json.ts";
 import type { CallPart, Message, Outcome, ResultPart } from "../message.ts";
 import { isBlank } from "../message.ts";
-import { joined, resultPart, sendable } from "./render.ts";
+import { joined, lateNote, resultPart, sendable } from "./render.ts";
 import type { CallState, Scope } from "./state.ts";
 
 /** A person's (or the runtime's) words. While calls are open they wait: nothing stands between a call and its result. */
@@ -21,6 +21,12 @@ export function addInput(scope: Scope, message: Message): void {
   const sent = sendable(message, false);
   if (sent !== undefined) scope.prompt.push(sent);
   scope.last = "input";
+}
+
+/** A summary takes the place of what it covers in the prompt; people keep seeing the originals. */
+export function addSummary(scope: Scope, message: Message, coversTo: string): void {
+  const last = scope.prompt.findIndex(({ id }) => id === coversTo);
+  if (last !== -1) scope.prompt.splice(0, last + 1, message);
 }
 
 /** What a model said. With `continues`, it becomes one with the cut message at the end. */
@@ -90,6 +96,51 @@ export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
 
 function neverRan(call: CallState): boolean {
   return call.status === "held" && !call.cut;
+}
+
+/** True while what the model was told of the call can still be replaced: no answer was recorded after it. */
+export function isReplaceable(scope: Scope, callId: string): boolean {
+  return resultIndex(scope.messages, callId) !== undefined;
+}
+
+/** What a call that was left behind gave in the end: in place of what was told of it, or as a note. */
+export function lateResult(
+  scope: Scope,
+  callId: string,
+  as: "replace" | "note",
+  outcome: Outcome,
+  output: Json,
+  at: number,
+): void {
+  if (as === "note") {
+    const text = lateNote(callId, outcome, output);
+    addInput(scope, { id: `${callId}.late`, role: "user", parts: [{ type: "text", text }], at, origin: "runtime" });
+    return;
+  }
+  for (const messages of [scope.messages, scope.prompt]) {
+    const index = resultIndex(messages, callId);
+    if (index !== undefined) messages[index] = withResult(messages[index]!, callId, outcome, output);
+  }
+  for (const call of scope.calls) {
+    if (call.part.id === callId) call.result = resultPart(call.part, outcome, output);
+  }
+}
+
+/** Where the result of a call stands, if no answer follows it. */
+function resultIndex(messages: readonly Message[], callId: string): number | undefined {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]!;
+    if (message.role === "assistant") return undefined;
+    if (message.parts.some((part) => part.type === "result" && part.id === callId)) return i;
+  }
+  return undefined;
+}
+
+function withResult(message: Message, callId: string, outcome: Outcome, output: Json): Message {
+  const parts = message.parts.map((part) =>
+    part.type === "result" && part.id === callId ? resultPart(part, outcome, output) : part,
+  );
+  return { ...message, parts };
 }
 
 /** The message with the open calls: last, or before the one that shows their results. */

@@ -5,7 +5,7 @@ import { belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import { move } from "../lifecycle.ts";
 import { addUsage } from "../message.ts";
-import { addAnswer, addInput, closeCalls, endCall, holdCall, startCall } from "./history.ts";
+import { addAnswer, addInput, addSummary, closeCalls, endCall, holdCall, lateResult, startCall } from "./history.ts";
 import { newScope, type Scope, type ThreadState } from "./state.ts";
 
 export function reduce(state: ThreadState, fact: Fact): void {
@@ -13,6 +13,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
     const problem = `fact ${fact.seq} follows ${state.head}`;
     throw belayError("JOURNAL_CORRUPT", { threadId: state.threadId, seq: fact.seq, problem });
   }
+  if (fact.type === "message" || fact.type === "tool-end") state.crashes = 0;
   switch (fact.type) {
     case "run-start": {
       state.agent ??= fact.agentName;
@@ -34,7 +35,9 @@ export function reduce(state: ThreadState, fact: Fact): void {
     }
     case "message": {
       const scope = scopeOf(state, fact.runPath);
-      if (fact.message.role === "assistant") {
+      if (fact.message.summary !== undefined) {
+        addSummary(scope, fact.message, fact.message.summary.coversTo);
+      } else if (fact.message.role === "assistant") {
         for (const part of fact.message.parts) if (part.type === "call") state.callIds.add(part.id);
         addAnswer(scope, fact.message, fact.turn);
         if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
@@ -50,6 +53,11 @@ export function reduce(state: ThreadState, fact: Fact): void {
       if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome);
       else endCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome, fact.output);
       break;
+    case "tool-late":
+      lateResult(scopeOf(state, fact.runPath), fact.callId, fact.as, fact.outcome, fact.output, fact.at);
+      break;
+    case "input-queued":
+    case "input-consumed":
     case "action":
     case "run-end":
       break;
@@ -66,6 +74,7 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   // A crash leaves "running" as the last state; whoever takes over moves on from the pause that it reads as.
   const crashed = state.state === "running" && fact.state === "running";
   state.state = move(crashed ? "paused" : state.state, fact.state);
+  state.crashes = crashed ? state.crashes + 1 : 0;
   state.pauseType = fact.pauseType;
   state.interrupts = fact.interrupts ?? [];
   state.tokenHash = fact.tokenHash;

@@ -12,7 +12,7 @@ export const CONTINUE_NOTE =
 const NO_WORDS = "[An answer without words.]";
 
 /** The result part of a call that ended. */
-export function resultPart(call: CallPart, outcome: Outcome, output: Json): ResultPart {
+export function resultPart(call: Pick<CallPart, "id" | "tool">, outcome: Outcome, output: Json): ResultPart {
   return { type: "result", id: call.id, tool: call.tool, outcome, output: wording(outcome, output) };
 }
 
@@ -32,6 +32,12 @@ function wording(outcome: Outcome, output: Json): Json {
     default:
       return outcome satisfies never;
   }
+}
+
+export function lateNote(callId: string, outcome: Outcome, output: Json): string {
+  const words = typeof output === "string" ? output : JSON.stringify(output);
+  const how = outcome === "ok" ? "has finished after all. Its result" : "has ended after all, with an error";
+  return `[The call ${callId}, which was interrupted before, ${how}: ${words}]`;
 }
 
 function soFar(output: Json): string {

@@ -15,6 +15,8 @@ export interface ThreadState {
   interrupts: readonly Interrupt[];
   tokenHash: string | undefined;
   run: RunState | undefined;
+  /** Times in a row that it was taken over after a crash without having got any further. */
+  crashes: number;
   readonly scopes: Map<string, Scope>;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
   readonly callIds: Set<string>;
@@ -68,6 +70,7 @@ export function newThread(threadId: string): ThreadState {
     interrupts: [],
     tokenHash: undefined,
     run: undefined,
+    crashes: 0,
     scopes: new Map(),
     callIds: new Set(),
   };

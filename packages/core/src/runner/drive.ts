@@ -8,13 +8,15 @@
 import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { BelayEvent, Draft, Fact } from "../event.ts";
-import type { Desk } from "../frame.ts";
+import type { Desk, Frame, LateResult } from "../frame.ts";
 import { encode } from "../journal/codec.ts";
 import { reduce } from "../journal/reduce.ts";
-import type { ThreadState } from "../journal/state.ts";
+import type { CallState, ThreadState } from "../journal/state.ts";
 import type { SessionState } from "../lifecycle.ts";
-import type { Append, Appended, Store, ThreadKey } from "../store/store.ts";
+import { point } from "../point.ts";
+import type { Append, Appended, Command, Store, ThreadKey } from "../store/store.ts";
 import type { Feed } from "./feed.ts";
+import type { LateMail, Mailbox } from "./mailbox.ts";
 
 /** What is the same for all threads of a runner. */
 export interface DriveSetup {
@@ -28,6 +30,8 @@ export interface DriveSetup {
 interface Waiting {
   readonly make: () => readonly Fact[];
   readonly done: () => void;
+  /** Written alone; made anew without what its sender took back. */
+  readonly mail?: boolean;
   /** The last append: gives the lease back. Called when it is in the fold, before anyone sees it. */
   readonly released?: () => void;
   /** Published among its facts, before the last `before()` of them. */
@@ -58,6 +62,9 @@ export class Drive implements Desk {
   /** An append was tried again: a refusal no longer says that it was not written, for others may have written after it. */
   #answerLost = false;
   readonly #behind: Set<string>;
+  readonly #mailbox: Mailbox | undefined;
+  /** There are commands nobody has consumed, as of the last append. */
+  mail = false;
 
   constructor(
     setup: DriveSetup,
@@ -67,6 +74,7 @@ export class Drive implements Desk {
     feed: Feed,
     failed: (error: BelayError) => void,
     behind: Set<string> = new Set(),
+    mailbox?: Mailbox,
   ) {
     this.#setup = setup;
     this.#key = key;
@@ -75,6 +83,7 @@ export class Drive implements Desk {
     this.#feed = feed;
     this.#failed = failed;
     this.#behind = behind;
+    this.#mailbox = mailbox;
   }
 
   get head(): number {
@@ -98,9 +107,41 @@ export class Drive implements Desk {
     return `call_${this.#setup.clock.id()}`;
   }
 
-  leaveBehind(callId: string, ended: Promise<void>): void {
+  leaveBehind(frame: Frame, call: CallState, late: Promise<LateResult | undefined>): void {
+    const { id: callId, tool } = call.part;
     this.#behind.add(callId);
-    void ended.then(() => this.#behind.delete(callId));
+    const { runId, runPath: path } = frame.place;
+    const { address } = call;
+    void late.then(async (result) => {
+      this.#behind.delete(callId);
+      if (result === undefined) return;
+      const mail: LateMail = { path, callId, tool, address, ...result };
+      const command: Command = {
+        key: `late:${runId}:${address}:${callId}`,
+        kind: "late",
+        body: JSON.stringify(mail),
+        at: this.#setup.clock.now(),
+      };
+      try {
+        await this.#setup.store.send(this.#key, command);
+        this.#mailbox?.deliver([command]);
+      } catch {
+        // The thread or its store is gone: what was told of the call stays.
+      }
+    });
+  }
+
+  hasMail(frame: Frame, only?: "steer"): boolean {
+    const mailbox = this.#mailbox;
+    if (mailbox === undefined) return false;
+    const root = frame.place.runPath === this.#agent;
+    return only === "steer" ? root && mailbox.hasSteer : mailbox.has(frame.place.runPath, root);
+  }
+
+  takeMail(frame: Frame): Promise<void> {
+    const { place, scope, clock } = frame;
+    const make = () => this.#mailbox?.take(place, scope, place.runPath === this.#agent, clock.now()) ?? [];
+    return new Promise((done) => this.#enqueue({ make, done, mail: true }));
   }
 
   /** The first append: takes the lease, or, with `release`, takes it and gives it back. Says why not, where it cannot. `taken` is called when it is in the fold, before anyone sees it. */
@@ -117,6 +158,7 @@ export class Drive implements Desk {
       return appended;
     }
     this.#fence = appended.fence;
+    this.mail = appended.mail;
     this.#apply(facts, taken);
     return undefined;
   }
@@ -146,8 +188,8 @@ export class Drive implements Desk {
     this.#writing = true;
     try {
       while (this.#waiting.length > 0 && !this.#over) {
-        const batch = this.#waiting;
-        this.#waiting = [];
+        const alone = this.#waiting.findIndex((waiting) => waiting.mail);
+        const batch = this.#waiting.splice(0, alone === -1 ? this.#waiting.length : Math.max(1, alone));
         await this.#writeBatch(batch);
       }
     } catch (error) {
@@ -168,7 +210,13 @@ export class Drive implements Desk {
       const append = this.#prepare(facts, { fence: this.#fence, ttlMs }, released !== undefined);
       const appended = await this.#put(append);
       if (this.#over) return;
+      if (!appended.ok && appended.why === "gone" && last.mail) {
+        this.#mailbox?.drop(appended.keys);
+        return this.#writeBatch(batch);
+      }
       if (!appended.ok) throw refused(this.#key, append, appended);
+      if (last.mail) this.#mailbox?.taken(facts);
+      this.mail = appended.mail;
       this.#apply(facts, released, last.draft);
     } else if (released !== undefined) {
       await this.#setup.store.release(this.#key, this.#fence);
@@ -201,6 +249,7 @@ export class Drive implements Desk {
       release,
       agent: this.#agent,
       state,
+      ...consumption(facts),
     };
   }
 
@@ -208,7 +257,10 @@ export class Drive implements Desk {
   async #put(append: Append): Promise<Appended> {
     for (let tries = 0; ; tries++) {
       try {
-        return await this.#setup.store.append(this.#key, append);
+        point("append:before", append);
+        const appended = await this.#setup.store.append(this.#key, append);
+        point("append:after", append);
+        return appended;
       } catch (error) {
         this.#answerLost = true;
         const wait = RETRY_AFTER_MS[tries];
@@ -231,6 +283,20 @@ export class Drive implements Desk {
   }
 }
 
+/** The commands that take effect by these facts. */
+function consumption(facts: readonly Fact[]): Pick<Append, "consume"> {
+  let consume: string[] | undefined;
+  for (const fact of facts) {
+    if (fact.type === "input-consumed" || fact.type === "tool-late") {
+      consume ??= [];
+      consume.push(fact.id);
+    } else if (fact.type === "state" && fact.stops !== undefined) {
+      consume = [...(consume ?? []), ...fact.stops];
+    }
+  }
+  return consume === undefined ? {} : { consume };
+}
+
 function stateAfter(facts: readonly Fact[], before: SessionState): SessionState {
   for (let i = facts.length - 1; i >= 0; i--) {
     const fact = facts[i]!;
@@ -247,6 +313,8 @@ function refused(key: ThreadKey, append: Append, appended: Exclude<Appended, { o
       return belayError("FENCED", { threadId, owner: appended.owner });
     case "conflict":
       return belayError("STORE_CONFLICT", { threadId, expected: append.expect, found: appended.head });
+    case "gone":
+      return belayError("INPUT_WITHDRAWN", { threadId, ids: appended.keys.join(", ") });
     default:
       return appended satisfies never;
   }

@@ -4,36 +4,21 @@
 // 2. Input is appended first, then the stop is looked at: a stop in the same tick costs no model request.
 // 3. The receipt of a stop comes when the work has stopped and that is recorded (X3).
 
-import { createHash, randomBytes } from "node:crypto";
 import type { Agent, Ended } from "../agent.ts";
-import { noCalls } from "../agent.ts";
-import { type BelayError, belayError, errorRecord, errorText } from "../error.ts";
+import { type BelayError, belayError, errorText } from "../error.ts";
 import type { Fact } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
-import { turnAddress } from "../interrupt/address.ts";
-import type { Handle, Interrupt } from "../interrupt/interrupt.ts";
 import { type Boundary, overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import type { ThreadState } from "../journal/state.ts";
-import type { PauseType } from "../lifecycle.ts";
 import { addUsage } from "../message.ts";
-import type { ThreadKey } from "../store/store.ts";
+import type { Command, ThreadKey } from "../store/store.ts";
 import { Drive, type DriveSetup, storeError } from "./drive.ts";
-import { interruptedFact, runEnd, stateFact, turnEnd } from "./facts.ts";
+import { type Circumstances, type Ending, endingOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
+import { turnEnd } from "./facts.ts";
 import type { Feed } from "./feed.ts";
+import { Mailbox, type StopMail } from "./mailbox.ts";
+import { readStop } from "./options.ts";
 import type { LiveRun, RunResult } from "./run.ts";
-
-/** What a stop did. Call ids in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
-export interface Receipt {
-  readonly accepted: boolean;
-  readonly runId: string | undefined;
-  readonly segment: number | undefined;
-  /** The text of the cut answer, as it is kept. */
-  readonly partialText: string;
-  readonly stopped: readonly string[];
-  readonly finished: readonly string[];
-  readonly notStarted: readonly string[];
-  readonly late: readonly string[];
-}
 
 export interface ExecutionHost {
   readonly setup: DriveSetup;
@@ -72,11 +57,20 @@ export class Execution {
   #intent: "terminate" | "close" | undefined;
   #deadline: unknown;
   #over = false;
+  readonly #mailbox: Mailbox;
+  #unwatch: (() => void) | undefined;
 
   constructor(host: ExecutionHost, place: FramePlace, run: LiveRun) {
     this.#host = host;
     this.#place = place;
     this.run = run;
+    const { store } = host.setup;
+    this.#mailbox = new Mailbox(
+      store,
+      host.key,
+      (mail) => this.#stopByMail(mail),
+      () => void this.#drive?.record(() => this.#mailbox.queued(place)),
+    );
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
 
@@ -104,7 +98,8 @@ export class Execution {
       if (this.#intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
       const facts = await this.#begin(opening, state);
       const { setup, key, agent, feed, behind } = host;
-      const drive = new Drive(setup, key, agent.name, state, feed, (error) => this.#fail(error), behind);
+      const failed = (error: BelayError) => this.#fail(error);
+      const drive = new Drive(setup, key, agent.name, state, feed, failed, behind, this.#mailbox);
       const from = state.head;
       const refusal = await drive.open(facts, () => {
         this.#drive = drive;
@@ -114,13 +109,44 @@ export class Execution {
       });
       if (refusal === undefined) break;
       if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
+      if (refusal.why === "gone") {
+        throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
+      }
       if (tries === REOPEN_TRIES) {
         throw belayError("STORE_CONFLICT", { threadId: host.key.threadId, expected: from, found: state.head });
       }
       state = await host.load(true);
     }
+    await this.#openMail();
     this.#opened(undefined);
     return state;
+  }
+
+  /** From now on commands reach this execution: those that wait, and those to come. */
+  async #openMail(): Promise<void> {
+    const { store } = this.#host.setup;
+    this.#unwatch = store.watch(this.#host.key, (what) => {
+      if (what !== "append") void this.#mailbox.look();
+    });
+    if (this.#drive!.mail) await this.#mailbox.look();
+  }
+
+  /** Commands that this process has just sent: no need to wait for the store's hint. */
+  deliver(command: Command): void {
+    this.#mailbox.deliver([command]);
+  }
+
+  #stopByMail(mail: StopMail): void {
+    const { runId, segment } = this.#place;
+    if (mail.runId !== runId || mail.segment !== segment) return;
+    const { clock } = this.#host.setup;
+    const { mode = "now", timeoutMs, force = false } = mail.options;
+    void this.interrupt(readStop(mail.options, clock.now()), mode, timeoutMs, force);
+  }
+
+  /** True when commands wait that nobody has consumed, as of the last append. */
+  get mail(): boolean {
+    return this.#drive?.mail ?? false;
   }
 
   /** The facts to begin with. What the thread's state does not allow is THREAD_BUSY while someone else moves it. */
@@ -161,6 +187,14 @@ export class Execution {
   /** Parks at the next boundary, whichever it is. */
   pause(): Promise<Receipt> {
     this.#parking = true;
+    this.signal.haltAt("after-model");
+    this.signal.haltAt("after-tools");
+    return this.#waitForReceipt();
+  }
+
+  /** Lets go of the thread at the next boundary; it reads paused / crash, and goes on elsewhere. */
+  drain(): Promise<Receipt> {
+    this.#intent ??= "close";
     this.signal.haltAt("after-model");
     this.signal.haltAt("after-tools");
     return this.#waitForReceipt();
@@ -216,114 +250,30 @@ export class Execution {
   }
 
   async #close(ended: Ended, state: ThreadState): Promise<void> {
-    let token: string | undefined;
-    let interrupt: Interrupt | undefined;
-    let type: PauseType | undefined;
-    /** How many facts end the stretch. */
-    let tail = 2;
+    const place = this.#place;
+    const { clock } = this.#host.setup;
+    let ending: Ending | undefined;
+    let intent: Circumstances["intent"];
     const make = (): readonly Fact[] => {
-      const usage = addUsage(state.run?.usage, usageOf(ended.facts));
-      if (this.#intent === "terminate") {
-        return [...ended.facts, runEnd(this.#place, "terminated", usage), stateFact(this.#place, "terminated")];
-      }
-      switch (ended.how) {
-        case "completed": {
-          const end = runEnd(this.#place, "completed", usage, { finish: ended.finish });
-          return [...ended.facts, end, stateFact(this.#place, "completed")];
-        }
-        case "failed": {
-          const end = runEnd(this.#place, "failed", usage, { error: errorRecord(ended.error) });
-          return [...ended.facts, end, stateFact(this.#place, "error", { attempt: ended.attempt ?? 1 })];
-        }
-        case "stopped": {
-          if (this.#intent === "close" && this.#asked === undefined && !this.#parking) {
-            tail = 0;
-            return ended.facts;
-          }
-          type = this.#asked === undefined ? "manual" : "user_interrupt";
-          interrupt = this.#interrupt(ended.turn ?? state.scopes.get(this.#place.runPath)?.turn ?? 0);
-          token = randomBytes(32).toString("hex");
-          const tokenHash = hashToken(token);
-          const pause = { pauseType: type, interrupts: [interrupt], tokenHash, attempt: ended.attempt };
-          return [...ended.facts, interruptedFact(this.#place, interrupt), stateFact(this.#place, "paused", pause)];
-        }
-        default:
-          return ended satisfies never;
-      }
+      const asked = this.#asked;
+      const stopped = asked !== undefined || this.#parking;
+      intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
+      const stops = [...this.#mailbox.stops];
+      ending = endingOf(ended, place, state, { intent, asked, stops, late: this.#late, now: clock.now() });
+      return ending.facts;
     };
     const released = () => {
-      const handle = type === undefined || token === undefined ? undefined : this.#handle(type, token);
-      this.#finish(state, this.#result(ended, state, handle, interrupt), this.#receiptFor(ended));
+      const result = resultOf(ended, place, state, intent, ending?.pause);
+      this.#finish(state, result, receiptOf(ended, place, this.#late));
     };
     // The turn ends after its own facts and before those that end the stretch.
     const { turn } = ended;
-    const now = this.#host.setup.clock.now();
-    const draft = turn === undefined ? undefined : { event: turnEnd(this.#place, turn, now), before: () => tail };
-    await this.#drive!.release(make, released, draft);
+    const event = turn === undefined ? undefined : turnEnd(place, turn, clock.now());
+    await this.#drive!.release(make, released, event && { event, before: () => ending?.tail ?? 0 });
   }
 
-  #interrupt(turn: number): Interrupt {
-    const { runId, segment, runPath } = this.#place;
-    const { clock } = this.#host.setup;
-    const stop = this.#asked;
-    const address = turnAddress(runPath, turn);
-    return {
-      id: `${runId}.${segment}`,
-      kind: stop === undefined ? "manual" : "user",
-      address,
-      raisedAt: stop?.at ?? clock.now(),
-      by: stop?.by ?? "user",
-      ...(stop?.reason !== undefined && { reason: stop.reason }),
-      ...(stop?.message !== undefined && { message: stop.message }),
-    };
-  }
-
-  #handle(interruptType: PauseType, token: string): Handle {
-    const { threadId, runId, segment } = this.#place;
-    return { threadId, runId, segment, token, interruptType, restartBlock: interruptType === "user_interrupt" };
-  }
-
-  #result(
-    ended: Ended,
-    state: ThreadState,
-    handle: Handle | undefined,
-    interrupt: Interrupt | undefined,
-  ): RunResult<never> {
-    const { runId, segment, threadId } = this.#place;
-    const place = { runId, segment, usage: state.run?.usage ?? addUsage(undefined, undefined) };
-    if (this.#intent === "terminate") return { ...place, status: "terminated" };
-    switch (ended.how) {
-      case "completed":
-        return { ...place, status: "completed", output: ended.output as never, text: ended.text, finish: ended.finish };
-      case "failed":
-        return { ...place, status: "failed", error: ended.error };
-      case "stopped": {
-        if (handle === undefined || interrupt === undefined) {
-          return { ...place, status: "failed", error: belayError("SESSION_CLOSED", { threadId }) };
-        }
-        const { interruptType } = handle;
-        const { partialText } = ended;
-        return {
-          ...place,
-          status: "interrupted",
-          interruptType,
-          handle,
-          interrupts: [interrupt],
-          interrupt,
-          partialText,
-        };
-      }
-      default:
-        return ended satisfies never;
-    }
-  }
-
-  #receiptFor(ended: Ended | undefined): Receipt {
-    const { runId, segment } = this.#place;
-    const late = [...this.#host.behind];
-    if (ended?.how !== "stopped") return { accepted: false, runId, segment, partialText: "", ...noCalls, late };
-    const { partialText, calls } = ended;
-    return { accepted: true, runId, segment, partialText, ...calls, late };
+  get #late(): readonly string[] {
+    return [...this.#host.behind];
   }
 
   /** Nothing more can be recorded: everything in flight is aborted, and the thread is as the store has it. */
@@ -337,7 +287,8 @@ export class Execution {
     const blank = { reason: error.code, message: undefined, rollbackPartial: true, graceMs: 0 };
     this.signal.raise({ at: clock.now(), by: "error", ...blank });
     this.signal.force();
-    this.#finish(undefined, { runId, segment, usage, status: "failed", error }, this.#receiptFor(undefined));
+    const receipt = receiptOf(undefined, this.#place, this.#late);
+    this.#finish(undefined, { runId, segment, usage, status: "failed", error }, receipt);
     this.#host.feed.lookAgain();
     this.#opened(error);
   }
@@ -347,22 +298,12 @@ export class Execution {
     this.#over = true;
     const deadline = this.#deadline as { timer: unknown } | undefined;
     if (deadline !== undefined) this.#host.setup.clock.clearTimeout(deadline.timer);
+    this.#unwatch?.();
     this.#host.feed.live = false;
     this.#host.ended(this, state);
     this.run.ended(this.state?.head ?? 0, result);
     this.#receipt?.resolve(receipt);
   }
-}
-
-function usageOf(facts: readonly Fact[]): ReturnType<typeof addUsage> | undefined {
-  let usage: ReturnType<typeof addUsage> | undefined;
-  for (const fact of facts)
-    if (fact.type === "message" && fact.message.usage) usage = addUsage(usage, fact.message.usage);
-  return usage;
-}
-
-export function hashToken(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
 }
 
 export function busy(threadId: string, owner: string, until: number): BelayError {

@@ -26,6 +26,10 @@ export class Leases {
     this.#timer = undefined;
   }
 
+  get running(): readonly Execution[] {
+    return [...this.#running];
+  }
+
   #wait(): void {
     this.#timer = this.#clock.setTimeout(() => {
       this.#wait();

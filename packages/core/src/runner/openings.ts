@@ -11,14 +11,19 @@ import type { readInput } from "./input.ts";
 
 type Inputs = ReturnType<typeof readInput>;
 
-export function newRun(place: FramePlace, repair: Going["repair"], inputs: Inputs, now: () => number): Opening {
+export function newRun(
+  place: FramePlace,
+  repair: Going["repair"],
+  inputs: (at: number) => readonly Fact[],
+  now: () => number,
+): Opening {
   return (state) => {
     refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
     const facts: Fact[] = [];
     if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
     facts.push(runStart(place), ...lostCalls(place, state));
     facts.push(stateFact(place, "running", hasOpenCalls(state) ? { mode: "rethink", repair } : undefined));
-    facts.push(...inputFacts(place, inputs, now()));
+    facts.push(...inputs(now()));
     return facts;
   };
 }

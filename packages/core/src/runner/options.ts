@@ -5,6 +5,8 @@ import type { Stop } from "../interrupt/stop-signal.ts";
 import type { Input } from "./input.ts";
 
 export interface InterruptOptions {
+  /** The same stop sent twice under one id is one. */
+  readonly id?: string;
   /** Only this run, only this segment of it: a late ESC cannot hit a later one. */
   readonly runId?: string;
   readonly segment?: number;

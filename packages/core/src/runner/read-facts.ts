@@ -3,13 +3,16 @@
 import type { Fact } from "../event.ts";
 import { decode, type Line } from "../journal/codec.ts";
 import type { Json } from "../json.ts";
+import { point } from "../point.ts";
 import type { Loaded, Store, ThreadKey } from "../store/store.ts";
 import { storeError } from "./drive.ts";
 
 /** Reads a thread; whatever a store throws is a STORE_ error. */
 export async function loadThread(store: Store, key: ThreadKey, after?: number): Promise<Loaded | undefined> {
   try {
-    return await store.load(key, after);
+    const loaded = await store.load(key, after);
+    point("load:after", loaded);
+    return loaded;
   } catch (error) {
     throw storeError(key, error);
   }

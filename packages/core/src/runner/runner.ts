@@ -9,13 +9,19 @@ import { memoryStore } from "../store/memory.ts";
 import { ownerName } from "../store/owner.ts";
 import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
-import { busy, hashToken, type Receipt } from "./execution.ts";
+import { hashToken, type Receipt } from "./ending.ts";
+import { busy } from "./execution.ts";
 import type { Input } from "./input.ts";
 import { Leases } from "./leases.ts";
 import type { InterruptOptions, ResumeOptions } from "./options.ts";
 import { loadThread } from "./read-facts.ts";
+import { stopElsewhere } from "./remote-stop.ts";
 import type { Run } from "./run.ts";
-import { Session, type SessionHost } from "./session.ts";
+import { type SendOptions, Session, type SessionHost } from "./session.ts";
+import { type WorkHost, type WorkOptions, workOn } from "./work.ts";
+
+/** A thread that crashes its worker this often without getting any further is set aside. */
+const MOST_CRASHES = 3;
 
 export interface RunnerOptions<Out, Deps> {
   /** The agent, or several: the first is the one for new threads that name none. */
@@ -162,10 +168,22 @@ export class Runner<Out = string, Deps = unknown> {
     return run;
   }
 
-  /** Stops the thread's run, if this runner is running it. */
-  async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
-    const session = this.#sessions.get(threadId)?.deref() ?? (await this.open(threadId));
-    return session.interrupt(options);
+  /** Stops the thread's run, whichever process is running it. */
+  interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
+    const session = this.#sessions.get(threadId)?.deref();
+    if (session?.state === "running") return session.interrupt(options);
+    return stopElsewhere(this.#setup, { tenant: this.#tenant, threadId }, options);
+  }
+
+  /** session.steer() for a thread that any process may be running. */
+  async steer(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+    return (await this.#anySession(threadId)).steer(input, options);
+  }
+
+  /** session.enqueue() for a thread that any process may be running. */
+  async enqueue(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+    const session = await this.#anySession(threadId);
+    return session.enqueue(input, options);
   }
 
   /** Facts of a thread from any cursor, then what happens; in any process. */
@@ -175,10 +193,7 @@ export class Runner<Out = string, Deps = unknown> {
   ): AsyncIterable<BelayEvent> {
     this.#refuseIfClosed();
     const session = this.#sessions.get(threadId)?.deref();
-    if (session !== undefined) return session.events(options);
-    const key: ThreadKey = { tenant: this.#tenant, threadId };
-    const [agent] = this.#agents.values();
-    return new Session(this.#host, key, agent as Agent<Out, never>, undefined).events(options);
+    return (session ?? this.#onlooker(threadId)).events(options);
   }
 
   /** All threads, the last changed first. */
@@ -194,11 +209,72 @@ export class Runner<Out = string, Deps = unknown> {
     await this.#setup.store.delete({ tenant: this.#tenant, threadId });
   }
 
+  /** Moves threads that can move by themselves: crashed ones, and idle ones with an input waiting. Ends with `signal`. */
+  work(options: WorkOptions = {}): Promise<void> {
+    this.#refuseIfClosed();
+    const { clock } = this.#setup;
+    const host: WorkHost = {
+      find: async () => (await this.threads()).filter(isMovable),
+      move: (row) => this.#move(row),
+      wait: (ms, signal) =>
+        new Promise((resolve) => {
+          const timer = clock.setTimeout(done, ms);
+          function done() {
+            clock.clearTimeout(timer);
+            signal?.removeEventListener("abort", done);
+            resolve();
+          }
+          signal?.addEventListener("abort", done, { once: true });
+        }),
+    };
+    return workOn(host, options);
+  }
+
+  async #move(row: ThreadRow): Promise<void> {
+    try {
+      const session = await this.open(row.threadId);
+      await session.refresh();
+      await session.moveOn(MOST_CRASHES);
+    } catch {
+      // Somebody else was faster, or the thread cannot be read: it is looked at again.
+    }
+  }
+
+  /** Lets go of all threads at their next safe point; what takes longer than `timeoutMs` is aborted. They go on elsewhere. */
+  async drain(options: { readonly timeoutMs?: number } = {}): Promise<void> {
+    this.#closed = true;
+    const { clock } = this.#setup;
+    const running = this.#leases.running.map((execution) => execution.drain());
+    if (running.length > 0) {
+      const timer = clock.setTimeout(() => void this.close(), options.timeoutMs ?? 10_000);
+      await Promise.all(running);
+      clock.clearTimeout(timer);
+    }
+    await this.close();
+  }
+
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
   async close(): Promise<void> {
     this.#closed = true;
     const open = [...this.#sessions.values()].map((ref) => ref.deref());
     await Promise.all(open.map((session) => session?.close()));
+  }
+
+  /** The session here, or one that only looks on and sends: it takes no lease, so any process may have the thread. */
+  async #anySession(threadId: string): Promise<Session<Out>> {
+    this.#refuseIfClosed();
+    const known = this.#sessions.get(threadId)?.deref();
+    if (known !== undefined) return known;
+    const loaded = await loadThread(this.#setup.store, { tenant: this.#tenant, threadId }, Number.MAX_SAFE_INTEGER);
+    if (loaded?.row.lease === undefined) return this.open(threadId);
+    const session = this.#onlooker(threadId);
+    await session.refresh();
+    return session;
+  }
+
+  #onlooker(threadId: string): Session<Out> {
+    const [agent] = this.#agents.values();
+    return new Session(this.#host, { tenant: this.#tenant, threadId }, agent as Agent<Out, never>, undefined);
   }
 
   #asked(session: Session<Out>, options: OpenOptions<Deps>): Session<Out> {
@@ -229,6 +305,11 @@ function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<
   const { agent, agents = [] } = (options ?? {}) as RunnerOptions<Out, Deps>;
   if (!Array.isArray(agents)) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "agents is not a list" });
   return agent === undefined ? agents : [agent, ...agents];
+}
+
+function isMovable(row: ThreadRow): boolean {
+  if (row.lease !== undefined) return false;
+  return row.state === "running" || (row.queued && (row.state === "completed" || row.state === "initialized"));
 }
 
 function readHandle(handle: Handle): Handle {

@@ -1,27 +1,27 @@
 // The live handle on a thread. Invariants:
 // 1. Refusals this session can know are thrown before anything changes (R4); guards flip at once, events follow.
 // 2. At most one execution at a time, and it alone writes.
-// 3. When idle it remembers where the thread stands, not what was said: the history is folded again when it is looked
-//    at, where the store can be read without waiting.
 
 import type { Agent } from "../agent.ts";
-import { belayError } from "../error.ts";
-import type { BelayEvent } from "../event.ts";
+import { belayError, errorRecord } from "../error.ts";
+import type { BelayEvent, Fact } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
-import { fold } from "../journal/fold.ts";
-import { newThread, type ThreadState } from "../journal/state.ts";
+import type { ThreadState } from "../journal/state.ts";
 import { move, type PauseType, type SessionState } from "../lifecycle.ts";
 import { addUsage, type Message } from "../message.ts";
-import type { ThreadKey } from "../store/store.ts";
+import type { Command, ThreadKey } from "../store/store.ts";
 import { Drive, type DriveSetup } from "./drive.ts";
-import { busy, Execution, type ExecutionHost, type Opening, type Receipt } from "./execution.ts";
-import { lostCalls, runEnd, stateFact } from "./facts.ts";
+import type { Receipt } from "./ending.ts";
+import { busy, Execution, type ExecutionHost, type Opening } from "./execution.ts";
+import { inputFacts, lostCalls, runEnd, stateFact } from "./facts.ts";
 import { Feed } from "./feed.ts";
 import { type Input, readInput } from "./input.ts";
+import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
 import { goOn, newRun } from "./openings.ts";
 import { checkResume, type InterruptOptions, type ResumeOptions, readCursor, readStop } from "./options.ts";
-import { loadThread, readFacts } from "./read-facts.ts";
+import { readFacts } from "./read-facts.ts";
+import { Recall } from "./recall.ts";
 import { LiveRun, type Run } from "./run.ts";
 
 /** What the runner is to its sessions. */
@@ -32,12 +32,10 @@ export interface SessionHost {
   closed(session: Session<unknown>): void;
 }
 
-interface Standing {
-  readonly state: SessionState;
-  readonly pauseType: PauseType | undefined;
-  readonly interrupts: readonly Interrupt[];
-  readonly runId: string | undefined;
-  readonly segment: number;
+export interface SendOptions {
+  /** Sending twice under one id is sending once. */
+  readonly id?: string;
+  readonly by?: string;
 }
 
 export class Session<Out = string> {
@@ -47,10 +45,7 @@ export class Session<Out = string> {
   readonly #key: ThreadKey;
   readonly #deps: unknown;
   readonly #feed: Feed;
-  #standing: Standing = { state: "created", pauseType: undefined, interrupts: [], runId: undefined, segment: 0 };
-  /** The fold: held while it is in use; after that only as long as memory is not needed elsewhere. */
-  #fold: ThreadState | undefined;
-  #idleFold: WeakRef<ThreadState> | undefined;
+  readonly #recall: Recall;
   #execution: Execution | undefined;
   /** Calls that were left behind and still run; they outlive the stretch that began them. */
   readonly #behind = new Set<string>();
@@ -64,6 +59,7 @@ export class Session<Out = string> {
     this.agent = agent;
     this.#deps = deps;
     const { store } = host.setup;
+    this.#recall = new Recall(store, key);
     this.#feed = new Feed(
       (after) => readFacts(store, key, after),
       (changed) => store.watch(key, changed),
@@ -72,28 +68,28 @@ export class Session<Out = string> {
 
   get state(): SessionState {
     if (this.#execution !== undefined) return this.#execution.state?.state ?? "running";
-    return this.#standing.state === "running" ? "paused" : this.#standing.state;
+    return this.#recall.standing.state === "running" ? "paused" : this.#recall.standing.state;
   }
 
   /** Why it is paused; undefined when it is not. */
   get pauseType(): PauseType | undefined {
     if (this.#execution !== undefined) return undefined;
-    return this.#standing.state === "running" ? "crash" : this.#standing.pauseType;
+    return this.#recall.standing.state === "running" ? "crash" : this.#recall.standing.pauseType;
   }
 
   /** What a pause waits for. */
   get interrupts(): readonly Interrupt[] {
-    return this.#execution === undefined ? this.#standing.interrupts : [];
+    return this.#execution === undefined ? this.#recall.standing.interrupts : [];
   }
 
   /** The present run, or the last one. */
   get runId(): string | undefined {
-    return this.#execution?.run.runId ?? this.#standing.runId;
+    return this.#execution?.run.runId ?? this.#recall.standing.runId;
   }
 
   /** The history of the root agent. */
   get messages(): readonly Message[] {
-    const state = this.#execution?.state ?? this.#remembered() ?? this.#refold();
+    const state = this.#execution?.state ?? this.#recall.now();
     return state.scopes.get(this.agent.name)?.messages.slice() ?? [];
   }
 
@@ -115,7 +111,12 @@ export class Session<Out = string> {
     const place = this.#place(clock.id(), 1);
     return this.#start(
       place,
-      newRun(place, this.agent.repair, inputs, () => clock.now()),
+      newRun(
+        place,
+        this.agent.repair,
+        (at) => inputFacts(place, inputs, at),
+        () => clock.now(),
+      ),
     );
   }
 
@@ -124,7 +125,7 @@ export class Session<Out = string> {
     checkResume(options);
     this.#refuseIfBusy();
     const { state, threadId } = this;
-    const { runId, segment } = this.#standing;
+    const { runId, segment } = this.#recall.standing;
     if ((state !== "paused" && state !== "error") || runId === undefined) {
       throw belayError("INVALID_STATE", { threadId, state, action: "resume()" });
     }
@@ -170,6 +171,24 @@ export class Session<Out = string> {
     return this.#execution?.pause() ?? Promise.resolve(this.#notAccepted());
   }
 
+  /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
+  async steer(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+    return { id: (await this.#send("steer", input, options)).key };
+  }
+
+  /** An input for the next run: it starts at once when the thread is idle; after a stop or a failure it waits until the person acts. */
+  async enqueue(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+    const command = await this.#send("input", input, options);
+    await this.#startQueued();
+    return { id: command.key };
+  }
+
+  /** Takes a steer or an enqueued input back; false when it was consumed already. */
+  async withdraw(id: string): Promise<boolean> {
+    this.#refuseIfClosed();
+    return this.#host.setup.store.withdraw(this.#key, id);
+  }
+
   /** Stops now, for good. */
   async terminate(): Promise<void> {
     this.#refuseIfClosed();
@@ -199,7 +218,7 @@ export class Session<Out = string> {
 
   async #close(): Promise<void> {
     await this.#execution?.close(this.#stop("close"));
-    this.#fold = undefined;
+    this.#recall.forget();
     this.#host.closed(this as Session<unknown>);
   }
 
@@ -207,7 +226,7 @@ export class Session<Out = string> {
   async refresh(): Promise<void> {
     // While a run of ours writes, it alone changes the fold.
     if (this.#execution !== undefined) return;
-    await this.#load(true, () => this.#execution === undefined);
+    await this.#recall.load(true, () => this.#execution === undefined);
   }
 
   /** Resolves when the present stretch is on record, or to why it could not begin. */
@@ -222,8 +241,25 @@ export class Session<Out = string> {
     readonly segment: number;
     readonly tokenHash: string | undefined;
   } {
-    const { runId, segment } = this.#standing;
-    return { state: this.state, runId, segment, tokenHash: (this.#remembered() ?? this.#refold()).tokenHash };
+    const { runId, segment } = this.#recall.standing;
+    return { state: this.state, runId, segment, tokenHash: this.#recall.now().tokenHash };
+  }
+
+  /** For a worker: goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */
+  async moveOn(mostCrashes: number): Promise<void> {
+    if (this.#execution !== undefined) return;
+    if (this.pauseType === "crash") {
+      const crashes = (await this.#recall.load(false)).crashes;
+      if (crashes >= mostCrashes) return this.#setAside(crashes);
+      await this.resume().result;
+    } else {
+      await this.#startQueued();
+    }
+    for (let run = this.#running(); run !== undefined; run = this.#running()) await run.result;
+  }
+
+  #running(): LiveRun | undefined {
+    return this.#execution?.run;
   }
 
   #start(place: FramePlace, opening: Opening): Run<Out> {
@@ -244,85 +280,95 @@ export class Session<Out = string> {
       deps: this.#deps,
       feed: this.#feed,
       behind: this.#behind,
-      load: (fresh) => this.#load(fresh),
+      load: (fresh) => this.#recall.load(fresh),
       opened: (_execution, state) => {
-        this.#fold = state;
+        this.#recall.hold(state);
       },
       ended: (execution, state) => {
         this.#execution = undefined;
         this.#host.stopped(execution);
         // Where it failed the store may know more; whoever writes next finds out by its refusal.
         const known = state ?? execution.state;
-        if (known !== undefined) this.#settleOn(known);
+        if (known !== undefined) this.#recall.settleOn(known);
+        if (state?.state === "completed" && execution.mail) void this.#startQueued();
       },
     };
   }
 
+  async #send(kind: "steer" | "input", input: Input, options: SendOptions): Promise<Command> {
+    this.#refuseIfClosed();
+    const { threadId, state } = this;
+    if (state === "terminated")
+      throw belayError("INVALID_STATE", { threadId, state, action: kind === "steer" ? "steer()" : "enqueue()" });
+    const messages = readInput(input);
+    if (messages.length === 0) throw belayError("INPUT_EMPTY", { threadId });
+    const { store, clock } = this.#host.setup;
+    const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }) };
+    const command: Command = { key: options.id ?? clock.id(), kind, body: JSON.stringify(mail), at: clock.now() };
+    // A new thread has to be on record before anything can wait for it.
+    await this.opening;
+    if (this.state === "created") await this.#initialize();
+    await store.send(this.#key, command);
+    this.#execution?.deliver(command);
+    return command;
+  }
+
+  /** Puts a new thread on record. Refused means that somebody else has done it. */
+  async #initialize(): Promise<void> {
+    await this.#appendIdle((place, state) => {
+      move(state.state, "initialized");
+      return [stateFact(place, "initialized")];
+    }).catch((error) => {
+      if (!["INVALID_STATE_TRANSITION", "STORE_CONFLICT", "THREAD_BUSY"].includes(error.code)) throw error;
+    });
+  }
+
+  /** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. */
+  async #startQueued(): Promise<void> {
+    const loaded = await this.#host.setup.store.load(this.#key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
+    const command = loaded?.commands.find(({ kind }) => kind === "input");
+    const idle = this.state === "initialized" || this.state === "completed" || this.state === "created";
+    if (command === undefined || !idle || this.#execution !== undefined || this.#closing !== undefined) return;
+    const { clock } = this.#host.setup;
+    const place = this.#place(clock.id(), 1);
+    const mail = read<InputMail>(this.#key, command);
+    const inputs = (at: number) => inputFactsOf(place, command.key, "input", mail, at);
+    this.#start(
+      place,
+      newRun(place, this.agent.repair, inputs, () => clock.now()),
+    );
+  }
+
   async #terminateIdle(): Promise<void> {
+    await this.#appendIdle((place, state) => {
+      const paused = state.state === "paused" || state.state === "running";
+      move(paused ? "paused" : state.state, "terminated");
+      const usage = state.run?.usage ?? addUsage(undefined, undefined);
+      const end = paused ? [...lostCalls(place, state), runEnd(place, "terminated", usage)] : [];
+      return [...end, stateFact(place, "terminated")];
+    });
+  }
+
+  async #setAside(crashes: number): Promise<void> {
+    await this.#appendIdle((place, state) => {
+      const error = errorRecord(belayError("THREAD_SET_ASIDE", { threadId: this.threadId, crashes }));
+      const usage = state.run?.usage ?? addUsage(undefined, undefined);
+      return [runEnd(place, "failed", usage, { error }), stateFact(place, "error")];
+    });
+  }
+
+  /** One append without a run: takes the lease and gives it back. */
+  async #appendIdle(make: (place: FramePlace, state: ThreadState) => readonly Fact[]): Promise<void> {
     const { setup } = this.#host;
-    const { runId, segment } = this.#standing;
+    const { runId, segment } = this.#recall.standing;
     const place = this.#place(runId ?? setup.clock.id(), Math.max(segment, 1));
-    const state = await this.#readAll();
-    const paused = state.state === "paused" || state.state === "running";
-    move(paused ? "paused" : state.state, "terminated");
-    const usage = state.run?.usage ?? addUsage(undefined, undefined);
-    const end = paused ? [...lostCalls(place, state), runEnd(place, "terminated", usage)] : [];
+    const state = await this.#recall.readAll();
     const drive = new Drive(setup, this.#key, this.agent.name, state, this.#feed, () => {});
-    const refusal = await drive.open([...end, stateFact(place, "terminated")], () => this.#settleOn(state), true);
+    const refusal = await drive.open(make(place, state), () => this.#recall.settleOn(state), true);
     if (refusal?.why === "busy") throw busy(this.threadId, refusal.owner, refusal.until);
     if (refusal?.why === "conflict") {
       throw belayError("STORE_CONFLICT", { threadId: this.threadId, expected: state.head, found: refusal.head });
     }
-  }
-
-  /** The fold, brought up to date where `fresh` asks for it, unless `may` says at the end that it must not. */
-  async #load(fresh: boolean, may = () => true): Promise<ThreadState> {
-    const known = this.#remembered();
-    if (known !== undefined && !fresh) return known;
-    if (known === undefined) {
-      const state = await this.#readAll();
-      if (may()) this.#settleOn(state);
-      return state;
-    }
-    const loaded = await loadThread(this.#host.setup.store, this.#key, known.head);
-    if (!may()) return known;
-    // Others may have read the same lines meanwhile.
-    const news = loaded?.lines.filter((line) => line.seq > known.head) ?? [];
-    this.#fold = undefined;
-    this.#idleFold = undefined;
-    fold(known, news); // Where it throws, half of a line may be in it: it is not looked at again.
-    this.#settleOn(known);
-    return known;
-  }
-
-  async #readAll(): Promise<ThreadState> {
-    const state = newThread(this.threadId);
-    fold(state, (await loadThread(this.#host.setup.store, this.#key))?.lines ?? []);
-    return state;
-  }
-
-  #remembered(): ThreadState | undefined {
-    return this.#fold ?? this.#idleFold?.deref();
-  }
-
-  #remember(state: ThreadState): void {
-    if (this.#host.setup.store.linesSync === undefined) this.#fold = state;
-    else this.#idleFold = new WeakRef(state);
-  }
-
-  #refold(): ThreadState {
-    const state = newThread(this.threadId);
-    const lines = this.#host.setup.store.linesSync?.(this.#key);
-    if (lines === undefined) return state;
-    fold(state, lines);
-    this.#remember(state);
-    return state;
-  }
-
-  #settleOn(state: ThreadState): void {
-    this.#standing = standingOf(state);
-    this.#fold = undefined;
-    this.#remember(state);
   }
 
   #place(runId: string, segment: number): FramePlace {
@@ -335,7 +381,7 @@ export class Session<Out = string> {
   }
 
   #notAccepted(): Receipt {
-    const { runId, segment } = this.#standing;
+    const { runId, segment } = this.#recall.standing;
     const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [...this.#behind] };
     return { accepted: false, runId, segment: runId === undefined ? undefined : segment, ...none };
   }
@@ -350,8 +396,4 @@ export class Session<Out = string> {
       throw belayError("ALREADY_RUNNING", { threadId: this.threadId, runId: this.#execution.run.runId });
     }
   }
-}
-
-function standingOf({ state, pauseType, interrupts, run }: ThreadState): Standing {
-  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0 };
 }

@@ -5,7 +5,9 @@ import { belayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
 import { LineList } from "./line-list.ts";
-import type { Append, Appended, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "./store.ts";
+import type { Append, Appended, Change, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "./store.ts";
+
+type Watcher = (what?: Change) => void;
 
 interface Thread {
   readonly threadId: string;
@@ -21,7 +23,7 @@ interface Thread {
   commands: Command[];
   /** Keys of all commands ever sent. */
   keys: Set<string> | undefined;
-  watchers: Set<() => void> | undefined;
+  watchers: Set<Watcher> | undefined;
 }
 
 export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
@@ -33,7 +35,7 @@ class MemoryStore implements Store {
   /** By tenant, then by thread: a key made of both would have to be built and hashed for each append. */
   readonly #tenants = new Map<string, Map<string, Thread>>();
   /** Watchers of threads that are not there yet. */
-  readonly #early = new Map<string, Set<() => void>>();
+  readonly #early = new Map<string, Set<Watcher>>();
   /** Of all threads together: a thread deleted and made again under its name does not get an old fence. */
   #fences = 0;
 
@@ -54,12 +56,12 @@ class MemoryStore implements Store {
   async append(key: ThreadKey, append: Append): Promise<Appended> {
     const found = this.#find(key);
     const thread = found ?? this.#create(key, append);
-    if (found !== undefined && thread.appendId === append.appendId) return { ok: true, fence: thread.fence };
+    if (found !== undefined && thread.appendId === append.appendId) return done(thread);
     const refusal = this.#refusal(thread, append);
     if (refusal !== undefined) return refusal;
     if (found === undefined) this.#add(key, thread);
     this.#write(thread, append);
-    return { ok: true, fence: thread.fence };
+    return done(thread);
   }
 
   #refusal(thread: Thread, append: Append): Appended | undefined {
@@ -72,7 +74,9 @@ class MemoryStore implements Store {
     }
     const { head } = thread.lines;
     if (head !== append.expect) return { ok: false, why: "conflict", head };
-    return undefined;
+    if (append.consume === undefined) return undefined;
+    const keys = append.consume.filter((key) => !thread.commands.some((command) => command.key === key));
+    return keys.length > 0 ? { ok: false, why: "gone", keys } : undefined;
   }
 
   #write(thread: Thread, append: Append): void {
@@ -91,7 +95,7 @@ class MemoryStore implements Store {
     thread.updatedAt = at;
     const { consume } = append;
     if (consume !== undefined) thread.commands = thread.commands.filter((command) => !consume.includes(command.key));
-    notify(thread.watchers);
+    notify(thread.watchers, "append");
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
@@ -105,7 +109,7 @@ class MemoryStore implements Store {
     const thread = this.#find(key);
     if (thread === undefined || thread.fence !== fence) return;
     thread.owner = undefined;
-    notify(thread.watchers);
+    notify(thread.watchers, "append");
   }
 
   async send(key: ThreadKey, command: Command): Promise<boolean> {
@@ -115,7 +119,18 @@ class MemoryStore implements Store {
     if (thread.keys.has(command.key)) return false;
     thread.keys.add(command.key);
     thread.commands.push({ ...command });
-    notify(thread.watchers);
+    notify(thread.watchers, "command");
+    return true;
+  }
+
+  async withdraw(key: ThreadKey, commandKey: string): Promise<boolean> {
+    const thread = this.#find(key);
+    const left = thread?.commands.filter(
+      ({ key: k, kind }) => k !== commandKey || (kind !== "input" && kind !== "steer"),
+    );
+    if (thread === undefined || left === undefined || left.length === thread.commands.length) return false;
+    thread.commands = left;
+    notify(thread.watchers, "command");
     return true;
   }
 
@@ -130,10 +145,10 @@ class MemoryStore implements Store {
     this.#tenants.get(key.tenant)?.delete(key.threadId);
     if (thread?.watchers === undefined) return;
     this.#early.set(name(key), thread.watchers);
-    notify(thread.watchers);
+    notify(thread.watchers, "append");
   }
 
-  watch(key: ThreadKey, changed: () => void): () => void {
+  watch(key: ThreadKey, changed: Watcher): () => void {
     const thread = this.#find(key);
     let watchers = thread === undefined ? this.#early.get(name(key)) : thread.watchers;
     if (watchers === undefined) {
@@ -142,7 +157,7 @@ class MemoryStore implements Store {
       else thread.watchers = watchers;
     }
     const set = watchers;
-    const entry = () => changed();
+    const entry: Watcher = (what) => changed(what);
     set.add(entry);
     return () => {
       set.delete(entry);
@@ -190,14 +205,19 @@ class MemoryStore implements Store {
     const { threadId, agent, state, createdAt, updatedAt } = thread;
     const { head } = thread.lines;
     const lease = this.#lease(thread);
-    return { threadId, agent, state, head, createdAt, updatedAt, ...(lease && { lease }) };
+    const queued = thread.commands.some(({ kind }) => kind === "input");
+    return { threadId, agent, state, head, createdAt, updatedAt, queued, ...(lease && { lease }) };
   }
+}
+
+function done(thread: Thread): Appended {
+  return { ok: true, fence: thread.fence, mail: thread.commands.length > 0 };
 }
 
 function name(key: ThreadKey): string {
   return `${key.tenant.length}:${key.tenant}${key.threadId}`;
 }
 
-function notify(watchers: Set<() => void> | undefined): void {
-  if (watchers !== undefined) for (const changed of watchers) queueMicrotask(changed);
+function notify(watchers: Set<Watcher> | undefined, what: Change): void {
+  if (watchers !== undefined) for (const changed of watchers) queueMicrotask(() => changed(what));
 }

@@ -5,7 +5,8 @@
 //    way loses and doubles nothing.
 // 3. Time is the store's: a lease that has ended by its clock can be taken, with a higher fence; until somebody does,
 //    its writer may still write. A fence is never given twice, also not to a thread deleted and made again.
-// 4. Commands are written without a lease, deduplicated by key, and stay until an append consumes them.
+// 4. Commands are written without a lease, deduplicated by key, and stay until an append consumes them or their
+//    sender takes them back; never both: an append that consumes one that is gone is refused.
 
 import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
@@ -29,6 +30,8 @@ export interface ThreadRow {
   readonly head: number;
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** An input waits for the next run. */
+  readonly queued: boolean;
   /** Present while someone holds it; a lease past its end is not shown. */
   readonly lease?: Lease;
 }
@@ -69,12 +72,17 @@ export interface Append {
 }
 
 export type Appended =
-  | { readonly ok: true; readonly fence: number }
+  /** `mail` says that there are commands nobody has consumed. */
+  | { readonly ok: true; readonly fence: number; readonly mail: boolean }
   /** Somebody else holds the lease. */
   | { readonly ok: false; readonly why: "busy"; readonly owner: string; readonly until: number }
   /** The writer lost its lease. */
   | { readonly ok: false; readonly why: "fenced"; readonly owner: string | undefined }
-  | { readonly ok: false; readonly why: "conflict"; readonly head: number };
+  | { readonly ok: false; readonly why: "conflict"; readonly head: number }
+  /** These commands cannot be consumed: they are not there any more. */
+  | { readonly ok: false; readonly why: "gone"; readonly keys: readonly string[] };
+
+export type Change = "append" | "command";
 
 export interface Store {
   /** The thread, with its lines after `after` (all of them by default); undefined where there is none. */
@@ -87,11 +95,13 @@ export interface Store {
   /** Writes a command; false when one with that key was written before. Throws `THREAD_UNKNOWN`. */
   send(key: ThreadKey, command: Command): Promise<boolean>;
   /** All threads of the tenant, the last changed first. */
+  /** Takes an input or a steer back; false when it was consumed, withdrawn or never sent. */
+  withdraw(key: ThreadKey, commandKey: string): Promise<boolean>;
   threads(tenant: string): Promise<ThreadRow[]>;
   /** Removes the thread with its commands; does nothing where there is none. */
   delete(key: ThreadKey): Promise<void>;
-  /** Calls `changed` some time after each append or command of the thread: a hint, never the truth. Returns how to end it. */
-  watch(key: ThreadKey, changed: () => void): () => void;
+  /** Calls `changed` some time after each append or command of the thread, and says which where it knows: a hint, never the truth. Returns how to end it. */
+  watch(key: ThreadKey, changed: (what?: Change) => void): () => void;
   /** Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. */
   linesSync?(key: ThreadKey): readonly Line[];
 }

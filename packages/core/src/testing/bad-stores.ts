@@ -2,23 +2,13 @@
 
 import type { Append, Command, Store, ThreadKey } from "../store/store.ts";
 import type { StoreCaseName } from "./store-suite.ts";
+import { wrapStore } from "./wrap-store.ts";
 
 export type Change = (store: Store) => Partial<Store>;
 
 /** The store's own methods, with some of them replaced. */
 export function changed(store: Store, change: Change): Store {
-  const methods: Store = {
-    load: (key, after) => store.load(key, after),
-    append: (key, append) => store.append(key, append),
-    renew: (key, fence, ttlMs) => store.renew(key, fence, ttlMs),
-    release: (key, fence) => store.release(key, fence),
-    send: (key, command) => store.send(key, command),
-    threads: (tenant) => store.threads(tenant),
-    delete: (key) => store.delete(key),
-    watch: (key, told) => store.watch(key, told),
-    linesSync: (key) => store.linesSync?.(key) ?? [],
-  };
-  return { ...methods, ...change(store) };
+  return wrapStore(store, change(store));
 }
 
 const nameOf = (key: ThreadKey) => JSON.stringify([key.tenant, key.threadId]);
@@ -101,7 +91,7 @@ export const badStores: Record<string, { readonly change: Change; readonly caugh
       return {
         async append(key, append) {
           const fence = seen.get(append.appendId);
-          if (fence !== undefined) return { ok: true, fence };
+          if (fence !== undefined) return { ok: true, fence, mail: false };
           const appended = await store.append(key, append);
           if (appended.ok) seen.set(append.appendId, appended.fence);
           return appended;
@@ -175,7 +165,7 @@ export const badStores: Record<string, { readonly change: Change; readonly caugh
           const appended = await store.append(key, { ...append, writer: inner });
           if (!appended.ok) return appended;
           if (!of(key).includes(appended.fence)) fences.set(nameOf(key), [...of(key), appended.fence]);
-          return { ok: true, fence: of(key).indexOf(appended.fence) + 1 };
+          return { ...appended, fence: of(key).indexOf(appended.fence) + 1 };
         },
         async delete(key) {
           fences.delete(nameOf(key));

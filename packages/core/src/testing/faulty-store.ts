@@ -3,7 +3,7 @@
 
 import type { Store } from "../store/store.ts";
 
-export type FaultyOperation = "load" | "append" | "renew" | "release" | "send" | "threads" | "delete";
+export type FaultyOperation = "load" | "append" | "renew" | "release" | "send" | "withdraw" | "threads" | "delete";
 
 /** What happens to one operation. Times are rounds of the event loop: nothing really waits. */
 export interface Fault {
@@ -89,8 +89,9 @@ export function faultyStore(store: Store): FaultyStore {
     renew: (key, fence, ttlMs) => through("renew", () => store.renew(key, fence, ttlMs)),
     release: (key, fence) => through("release", () => store.release(key, fence)),
     send: (key, command) => through("send", () => store.send(key, command)),
+    withdraw: (key, commandKey) => through("withdraw", () => store.withdraw(key, commandKey)),
     threads: (tenant) => through("threads", () => store.threads(tenant)),
     delete: (key) => through("delete", () => store.delete(key)),
-    watch: (key, changed) => store.watch(key, () => dead || frozen !== undefined || changed()),
+    watch: (key, changed) => store.watch(key, (what) => dead || frozen !== undefined || changed(what)),
   };
 }

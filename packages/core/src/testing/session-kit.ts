@@ -13,6 +13,7 @@ import type { Append, Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import { promptProblems } from "./providers/render.ts";
 import { type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from "./scripted-model.ts";
+import { wrapStore } from "./wrap-store.ts";
 
 export interface KitOptions {
   readonly tools?: readonly Tool<unknown>[];
@@ -120,7 +121,7 @@ export function said(events: readonly BelayEvent[]): string[] {
   return events.map(line);
 }
 
-function line(event: BelayEvent): string {
+export function line(event: BelayEvent): string {
   switch (event.type) {
     case "run-start":
     case "gap":
@@ -148,6 +149,12 @@ function line(event: BelayEvent): string {
       return `progress ${event.callId} ${JSON.stringify(event.data)}`;
     case "superseded":
       return `superseded, attempt ${event.attempt}`;
+    case "tool-late":
+      return `late ${event.callId} ${event.as} ${event.outcome} ${JSON.stringify(event.output)}`;
+    case "input-queued":
+      return `queued ${event.kind}`;
+    case "input-consumed":
+      return `consumed ${event.kind}`;
     default:
       return JSON.stringify(event satisfies never);
   }
@@ -213,9 +220,7 @@ export function heldStore(
   },
 ): HeldStore {
   const appends: Append[] = [];
-  return {
-    appends,
-    load: (key, after) => store.load(key, after),
+  const held = wrapStore(store, {
     async append(key, append) {
       const n = appends.push(append);
       await hold.before?.(n, append);
@@ -223,13 +228,9 @@ export function heldStore(
       await hold.after?.(n, append);
       return appended;
     },
-    renew: (key, fence, ttlMs) => store.renew(key, fence, ttlMs),
-    release: (key, fence) => store.release(key, fence),
-    send: (key, command) => store.send(key, command),
-    threads: (tenant) => store.threads(tenant),
-    delete: (key) => store.delete(key),
-    watch: (key, changed) => store.watch(key, changed),
-  };
+  });
+  const { linesSync: _sync, ...waiting } = held;
+  return { ...waiting, appends };
 }
 
 /** The text of the last message. */

@@ -9,6 +9,7 @@ import type { Frame } from "../frame.ts";
 import type { CallState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import type { Outcome } from "../message.ts";
+import { point } from "../point.ts";
 import { validate } from "../schema/schema.ts";
 import { CallContext } from "./context.ts";
 import { parseArgs } from "./parse-args.ts";
@@ -78,8 +79,8 @@ class LiveCall {
   #timers: unknown[] | undefined;
   #timedOut: string | undefined;
   #ended = false;
-  /** Settles when the tool itself has ended, also long after we stopped waiting for it. */
-  #done: () => void = () => {};
+  /** Told what the tool gave when it has ended, also long after we stopped waiting for it. */
+  #done: (late: CallEnd | undefined) => void = () => {};
 
   constructor(frame: Frame, ready: ReadyCall, defaultGraceMs: number, resolve: (end: CallEnd) => void) {
     this.#frame = frame;
@@ -118,6 +119,7 @@ class LiveCall {
     this.#iterator = iterator;
     for (;;) {
       const step = await iterator.next();
+      point("tool:yield", this.#call);
       if (step.done) return step.value === undefined ? this.#lastYield() : step.value;
       if (this.#ended) continue;
       const data = storable(step.value, this.#tool.name);
@@ -133,15 +135,17 @@ class LiveCall {
   }
 
   #returned(value: unknown): void {
-    this.#done();
-    if (this.#ended) return;
+    point("tool:end", this.#call);
+    if (this.#ended) return this.#done({ outcome: "ok", output: storable(value, this.#tool.name) });
     if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
     this.#end("ok", storable(value, this.#tool.name));
   }
 
   #threw(error: unknown): void {
-    this.#done();
-    if (this.#ended) return;
+    point("tool:failed", this.#call);
+    // Thrown because of the stop: what was told of it is still true.
+    if (this.#ended)
+      return this.#done(this.#context.isInterrupted() ? undefined : { outcome: "error", output: errorText(error) });
     if (this.#context.isInterrupted()) return this.#cut();
     this.#end("error", this.#timedOut ?? errorText(error));
   }
@@ -169,7 +173,7 @@ class LiveCall {
   #leaveBehind(): void {
     if (this.#ended) return;
     this.#context.force();
-    this.#frame.desk.leaveBehind(this.#call.part.id, new Promise((resolve) => (this.#done = resolve)));
+    this.#frame.desk.leaveBehind(this.#frame, this.#call, new Promise((resolve) => (this.#done = resolve)));
     if (this.#timedOut !== undefined) this.#end("error", this.#timedOut);
     else this.#cut();
   }

@@ -6,7 +6,9 @@ import { belayError } from "../../error.ts";
 import type { DatabaseSync } from "./database.ts";
 
 const steps: readonly string[] = [
-  `CREATE TABLE thread (
+  `CREATE TABLE fences (last INTEGER NOT NULL);
+   INSERT INTO fences (last) VALUES (0);
+   CREATE TABLE thread (
      num INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, state TEXT NOT NULL,
      head INTEGER NOT NULL, fence INTEGER NOT NULL, owner TEXT, until INTEGER NOT NULL,
      append_id TEXT NOT NULL, crc INTEGER NOT NULL, hash BLOB NOT NULL,

@@ -1,12 +1,15 @@
 // Hints across processes: SQLite's data_version changes when another connection commits. Looked at every few
 // milliseconds, and only while someone watches.
 
+import type { Change } from "../store.ts";
 import type { DatabaseSync, Statement } from "./database.ts";
+
+type Watcher = (what?: Change) => void;
 
 export class Poll {
   readonly #statement: Statement;
   readonly #everyMs: number;
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | undefined;
   #version: unknown;
 
@@ -15,8 +18,8 @@ export class Poll {
     this.#everyMs = everyMs;
   }
 
-  watch(thread: string, changed: () => void): () => void {
-    const entry = () => changed();
+  watch(thread: string, changed: Watcher): () => void {
+    const entry: Watcher = (what) => changed(what);
     const set = this.#watchers.get(thread) ?? new Set();
     this.#watchers.set(thread, set.add(entry));
     if (this.#timer === undefined) {
@@ -32,8 +35,8 @@ export class Poll {
   }
 
   /** This connection changed the thread: data_version does not tell. */
-  changed(thread: string): void {
-    for (const changed of this.#watchers.get(thread) ?? []) queueMicrotask(changed);
+  changed(thread: string, what?: Change): void {
+    for (const changed of this.#watchers.get(thread) ?? []) queueMicrotask(() => changed(what));
   }
 
   stop(): void {

@@ -12,11 +12,13 @@ import { belayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { SessionState } from "../../lifecycle.ts";
 import { isGone } from "../owner.ts";
-import type { Append, Appended, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "../store.ts";
+import type { Append, Appended, Change, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, toText } from "./database.ts";
 import { migrate } from "./migrations.ts";
 import { refuseNetworkFiles } from "./network-files.ts";
 import { Poll } from "./poll.ts";
+import { type CommandRow, type EntryRow, lineCrc, lineHash, type Row, rowCrc } from "./rows.ts";
+import { prepare, type Statements } from "./statements.ts";
 import { asStoreError } from "./store-error.ts";
 
 export interface SqliteStoreOptions {
@@ -29,40 +31,6 @@ export interface SqliteStoreOptions {
 const BLOB_BYTES = 64 * 1024;
 const LOCK_TRIES_MS = 5_000;
 
-interface Row {
-  readonly num: number;
-  readonly id: string;
-  readonly agent: string;
-  readonly state: string;
-  readonly head: number;
-  readonly fence: number;
-  readonly owner: string | null;
-  readonly until: number;
-  readonly append_id: string;
-  readonly crc: number;
-  readonly hash: Uint8Array;
-  readonly created_at: number;
-  readonly updated_at: number;
-  readonly row_crc: number;
-}
-
-interface CommandRow {
-  readonly key: string;
-  readonly kind: Command["kind"];
-  readonly body: string;
-  readonly at: number;
-  readonly crc: number;
-}
-
-interface EntryRow {
-  readonly seq: number;
-  readonly count: number;
-  readonly at: number;
-  readonly body: string | null;
-  readonly blob: string | null;
-  readonly crc: number;
-}
-
 export function sqliteStore(db: DatabaseSync, options: SqliteStoreOptions = {}): Store {
   return new SqliteStore(db, options);
 }
@@ -71,7 +39,7 @@ class SqliteStore implements Store {
   readonly #db: DatabaseSync;
   readonly #clock: Clock;
   readonly #poll: Poll;
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #sql: Statements;
 
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
     this.#db = db;
@@ -105,21 +73,28 @@ class SqliteStore implements Store {
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
     const appended = await this.#guarded(key, () => this.#transaction(() => this.#append(key, append)));
-    if (appended.ok) this.#poll.changed(name(key));
+    if (appended.ok) this.#poll.changed(name(key), "append");
     return appended;
   }
 
   #append(key: ThreadKey, append: Append): Appended {
     const row = this.#row(key);
-    if (row !== undefined && fromText(row.append_id) === append.appendId) return { ok: true, fence: row.fence };
+    if (row !== undefined && fromText(row.append_id) === append.appendId) return this.#done(row.num, row.fence);
     const refusal = this.#refusal(row, append);
     if (refusal !== undefined) return refusal;
-    const fence = "take" in append.writer ? (row?.fence ?? 0) + 1 : append.writer.fence;
-    this.#write(key, append, row, fence);
-    for (const command of append.consume ?? []) {
-      this.#sql.consume.run(append.expect + append.count, row?.num ?? 0, toText(command));
-    }
-    return { ok: true, fence };
+    const fence = "take" in append.writer ? (this.#sql.nextFence.get() as { last: number }).last : append.writer.fence;
+    const num = row?.num ?? (this.#sql.nextNum.get() as { num: number }).num;
+    const open = (command: string) => this.#sql.isOpen.get(num, toText(command)) !== undefined;
+    const keys = (append.consume ?? []).filter((command) => !open(command));
+    if (keys.length > 0) return { ok: false, why: "gone", keys };
+    this.#write(key, append, row, num, fence);
+    for (const command of append.consume ?? [])
+      this.#sql.consume.run(append.expect + append.count, num, toText(command));
+    return this.#done(num, fence);
+  }
+
+  #done(num: number, fence: number): Appended {
+    return { ok: true, fence, mail: this.#sql.anyOpen.get(num) !== undefined };
   }
 
   #refusal(row: Row | undefined, append: Append): Appended | undefined {
@@ -134,7 +109,7 @@ class SqliteStore implements Store {
     return undefined;
   }
 
-  #write(key: ThreadKey, append: Append, row: Row | undefined, fence: number): void {
+  #write(key: ThreadKey, append: Append, row: Row | undefined, num: number, fence: number): void {
     const tenant = toText(key.tenant);
     const id = toText(key.threadId);
     const { at, count, expect, writer } = append;
@@ -144,7 +119,6 @@ class SqliteStore implements Store {
     const large = body.length > BLOB_BYTES;
     const blob = large ? sha("sha256", body, "hex") : null;
     if (blob !== null) this.#sql.addBlob.run(tenant, blob, body);
-    const num = row?.num ?? (this.#sql.nextNum.get() as { num: number }).num;
     this.#sql.addEntry.run(num, expect + 1, count, at, fence, large ? null : body, blob, crc, hash);
     const owner = append.release ? null : toText("take" in writer ? writer.take : (row?.owner ?? ""));
     const until = this.#clock.now() + writer.ttlMs;
@@ -178,7 +152,7 @@ class SqliteStore implements Store {
 
   async release(key: ThreadKey, fence: number): Promise<void> {
     await this.#guarded(key, () => this.#sql.release.run(toText(key.tenant), toText(key.threadId), fence));
-    this.#poll.changed(name(key));
+    this.#poll.changed(name(key), "append");
   }
 
   async send(key: ThreadKey, command: Command): Promise<boolean> {
@@ -192,8 +166,17 @@ class SqliteStore implements Store {
         return Number(this.#sql.send.run(num, ...values, crc).changes) > 0;
       }),
     );
-    if (fresh) this.#poll.changed(name(key));
+    if (fresh) this.#poll.changed(name(key), "command");
     return fresh;
+  }
+
+  async withdraw(key: ThreadKey, commandKey: string): Promise<boolean> {
+    const taken = await this.#guarded(key, () => {
+      const num = this.#row(key)?.num ?? 0;
+      return Number(this.#sql.withdraw.run(num, toText(commandKey)).changes) > 0;
+    });
+    if (taken) this.#poll.changed(name(key), "command");
+    return taken;
   }
 
   async threads(tenant: string): Promise<ThreadRow[]> {
@@ -212,10 +195,10 @@ class SqliteStore implements Store {
         for (const { blob } of blobs) this.#sql.dropBlob.run(tenant, blob, blob, tenant);
       }),
     );
-    this.#poll.changed(name(key));
+    this.#poll.changed(name(key), "append");
   }
 
-  watch(key: ThreadKey, changed: () => void): () => void {
+  watch(key: ThreadKey, changed: (what?: Change) => void): () => void {
     return this.#poll.watch(name(key), changed);
   }
 
@@ -273,6 +256,7 @@ class SqliteStore implements Store {
       head: row.head,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
+      queued: row.queued === 1,
       ...(lease && { lease }),
     };
   }
@@ -308,47 +292,6 @@ class SqliteStore implements Store {
   }
 }
 
-function prepare(db: DatabaseSync) {
-  const of = "WHERE thread = ?";
-  return {
-    thread: db.prepare("SELECT * FROM thread WHERE tenant = ? AND id = ?"),
-    num: db.prepare("SELECT num FROM thread WHERE tenant = ? AND id = ?"),
-    nextNum: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM thread"),
-    threads: db.prepare("SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id"),
-    addThread: db.prepare(
-      `INSERT INTO thread (num, tenant, id, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, updated_at, row_crc)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    setThread: db.prepare(
-      `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
-       updated_at = ?, row_crc = ? WHERE num = ?`,
-    ),
-    addEntry: db.prepare(
-      `INSERT INTO entry (thread, seq, count, at, fence, body, blob, crc, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    entries: db.prepare(
-      `SELECT seq, count, at, body, blob, crc FROM entry ${of}
-       AND seq >= (SELECT COALESCE(MAX(seq), 1) FROM entry ${of} AND seq <= ?) ORDER BY seq`,
-    ),
-    crcBefore: db.prepare(`SELECT crc FROM entry ${of} AND seq < ? ORDER BY seq DESC LIMIT 1`),
-    addBlob: db.prepare("INSERT OR IGNORE INTO blob (tenant, id, body) VALUES (?, ?, ?)"),
-    blob: db.prepare("SELECT body FROM blob WHERE tenant = ? AND id = ?"),
-    blobsOf: db.prepare(`SELECT DISTINCT blob FROM entry ${of} AND blob IS NOT NULL`),
-    dropBlob: db.prepare(
-      `DELETE FROM blob WHERE tenant = ? AND id = ? AND NOT EXISTS
-       (SELECT 1 FROM entry JOIN thread ON entry.thread = thread.num WHERE entry.blob = ? AND thread.tenant = ?)`,
-    ),
-    renew: db.prepare("UPDATE thread SET until = ? WHERE tenant = ? AND id = ? AND fence = ? AND owner IS NOT NULL"),
-    release: db.prepare("UPDATE thread SET owner = NULL WHERE tenant = ? AND id = ? AND fence = ?"),
-    send: db.prepare("INSERT OR IGNORE INTO command (thread, key, kind, body, at, crc) VALUES (?, ?, ?, ?, ?, ?)"),
-    commands: db.prepare(`SELECT key, kind, body, at, crc FROM command ${of} AND consumed_seq IS NULL ORDER BY rowid`),
-    consume: db.prepare(`UPDATE command SET consumed_seq = ?, body = '' ${of} AND key = ? AND consumed_seq IS NULL`),
-    deletes: ["entry WHERE thread", "command WHERE thread", "thread WHERE num"].map((of) =>
-      db.prepare(`DELETE FROM ${of} = ?`),
-    ),
-  };
-}
-
 function name(key: ThreadKey): string {
   return `${key.tenant}\n${key.threadId}`;
 }
@@ -357,21 +300,6 @@ function readCommand(of: ThreadKey, row: CommandRow): Command {
   const { key, kind, body, at, crc } = row;
   if (crc32([key, kind, body, at].join("\n")) !== crc) throw damaged(of, 0, `command ${key} does not fit its checksum`);
   return { key: fromText(key), kind, body: fromText(body), at };
-}
-
-/** Everything in a thread's row but its lease. */
-function rowCrc(tenant: string, row: Omit<Row, "num" | "owner" | "until" | "hash" | "row_crc">): number {
-  const { id, agent, state, head, fence, append_id, crc, created_at, updated_at } = row;
-  return crc32([tenant, id, agent, state, head, fence, append_id, crc, created_at, updated_at].join("\n"));
-}
-
-function lineCrc(before: number, key: ThreadKey, seq: number, count: number, at: number, body: string): number {
-  return crc32(body, crc32(`${key.tenant}\n${key.threadId}\n${seq}\n${count}\n${at}\n`, before));
-}
-
-function lineHash(before: Uint8Array, body: string): Uint8Array {
-  const head = Buffer.from(before).toString("base64");
-  return (sha("sha256", `${head}\n${body}`, "buffer") as Buffer).subarray(0, 16);
 }
 
 function damaged(key: ThreadKey, seq: number, problem: string): Error {

@@ -3,10 +3,10 @@
 // reports. Two things are left out by contract, not by repair: data of another provider (it goes back to its own
 // only), and in an assistant message what the wire has no place for (files, and reasoning in chat completions).
 
+import { historyProblems } from "../../history-problems.ts";
 import type { Json } from "../../json.ts";
 import type { FilePart, Message, Part, ProviderData, ResultPart } from "../../message.ts";
 import { anthropicProblems } from "./anthropic.ts";
-import { belayProblems } from "./belay.ts";
 import { geminiProblems } from "./gemini.ts";
 import { openAiProblems } from "./openai.ts";
 import { isObject, type RequestRules, type Wire } from "./wire.ts";
@@ -14,7 +14,7 @@ import { isObject, type RequestRules, type Wire } from "./wire.ts";
 /** Every reason why some provider would refuse these messages, or H1 is broken; empty when they are valid. */
 export function promptProblems(messages: readonly Message[], rules: RequestRules = {}): string[] {
   return [
-    ...belayProblems(messages).map((problem) => `belay: ${problem}`),
+    ...historyProblems(messages).map((problem) => `belay: ${problem}`),
     ...openAiProblems(toOpenAi(messages)).map((problem) => `openai: ${problem}`),
     ...anthropicProblems(toAnthropic(messages), rules).map((problem) => `anthropic: ${problem}`),
     ...geminiProblems(toGemini(messages), rules).map((problem) => `gemini: ${problem}`),

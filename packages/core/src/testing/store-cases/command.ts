@@ -81,6 +81,65 @@ export const commandCases = {
     deepEqual(await t.keys(key), ["k"]);
   },
 
+  "an append that consumes a command that is not there is refused whole, and names it": async (t) => {
+    const key = t.key();
+    const fence = await t.append(key, t.taking(0));
+    for (const name of ["a", "b"]) await t.store.send(key, command(name));
+    await t.append(key, t.writing(fence, 1, { consume: ["a"] }));
+    await t.refused(key, t.writing(fence, 2, { consume: ["a", "b", "c"] }), { why: "gone", keys: ["a", "c"] });
+    deepEqual([await t.keys(key), (await t.load(key)).row.head], [["b"], 2]);
+  },
+
+  "an input or a steer can be taken back until it is consumed; its key stays known": async (t) => {
+    const key = t.key();
+    const fence = await t.append(key, t.taking(0));
+    for (const name of ["a", "b", "c"])
+      await t.store.send(key, command(name, { kind: name === "a" ? "steer" : "input" }));
+    equal(await t.store.withdraw(key, "a"), true);
+    equal(await t.store.withdraw(key, "a"), false);
+    equal(await t.store.withdraw(key, "never"), false);
+    await t.append(key, t.writing(fence, 1, { consume: ["b"] }));
+    equal(await t.store.withdraw(key, "b"), false);
+    await t.refused(key, t.writing(fence, 2, { consume: ["a"] }), { why: "gone" });
+    equal(await t.store.send(key, command("a", { kind: "steer" })), false);
+    deepEqual(await t.keys(key), ["c"]);
+  },
+
+  "a stop, an answer and a late result cannot be taken back": async (t) => {
+    const key = t.key();
+    await t.append(key, t.taking(0));
+    for (const kind of ["stop", "answer", "late"] as const) {
+      await t.store.send(key, command(kind, { kind }));
+      equal(await t.store.withdraw(key, kind), false);
+    }
+    equal(await t.store.withdraw(t.key("no such thread"), "stop"), false);
+    deepEqual(await t.keys(key), ["stop", "answer", "late"]);
+  },
+
+  "of a consuming append and a withdrawal at once exactly one has its way": async (t) => {
+    const key = t.key();
+    const fence = await t.append(key, t.taking(0));
+    let head = 1;
+    for (const name of times(10, (i) => `k${i}`)) {
+      await t.store.send(key, command(name, { kind: "steer" }));
+      const append = t.store.append(key, t.writing(fence, head, { consume: [name] }));
+      const [appended, withdrawn] = await Promise.all([append, t.store.withdraw(key, name)]);
+      equal(appended.ok, !withdrawn);
+      if (appended.ok) head += 1;
+    }
+  },
+
+  "an append tells whether commands wait": async (t) => {
+    const key = t.key();
+    const first = await t.store.append(key, t.taking(0));
+    if (!first.ok) throw new Error(first.why);
+    equal(first.mail, false);
+    await t.store.send(key, command("k"));
+    const second = await t.store.append(key, t.writing(first.fence, 1));
+    const third = await t.store.append(key, t.writing(first.fence, 2, { consume: ["k"] }));
+    deepEqual([second.ok && second.mail, third.ok && third.mail], [true, false]);
+  },
+
   "an append consumes a command of its own thread only": async (t) => {
     const [one, two] = [t.key("one"), t.key("two")];
     const fence = await t.append(one, t.taking(0));

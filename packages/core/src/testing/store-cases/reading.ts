@@ -105,10 +105,12 @@ export const readingCases = {
   "what was handed in may change later without effect": async (t) => {
     const key = t.key();
     const given = { ...command("k") };
-    const consume = ["k"];
-    const append = { ...t.taking(0), consume };
-    await t.append(key, append);
+    const consume = ["c"];
+    const fence = await t.append(key, t.taking(0));
     await t.store.send(key, given);
+    for (const name of ["c", "changed"]) await t.store.send(key, command(name));
+    const append = { ...t.writing(fence, 1), consume };
+    await t.append(key, append);
     const before = structuredClone(await t.load(key));
     Object.assign(given, { body: "changed", key: "changed" });
     Object.assign(append, { body: "changed", appendId: "changed" });

@@ -7,7 +7,7 @@ import type { Line } from "../../journal/codec.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { ModelRequest } from "../../model/model.ts";
-import type { Receipt } from "../../runner/execution.ts";
+import type { Receipt } from "../../runner/ending.ts";
 import type { Session } from "../../runner/session.ts";
 import { promptProblems } from "../providers/render.ts";
 import {

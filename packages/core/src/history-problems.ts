@@ -1,7 +1,6 @@
 // H1 in Belay's own words: what must hold of the messages of a request whatever the provider.
 
-import { type CallPart, isBlank, type Message, type Part, type ResultPart, type Role } from "../../message.ts";
-import { show } from "./wire.ts";
+import { type CallPart, isBlank, type Message, type Part, type ResultPart, type Role } from "./message.ts";
 
 const PARTS: { readonly [R in Role]: readonly Part["type"][] } = {
   system: ["text"],
@@ -10,7 +9,7 @@ const PARTS: { readonly [R in Role]: readonly Part["type"][] } = {
   tool: ["result"],
 };
 
-export function belayProblems(messages: readonly Message[]): string[] {
+export function historyProblems(messages: readonly Message[]): string[] {
   const problems: string[] = [];
   const callIds = new Set<string>();
   /** The calls of the last assistant message: each awaits one result in the tool messages directly after it. */
@@ -81,4 +80,8 @@ function shapeProblems(message: Message, index: number, here: string): string[] 
 function says(part: Part): boolean {
   if (part.type === "text") return !isBlank(part.text);
   return part.type !== "reasoning";
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value);
 }

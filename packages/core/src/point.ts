@@ -1,0 +1,31 @@
+// Numbered points: where a stop, a crash or a second opinion can fall between two steps of the kernel. Inert unless a
+// test has switched them on; `interruptAnywhere` does.
+
+/** `what` happened, or is about to happen; `detail` is what it happened to. */
+export type PointListener = (name: PointName, detail: unknown) => void;
+
+export type PointName =
+  | "append:before"
+  | "append:after"
+  | "load:after"
+  | "model:request"
+  | "model:event"
+  | "model:failed"
+  | "tool:start"
+  | "tool:yield"
+  | "tool:end"
+  | "tool:failed";
+
+let listener: PointListener | undefined;
+
+export function point(name: PointName, detail?: unknown): void {
+  if (listener !== undefined) listener(name, detail);
+}
+
+/** Switches the points on; returns how to switch them off. One listener at a time. */
+export function onPoint(listen: PointListener): () => void {
+  listener = listen;
+  return () => {
+    if (listener === listen) listener = undefined;
+  };
+}

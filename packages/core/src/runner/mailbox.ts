@@ -1,0 +1,191 @@
+// Commands that reach a running thread: stops, steers, inputs for the next run, late results. Invariants:
+// 1. A command has no effect until an append consumes it (F3); a stop alone acts at once, and is consumed by the
+//    append that records it. Reading one twice is harmless: it is known by its key.
+// 2. A stop is for one segment of one run: one that comes too late for it hits nothing else (S2).
+
+import { belayError } from "../error.ts";
+import type { Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent, ToolLateEvent } from "../event.ts";
+import type { FramePlace } from "../frame.ts";
+import { isReplaceable } from "../journal/history.ts";
+import type { Scope } from "../journal/state.ts";
+import type { Json } from "../json.ts";
+import type { Message, Outcome, Part } from "../message.ts";
+import type { Command, Store, ThreadKey } from "../store/store.ts";
+import type { InterruptOptions } from "./options.ts";
+
+export interface StopMail {
+  readonly runId: string;
+  readonly segment: number;
+  readonly options: InterruptOptions;
+}
+
+export interface InputMail {
+  readonly messages: readonly { readonly id?: string; readonly parts: readonly Part[] }[];
+  readonly by?: string;
+}
+
+export interface LateMail {
+  readonly path: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly address: string;
+  readonly outcome: Outcome;
+  readonly output: Json;
+}
+
+interface Known<T> {
+  readonly key: string;
+  readonly mail: T;
+  readonly at: number;
+}
+
+export class Mailbox {
+  readonly #store: Store;
+  readonly #key: ThreadKey;
+  readonly #known = new Set<string>();
+  #steers: Known<InputMail>[] = [];
+  #lates: Known<LateMail>[] = [];
+  #fresh: InputQueuedMail[] = [];
+  /** Stops that were heeded, or came too late for their segment: consumed when this stretch ends. */
+  readonly stops: string[] = [];
+  readonly #stop: (mail: StopMail) => void;
+  readonly #news: () => void;
+
+  /** `news` is called when inputs have come. */
+  constructor(store: Store, key: ThreadKey, stop: (mail: StopMail) => void, news: () => void) {
+    this.#store = store;
+    this.#key = key;
+    this.#stop = stop;
+    this.#news = news;
+  }
+
+  /** Reads what is there. Never rejects: the next append tells whether the store is gone. */
+  async look(): Promise<void> {
+    try {
+      const loaded = await this.#store.load(this.#key, Number.MAX_SAFE_INTEGER);
+      if (loaded !== undefined) this.deliver(loaded.commands);
+    } catch {
+      // As said.
+    }
+  }
+
+  deliver(commands: readonly Command[]): void {
+    for (const command of commands) {
+      if (this.#known.has(command.key)) continue;
+      this.#known.add(command.key);
+      this.#sort(command);
+    }
+    if (this.#fresh.length > 0) this.#news();
+  }
+
+  /** The sender took them back. */
+  drop(keys: readonly string[]): void {
+    this.#steers = this.#steers.filter(({ key }) => !keys.includes(key));
+    this.#lates = this.#lates.filter(({ key }) => !keys.includes(key));
+  }
+
+  get hasSteer(): boolean {
+    return this.#steers.length > 0;
+  }
+
+  has(path: string, root: boolean): boolean {
+    return (root && this.#steers.length > 0) || this.#lates.some(({ mail }) => mail.path === path);
+  }
+
+  /** Facts that tell readers what waits; each is told once. */
+  queued(place: FramePlace): InputQueuedEvent[] {
+    const fresh = this.#fresh;
+    this.#fresh = [];
+    return fresh.map(({ id, kind }) => ({ ...base(place), type: "input-queued", id, kind }));
+  }
+
+  /** What enters `scope` now: late results first, then steers in the order they were given. */
+  take(place: FramePlace, scope: Scope, root: boolean, now: number): Fact[] {
+    const facts: Fact[] = [];
+    for (const { key: id, mail } of this.#lates.filter(({ mail }) => mail.path === scope.path)) {
+      const { callId, tool, address, outcome, output } = mail;
+      const as = isReplaceable(scope, callId) ? "replace" : "note";
+      facts.push({
+        ...base(place),
+        type: "tool-late",
+        id,
+        callId,
+        tool,
+        address,
+        outcome,
+        output,
+        as,
+      } satisfies ToolLateEvent);
+    }
+    if (root) for (const steer of this.#steers) facts.push(...inputFactsOf(place, steer.key, "steer", steer.mail, now));
+    return facts;
+  }
+
+  /** They are consumed. */
+  taken(facts: readonly Fact[]): void {
+    this.drop(facts.flatMap((fact) => (fact.type === "tool-late" || fact.type === "input-consumed" ? [fact.id] : [])));
+  }
+
+  #sort(command: Command): void {
+    const { key, kind, at } = command;
+    switch (kind) {
+      case "stop":
+        this.#stop(read<StopMail>(this.#key, command));
+        this.stops.push(key);
+        break;
+      case "steer":
+        this.#steers.push({ key, at, mail: read(this.#key, command) });
+        this.#fresh.push({ id: key, kind });
+        break;
+      case "late":
+        this.#lates.push({ key, at, mail: read(this.#key, command) });
+        break;
+      case "input":
+        this.#fresh.push({ id: key, kind });
+        break;
+      case "answer":
+        break;
+      default:
+        kind satisfies never;
+    }
+  }
+}
+
+interface InputQueuedMail {
+  readonly id: string;
+  readonly kind: "steer" | "input";
+}
+
+/** The facts by which a command's input becomes part of the history. */
+export function inputFactsOf(
+  place: FramePlace,
+  id: string,
+  kind: "steer" | "input",
+  mail: InputMail,
+  at: number,
+): Fact[] {
+  const consumed: InputConsumedEvent = { ...base(place), type: "input-consumed", id, kind };
+  const messages = mail.messages.map((given, i): MessageEvent => {
+    const own = given.id ?? (i === 0 ? id : `${id}.${i}`);
+    const message: Message = { id: own, role: "user", parts: given.parts, at, origin: "person" };
+    return { ...base(place), type: "message", turn: 0, message };
+  });
+  return [consumed, ...messages];
+}
+
+export function read<T>(key: ThreadKey, command: Command): T {
+  try {
+    return JSON.parse(command.body) as T;
+  } catch {
+    throw belayError("JOURNAL_CORRUPT", {
+      threadId: key.threadId,
+      seq: 0,
+      problem: `command ${command.key} is not JSON`,
+    });
+  }
+}
+
+function base(place: FramePlace) {
+  const { threadId, runId, segment, agentName, runPath } = place;
+  return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
+}

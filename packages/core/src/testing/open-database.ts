@@ -1,0 +1,17 @@
+// The SQLite that this Node has: its own, or the same from a package. For tests, examples and programs; the library
+// itself is handed an open database.
+
+import type { DatabaseSync } from "../store/sqlite/database.ts";
+
+type Module = { readonly DatabaseSync: new (path: string) => DatabaseSync };
+
+export async function openDatabase(path: string): Promise<DatabaseSync> {
+  const { DatabaseSync } = await module();
+  return new DatabaseSync(path);
+}
+
+async function module(): Promise<Module> {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const builtIn = major > 22 || (major === 22 && minor >= 13);
+  return (await import(builtIn ? "node:sqlite" : "@photostructure/sqlite")) as Module;
+}

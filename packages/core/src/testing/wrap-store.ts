@@ -1,0 +1,20 @@
+// A store with some of its methods replaced.
+
+import type { Store } from "../store/store.ts";
+
+export function wrapStore(store: Store, changes: Partial<Store>): Store {
+  const { linesSync } = store;
+  return {
+    load: (key, after) => store.load(key, after),
+    append: (key, append) => store.append(key, append),
+    renew: (key, fence, ttlMs) => store.renew(key, fence, ttlMs),
+    release: (key, fence) => store.release(key, fence),
+    send: (key, command) => store.send(key, command),
+    withdraw: (key, commandKey) => store.withdraw(key, commandKey),
+    threads: (tenant) => store.threads(tenant),
+    delete: (key) => store.delete(key),
+    watch: (key, changed) => store.watch(key, changed),
+    ...(linesSync !== undefined && { linesSync: (key) => linesSync.call(store, key) }),
+    ...changes,
+  };
+}
