@@ -129,6 +129,10 @@ export class Process {
       run.result.then((result) => {
         watched.result = result;
         if (result.status === "failed") this.refusal(result.error);
+        // Whoever lost the thread is told so by its fence: nobody else may write under it.
+        if (result.status === "failed" && result.error.code === "STORE_CONFLICT") {
+          this.#host.problem(`process ${this.number}: someone wrote under its fence`);
+        }
         ended(result);
       }),
     );
