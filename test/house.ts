@@ -28,7 +28,20 @@ export const arrows: Record<string, readonly string[]> = {
   chat: [...data, "journal", "frame", "agent", "model", "tool", "point", "history-problems"],
   store: ["error", "clock", "json", "lifecycle", "journal"],
   runner: [...data, "journal", "frame", "agent", "store", "point"],
-  testing: [...data, "point", "history-problems", "journal", "frame", "agent", "model", "tool", "chat", "store", "runner", "index"],
+  testing: [
+    ...data,
+    "point",
+    "history-problems",
+    "journal",
+    "frame",
+    "agent",
+    "model",
+    "tool",
+    "chat",
+    "store",
+    "runner",
+    "index",
+  ],
   index: [...data, "sanitize-messages", "agent", "model", "tool", "chat", "store", "runner"],
 };
 
