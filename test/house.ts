@@ -90,6 +90,7 @@ export const doors: Record<string, readonly string[]> = {
     "fromAiSdk",
     "jsonSchema",
     "memoryStore",
+    "messageText",
     "sanitizeMessages",
     "tool",
   ],

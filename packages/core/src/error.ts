@@ -83,7 +83,7 @@ export const catalogue = {
   INVALID_STATE: entry<{ threadId: string; state: string; action: string }>(
     "An operation that the thread's state does not allow.",
     (d) => `Thread ${d.threadId} is ${d.state}: ${d.action} is not possible.`,
-    "Look at session.state first; a terminated thread takes nothing more.",
+    "Look at session.state first: a completed thread goes on with run(input), a paused one with resume(), a terminated one not at all.",
   ),
   INVALID_STATE_TRANSITION: entry<{ from: string; to: string }>(
     "A move that the lifecycle does not have.",
@@ -93,7 +93,7 @@ export const catalogue = {
   JOURNAL_CORRUPT: entry<{ threadId: string; seq: number; problem: string }>(
     "A record cannot be read back as it was written.",
     (d) => `The journal of thread ${d.threadId} is damaged at ${d.seq}: ${d.problem}.`,
-    "Nothing was overwritten. Restore the store from a backup, or fork the thread before that position.",
+    "Nothing was overwritten. Restore the store from a backup.",
   ),
   JOURNAL_VERSION: entry<{ threadId: string; seq: number; found: number; known: number }>(
     "A record was written by a newer version of Belay.",
@@ -198,7 +198,7 @@ export const catalogue = {
   TOKEN_SPENT: entry<{ threadId: string; segment: number }>(
     "A handle is used a second time, or after the thread went on by other means.",
     (d) => `That handle of thread ${d.threadId} (segment ${d.segment}) was used already.`,
-    "Open the thread and look at its state; session.handle() gives a handle for the present pause.",
+    "Open the thread and look at its state; session.resume() goes on from the present pause.",
   ),
   TOKEN_UNKNOWN: entry<{ threadId: string }>(
     "A handle whose token the thread never gave, or that was voided by a newer one.",

@@ -10,6 +10,7 @@ export type { Handle, Interrupt } from "./interrupt/interrupt.ts";
 export type { Json } from "./json.ts";
 export type { PauseType, SessionState } from "./lifecycle.ts";
 export type { Message, Part, Usage } from "./message.ts";
+export { messageText } from "./message.ts";
 export { fromAiSdk } from "./model/from-ai-sdk.ts";
 export type { Model, ModelEvent, ModelRequest } from "./model/model.ts";
 export type { Receipt } from "./runner/ending.ts";

@@ -14,7 +14,7 @@ export interface RunPlace {
   readonly usage: Usage;
 }
 
-export type RunResult<Out = string> = RunPlace &
+export type RunResult<Out = unknown> = RunPlace &
   (
     | { readonly status: "completed"; readonly output: Out; readonly text: string; readonly finish: Finish }
     | {
@@ -29,7 +29,7 @@ export type RunResult<Out = string> = RunPlace &
     | { readonly status: "terminated" }
   );
 
-export interface Run<Out = string> extends AsyncIterable<BelayEvent> {
+export interface Run<Out = unknown> extends AsyncIterable<BelayEvent> {
   readonly threadId: string;
   readonly runId: string;
   readonly segment: number;

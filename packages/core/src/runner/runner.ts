@@ -44,9 +44,21 @@ export interface OpenOptions<Deps> {
   readonly deps?: Deps;
 }
 
-export function createRunner<Out = string, Deps = unknown>(options: RunnerOptions<Out, Deps>): Runner<Out, Deps> {
-  return new Runner(options);
+export function createRunner<Out = string, Deps = unknown>(options: RunnerOptions<Out, Deps>): Runner<Out, Deps>;
+/** Agents of several kinds: a run's output is one of theirs, and `deps` serves them all. */
+export function createRunner<A extends Agent<unknown, never>>(
+  options: Omit<RunnerOptions<never, never>, "agent" | "agents" | "deps"> & {
+    readonly agents: readonly A[];
+    readonly deps?: DepsOf<A>;
+  },
+): Runner<OutputOf<A>, DepsOf<A>>;
+export function createRunner(options: object): unknown {
+  return new Runner(options as RunnerOptions<unknown, unknown>);
 }
+
+type OutputOf<A> = A extends Agent<infer Out, never> ? Out : never;
+type Needs<A> = A extends Agent<unknown, infer Deps> ? (deps: Deps) => void : never;
+type DepsOf<A> = Needs<A> extends (deps: infer Deps) => void ? Deps : never;
 
 export class Runner<Out = string, Deps = unknown> {
   readonly #agents = new Map<string, Agent<Out, Deps>>();
