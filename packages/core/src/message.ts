@@ -74,7 +74,7 @@ export type Finish = "stop" | "tool-calls" | "length" | "content-filter" | "erro
 
 /** Who cut an answer short, and when. */
 export interface Cut {
-  /** "user", a person's id, or "error". */
+  /** "user", a person's id, "error", or "runtime" where the program let go of the thread. */
   readonly by: string;
   readonly at: number;
   readonly reason?: string;

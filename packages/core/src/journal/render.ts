@@ -125,7 +125,14 @@ function wellFormed(value: Json): Json {
 }
 
 function markText(message: Message): string {
-  return message.interrupted?.by === "error" ? "\n[cut off by an error]" : "\n[interrupted by the user]";
+  switch (message.interrupted?.by) {
+    case "error":
+      return "\n[cut off by an error]";
+    case "runtime":
+      return "\n[cut off: the program stopped]";
+    default:
+      return "\n[interrupted by the user]";
+  }
 }
 
 /**

@@ -193,7 +193,7 @@ export class Session<Out = string> {
   async terminate(): Promise<void> {
     this.#refuseIfClosed();
     if (this.#execution !== undefined) {
-      await this.#execution.terminate(this.#stop("terminate"));
+      await this.#execution.terminate(this.#stop("terminate", "user"));
       if (this.state === "terminated") return;
     }
     move(this.state, "terminated");
@@ -217,7 +217,7 @@ export class Session<Out = string> {
   }
 
   async #close(): Promise<void> {
-    await this.#execution?.close(this.#stop("close"));
+    await this.#execution?.close(this.#stop("close", "runtime"));
     this.#recall.forget();
     this.#host.closed(this as Session<unknown>);
   }
@@ -376,8 +376,8 @@ export class Session<Out = string> {
     return { threadId: this.threadId, runId, segment, agentName: name, runPath: name };
   }
 
-  #stop(reason: string): ReturnType<typeof readStop> {
-    return readStop({ reason }, this.#host.setup.clock.now());
+  #stop(reason: string, by: string): ReturnType<typeof readStop> {
+    return readStop({ reason, by }, this.#host.setup.clock.now());
   }
 
   #notAccepted(): Receipt {

@@ -145,7 +145,7 @@ describe("close(): let go of the thread, not of the work in it", () => {
     const events = await heard.all;
     expect(unpaired(events)).toEqual([]);
     expect(said(events).slice(4).sort()).toEqual(
-      ["turn-start 1", "text Talk", "message assistant~user: Talk", "turn-end 1"].sort(),
+      ["turn-start 1", "text Talk", "message assistant~runtime: Talk", "turn-end 1"].sort(),
     );
     const other = await openKit([" and more"], { store: kit.store });
     expect([other.session.state, other.session.pauseType]).toEqual(["paused", "crash"]);
