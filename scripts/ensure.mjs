@@ -67,6 +67,9 @@ export async function build() {
     try {
       const code = await runBin("tsc", ["-p", join(core, "tsconfig.build.json"), "--outDir", fresh], { quiet: true });
       if (code !== 0) return code;
+      // Not before the install: the bundler comes with it.
+      const { bundle } = await import("./bundle.mjs");
+      await bundle(core, fresh);
       rmSync(join(core, "dist"), { recursive: true, force: true });
       renameSync(fresh, join(core, "dist"));
       utimesSync(join(core, "dist"), started, started);
@@ -78,7 +81,13 @@ export async function build() {
 }
 
 export async function ensureBuilt() {
-  const inputs = ["packages/core/src", "packages/core/tsconfig.build.json", "tsconfig.base.json"];
+  const inputs = [
+    "packages/core/src",
+    "packages/core/package.json",
+    "packages/core/tsconfig.build.json",
+    "tsconfig.base.json",
+    "scripts/bundle.mjs",
+  ];
   const changed = Math.max(...inputs.map((path) => newest(join(root, path))));
   if (modifiedAt(join(core, "dist")) < changed) await build();
 }

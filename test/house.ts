@@ -16,6 +16,8 @@ export const arrows: Record<string, readonly string[]> = {
   lifecycle: ["error"],
   // Where tests may cut in; knows nothing, so that anything may have points.
   point: [],
+  // Modules of Node, opened late.
+  "built-in": [],
   interrupt: ["error", "clock", "json", "schema", "message", "lifecycle"],
   event: ["error", "json", "message", "lifecycle", "interrupt"],
   journal: ["error", "json", "message", "lifecycle", "event", "interrupt"],
@@ -23,11 +25,11 @@ export const arrows: Record<string, readonly string[]> = {
   frame: [...data, "journal"],
   agent: [...data, "frame"],
   model: ["error", "clock", "json", "schema", "message"],
-  tool: [...data, "journal", "frame", "point"],
+  tool: [...data, "journal", "frame", "point", "built-in"],
   // The loop never saves: it knows neither store nor runner.
   chat: [...data, "journal", "frame", "agent", "model", "tool", "point", "history-problems"],
   store: ["error", "clock", "json", "lifecycle", "journal"],
-  runner: [...data, "journal", "frame", "agent", "store", "point"],
+  runner: [...data, "journal", "frame", "agent", "store", "point", "built-in"],
   testing: [
     ...data,
     "point",

@@ -1,7 +1,7 @@
 // How a stretch of a run ends: the facts of it, and what is told to those who wait for it. Data in, data out.
 
-import { createHash, randomBytes } from "node:crypto";
 import { type Ended, noCalls, type StoppedCalls } from "../agent.ts";
+import { builtIn } from "../built-in.ts";
 import { belayError, errorRecord } from "../error.ts";
 import type { Fact, StateEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
@@ -75,7 +75,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
-      const token = randomBytes(32).toString("hex");
+      const token = builtIn("node:crypto").randomBytes(32).toString("hex");
       const { threadId, runId, segment } = place;
       const restartBlock = pauseType === "user_interrupt";
       const handle: Handle = { threadId, runId, segment, token, interruptType: pauseType, restartBlock };
@@ -148,5 +148,5 @@ function usageOf(facts: readonly Fact[]): Usage | undefined {
 }
 
 export function hashToken(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
+  return builtIn("node:crypto").createHash("sha256").update(token).digest("hex");
 }

@@ -5,8 +5,8 @@
 
 import type * as ChildProcess from "node:child_process";
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Readable, Writable } from "node:stream";
+import { builtIn } from "../built-in.ts";
 import { collectOutput } from "./collect-output.ts";
 import { type ProcessGroup, processGroup } from "./process-group.ts";
 import { readLines } from "./read-lines.ts";
@@ -121,7 +121,7 @@ function start(command: string, args: readonly string[], options: SpawnOptions):
   const { cwd, env, shell } = options;
   let child: Child;
   try {
-    child = childProcess().spawn(command, args, {
+    child = builtIn("node:child_process").spawn(command, args, {
       cwd,
       env,
       shell,
@@ -139,11 +139,6 @@ function start(command: string, args: readonly string[], options: SpawnOptions):
 }
 
 const isWindows = process.platform === "win32";
-
-// Loaded on the first spawn: importing the package stays cheap, and spawning stays synchronous.
-function childProcess(): typeof ChildProcess {
-  return process.getBuiltinModule?.("node:child_process") ?? createRequire(import.meta.url)("node:child_process");
-}
 
 function cannotStart(command: string, cwd: string | undefined, cause: unknown): Error {
   const { code, message } = cause as NodeJS.ErrnoException;

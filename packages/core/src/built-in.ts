@@ -1,0 +1,15 @@
+// Modules of Node that are opened when they are first needed: importing the package stays cheap, and what needs them
+// stays synchronous.
+
+import { createRequire } from "node:module";
+
+interface BuiltIn {
+  "node:child_process": typeof import("node:child_process");
+  "node:crypto": typeof import("node:crypto");
+}
+
+export function builtIn<Name extends keyof BuiltIn>(name: Name): BuiltIn[Name] {
+  // As old as it is, a Node without getBuiltinModule has require.
+  const load = process.getBuiltinModule as ((name: string) => unknown) | undefined;
+  return (load?.(name) ?? createRequire(import.meta.url)(name)) as BuiltIn[Name];
+}
