@@ -8,6 +8,7 @@ export default defineConfig({
     // Tests read the sources: nothing has to be built first.
     alias: [
       { find: /^@belay\/core$/, replacement: source("index.ts") },
+      { find: /^@belay\/core\/sqlite$/, replacement: source("sqlite.ts") },
       { find: /^@belay\/core\/testing$/, replacement: source("testing/index.ts") },
     ],
   },

@@ -44,6 +44,7 @@ export const arrows: Record<string, readonly string[]> = {
     "runner",
     "index",
   ],
+  sqlite: ["store"],
   index: [...data, "sanitize-messages", "agent", "model", "tool", "chat", "store", "runner"],
 };
 
@@ -96,6 +97,7 @@ export const doors: Record<string, readonly string[]> = {
     "sanitizeMessages",
     "tool",
   ],
+  "sqlite.ts": ["SqliteStoreOptions", "sqliteStore"],
   "testing/index.ts": [
     "FakeClock",
     "ScriptedModel",

@@ -160,14 +160,19 @@ export const catalogue = {
     (d) => `Thread ${d.threadId} is at ${d.found}, not at ${d.expected}: someone else wrote to it.`,
     "Open the thread again and repeat; nothing was written.",
   ),
-  STORE_FAILED: entry<{ threadId: string; reason: string }>(
+  STORE_CORRUPT: entry<{ problem: string }>(
+    "A database file is damaged, or is none.",
+    (d) => `The database cannot be read: ${d.problem}.`,
+    "Nothing was overwritten. Look whether it is the right file; else restore it from a backup.",
+  ),
+  STORE_FAILED: entry<{ threadId?: Values; reason: string }>(
     "The store could not save or read.",
-    (d) => `The store failed for thread ${d.threadId}: ${d.reason}`,
+    (d) => `The store failed${d.threadId ? ` for thread ${d.threadId}` : ""}: ${d.reason}`,
     "Nothing unsaved was shown as done. When the store is back, open the thread and resume().",
   ),
-  STORE_FULL: entry<{ threadId: string; reason: string }>(
+  STORE_FULL: entry<{ threadId?: Values; reason: string }>(
     "The disk, or the store's quota, is full.",
-    (d) => `The store has no room left for thread ${d.threadId}: ${d.reason}.`,
+    (d) => `The store has no room left${d.threadId ? ` for thread ${d.threadId}` : ""}: ${d.reason}.`,
     "Nothing acknowledged is lost. Make room, open the thread and resume().",
   ),
   STORE_UNSUITABLE: entry<{ file: string; kind: string }>(

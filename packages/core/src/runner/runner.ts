@@ -320,7 +320,7 @@ function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<
 }
 
 function isMovable(row: ThreadRow): boolean {
-  if (row.lease !== undefined) return false;
+  if (row.lease !== undefined || row.damaged) return false;
   return row.state === "running" || (row.queued && (row.state === "completed" || row.state === "initialized"));
 }
 

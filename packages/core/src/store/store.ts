@@ -34,6 +34,8 @@ export interface ThreadRow {
   readonly queued: boolean;
   /** Present while someone holds it; a lease past its end is not shown. */
   readonly lease?: Lease;
+  /** The store cannot read it: nothing but its id is told, and opening it says what is wrong. */
+  readonly damaged?: true;
 }
 
 export interface Command {
@@ -94,9 +96,9 @@ export interface Store {
   release(key: ThreadKey, fence: number): Promise<void>;
   /** Writes a command; false when one with that key was written before. Throws `THREAD_UNKNOWN`. */
   send(key: ThreadKey, command: Command): Promise<boolean>;
-  /** All threads of the tenant, the last changed first. */
   /** Takes an input or a steer back; false when it was consumed, withdrawn or never sent. */
   withdraw(key: ThreadKey, commandKey: string): Promise<boolean>;
+  /** All threads of the tenant, the last changed first. */
   threads(tenant: string): Promise<ThreadRow[]>;
   /** Removes the thread with its commands; does nothing where there is none. */
   delete(key: ThreadKey): Promise<void>;

@@ -1,19 +1,23 @@
 // The tables, by small steps that only go forward. `user_version` counts the steps taken.
 //
-// Threads have a number, so that what is stored once for each line is short. entry is an ordinary rowid table: WITHOUT ROWID takes three times the space for long bodies.
+// Threads have a number, so that what is stored once for each line is short. Each is found in two ways, by (tenant, id) and
+// by a crc of both: a damaged index does not make a thread look new. A thread's row counts its open commands, for the
+// same reason. entry is an ordinary rowid table: WITHOUT ROWID takes three times the space for long bodies.
 
 import { belayError } from "../../error.ts";
 import type { DatabaseSync } from "./database.ts";
+import { fencesCrc } from "./rows.ts";
 
 const steps: readonly string[] = [
-  `CREATE TABLE fences (last INTEGER NOT NULL);
-   INSERT INTO fences (last) VALUES (0);
+  `CREATE TABLE fences (last INTEGER NOT NULL, crc INTEGER NOT NULL);
+   INSERT INTO fences (last, crc) VALUES (0, ${fencesCrc(0)});
    CREATE TABLE thread (
-     num INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, state TEXT NOT NULL,
-     head INTEGER NOT NULL, fence INTEGER NOT NULL, owner TEXT, until INTEGER NOT NULL,
-     append_id TEXT NOT NULL, crc INTEGER NOT NULL, hash BLOB NOT NULL,
+     num INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, name INTEGER NOT NULL, agent TEXT NOT NULL,
+     state TEXT NOT NULL, head INTEGER NOT NULL, fence INTEGER NOT NULL, owner TEXT, until INTEGER NOT NULL,
+     append_id TEXT NOT NULL, crc INTEGER NOT NULL, hash BLOB NOT NULL, open INTEGER NOT NULL, queued INTEGER NOT NULL,
      created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, row_crc INTEGER NOT NULL,
      UNIQUE (tenant, id));
+   CREATE INDEX thread_name ON thread (name);
    CREATE INDEX thread_updated ON thread (tenant, updated_at);
    CREATE TABLE entry (
      thread INTEGER NOT NULL, seq INTEGER NOT NULL, count INTEGER NOT NULL,
@@ -32,17 +36,27 @@ export const SCHEMA_VERSION = steps.length;
 /** Brings the database to this version, under SQLite's own lock; a newer one is refused. */
 export function migrate(db: DatabaseSync): void {
   if (version(db) === SCHEMA_VERSION) return;
-  db.exec("BEGIN EXCLUSIVE");
+  db.exec("BEGIN IMMEDIATE");
   try {
-    const from = version(db);
-    if (from > SCHEMA_VERSION) throw belayError("STORE_VERSION", { found: from, known: SCHEMA_VERSION });
+    const from = refuseNewer(db);
     for (const step of steps.slice(from)) db.exec(step);
     db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec("COMMIT");
   } catch (error) {
-    db.exec("ROLLBACK");
+    try {
+      db.exec("ROLLBACK");
+    } catch {
+      // SQLite has rolled back by itself.
+    }
     throw error;
   }
+}
+
+/** The version it has. */
+export function refuseNewer(db: DatabaseSync): number {
+  const found = version(db);
+  if (found > SCHEMA_VERSION) throw belayError("STORE_VERSION", { found, known: SCHEMA_VERSION });
+  return found;
 }
 
 function version(db: DatabaseSync): number {

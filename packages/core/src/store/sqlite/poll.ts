@@ -2,7 +2,7 @@
 // milliseconds, and only while someone watches.
 
 import type { Change } from "../store.ts";
-import type { DatabaseSync, Statement } from "./database.ts";
+import { type DatabaseSync, resultCode, type Statement } from "./database.ts";
 
 type Watcher = (what?: Change) => void;
 
@@ -16,21 +16,18 @@ export class Poll {
   constructor(db: DatabaseSync, everyMs: number) {
     this.#statement = db.prepare("PRAGMA data_version");
     this.#everyMs = everyMs;
+    this.#version = this.#read();
   }
 
   watch(thread: string, changed: Watcher): () => void {
     const entry: Watcher = (what) => changed(what);
     const set = this.#watchers.get(thread) ?? new Set();
     this.#watchers.set(thread, set.add(entry));
-    if (this.#timer === undefined) {
-      this.#version = this.#read();
-      this.#timer = setInterval(() => this.#look(), this.#everyMs);
-      this.#timer.unref();
-    }
+    if (this.#timer === undefined) this.#start();
     return () => {
       set.delete(entry);
       if (set.size === 0 && this.#watchers.get(thread) === set) this.#watchers.delete(thread);
-      if (this.#watchers.size === 0) this.stop();
+      if (this.#watchers.size === 0) this.#stop();
     };
   }
 
@@ -39,7 +36,13 @@ export class Poll {
     for (const changed of this.#watchers.get(thread) ?? []) queueMicrotask(() => changed(what));
   }
 
-  stop(): void {
+  /** What was written since we last looked counts, too: between an append and this watch a stop may have come. */
+  #start(): void {
+    // It keeps the process alive: whoever follows a thread waits for something.
+    this.#timer = setInterval(() => this.#look(), this.#everyMs);
+  }
+
+  #stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
@@ -48,8 +51,10 @@ export class Poll {
     let version: unknown;
     try {
       version = this.#read();
-    } catch {
-      return; // The next append says what is wrong with the database.
+    } catch (error) {
+      // The next append says what is wrong with the database. One that is closed never says anything again.
+      if (resultCode(error) === undefined) this.#stop();
+      return;
     }
     if (version === this.#version) return;
     this.#version = version;

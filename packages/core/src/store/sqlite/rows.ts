@@ -6,7 +6,9 @@ import type { Command, ThreadKey } from "../store.ts";
 
 export interface Row {
   readonly num: number;
+  readonly tenant: string;
   readonly id: string;
+  readonly name: number;
   readonly agent: string;
   readonly state: string;
   readonly head: number;
@@ -16,10 +18,12 @@ export interface Row {
   readonly append_id: string;
   readonly crc: number;
   readonly hash: Uint8Array;
+  /** How many commands wait, and how many of them are inputs. */
+  readonly open: number;
+  readonly queued: number;
   readonly created_at: number;
   readonly updated_at: number;
   readonly row_crc: number;
-  readonly queued: number;
 }
 
 export interface CommandRow {
@@ -39,13 +43,28 @@ export interface EntryRow {
   readonly crc: number;
 }
 
-/** Everything in a thread's row but its lease. */
-export function rowCrc(
-  tenant: string,
-  row: Omit<Row, "num" | "queued" | "owner" | "until" | "hash" | "row_crc">,
-): number {
-  const { id, agent, state, head, fence, append_id, crc, created_at, updated_at } = row;
-  return crc32([tenant, id, agent, state, head, fence, append_id, crc, created_at, updated_at].join("\n"));
+type Summed = Omit<Row, "row_crc" | "name">;
+
+/** Everything in a thread's row. */
+export function rowCrc(row: Summed): number {
+  const { num, tenant, id, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
+  const { open, queued, created_at, updated_at } = row;
+  const lease = owner === null ? "-" : `+${owner}`;
+  const text = [num, tenant, id, agent, state, head, fence, lease, until, append_id, crc, open, queued].join("\n");
+  return crc32(hash, crc32(`${text}\n${created_at}\n${updated_at}`));
+}
+
+/** The second way to find a thread. */
+export function nameCrc(tenant: string, id: string): number {
+  return crc32(`${tenant}\n${id}`);
+}
+
+export function commandCrc(thread: number, { key, kind, body, at }: Omit<CommandRow, "crc">): number {
+  return crc32([thread, key, kind, body, at].join("\n"));
+}
+
+export function fencesCrc(last: number): number {
+  return crc32(`fences\n${last}`);
 }
 
 export function lineCrc(before: number, key: ThreadKey, seq: number, count: number, at: number, body: string): number {

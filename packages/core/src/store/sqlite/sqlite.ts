@@ -2,11 +2,11 @@
 //
 // 1. WAL and synchronous=FULL: what was acknowledged survives a power cut. One append is one transaction.
 // 2. Every line carries a crc of its place and its text, chained to the line before it, and a sha256 chain for audits; the thread's row
-//    carries the last of each. What does not fit is refused with JOURNAL_CORRUPT, never read (P7).
-// 3. SQLite waits for its lock synchronously: we let it wait only a moment, then come back, so the event loop is free.
+//    carries the last of each, and a crc of itself. What does not fit is refused with JOURNAL_CORRUPT, never read (P7).
+// 3. What is read together is read in one transaction: other processes write meanwhile.
+// 4. SQLite waits for its lock synchronously: we let it wait only a moment, then come back, so the event loop is free.
 
 import { hash as sha } from "node:crypto";
-import { crc32 } from "node:zlib";
 import { type Clock, systemClock } from "../../clock.ts";
 import { belayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
@@ -14,10 +14,19 @@ import type { SessionState } from "../../lifecycle.ts";
 import { isGone } from "../owner.ts";
 import type { Append, Appended, Change, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, toText } from "./database.ts";
-import { migrate } from "./migrations.ts";
-import { refuseNetworkFiles } from "./network-files.ts";
+import { openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
-import { type CommandRow, type EntryRow, lineCrc, lineHash, type Row, rowCrc } from "./rows.ts";
+import {
+  type CommandRow,
+  commandCrc,
+  type EntryRow,
+  fencesCrc,
+  lineCrc,
+  lineHash,
+  nameCrc,
+  type Row,
+  rowCrc,
+} from "./rows.ts";
 import { prepare, type Statements } from "./statements.ts";
 import { asStoreError } from "./store-error.ts";
 
@@ -31,6 +40,10 @@ export interface SqliteStoreOptions {
 const BLOB_BYTES = 64 * 1024;
 const LOCK_TRIES_MS = 5_000;
 
+/**
+ * A store in the SQLite file that `db` has open. It needs the handle for itself; closing it is up to whoever opened it,
+ * after the runners are closed. Nothing here keeps a process alive but `watch`, which looks at the file until it is ended.
+ */
 export function sqliteStore(db: DatabaseSync, options: SqliteStoreOptions = {}): Store {
   return new SqliteStore(db, options);
 }
@@ -44,57 +57,54 @@ class SqliteStore implements Store {
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
     this.#db = db;
     this.#clock = options.clock ?? systemClock;
-    refuseNetworkFiles(db);
-    db.exec("PRAGMA busy_timeout = 5000");
-    db.exec("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-    migrate(db);
-    db.exec("PRAGMA busy_timeout = 20");
-    this.#sql = prepare(db);
-    this.#poll = new Poll(db, options.pollMs ?? 20);
+    try {
+      openTables(db);
+      this.#sql = prepare(db);
+      this.#poll = new Poll(db, options.pollMs ?? 20);
+    } catch (error) {
+      throw asStoreError(undefined, error);
+    }
   }
 
   async load(key: ThreadKey, after = 0): Promise<Loaded | undefined> {
-    return this.#guarded(key, () => {
-      const row = this.#row(key);
-      if (row === undefined) return undefined;
-      const commands = this.#sql.commands.all(row.num) as unknown as CommandRow[];
-      return {
-        row: this.#shown(row),
-        lines: this.#lines(key, row, after),
-        commands: commands.map((command) => readCommand(key, command)),
-      };
-    });
+    return this.#guarded(key, () =>
+      this.#transaction("BEGIN", () => {
+        const row = this.#row(key);
+        if (row === undefined) return undefined;
+        return { row: this.#shown(row), lines: this.#lines(key, row, after), commands: this.#commands(key, row) };
+      }),
+    );
   }
 
   linesSync(key: ThreadKey): readonly Line[] {
-    const row = this.#row(key);
-    return row === undefined ? [] : this.#lines(key, row, 0);
+    try {
+      return this.#transaction("BEGIN", () => {
+        const row = this.#row(key);
+        return row === undefined ? [] : this.#lines(key, row, 0);
+      });
+    } catch (error) {
+      throw asStoreError(key, error);
+    }
   }
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
-    const appended = await this.#guarded(key, () => this.#transaction(() => this.#append(key, append)));
+    const appended = await this.#guarded(key, () => this.#writing(() => this.#append(key, append)));
     if (appended.ok) this.#poll.changed(name(key), "append");
     return appended;
   }
 
   #append(key: ThreadKey, append: Append): Appended {
     const row = this.#row(key);
-    if (row !== undefined && fromText(row.append_id) === append.appendId) return this.#done(row.num, row.fence);
+    if (row !== undefined && fromText(row.append_id) === append.appendId) return done(row);
     const refusal = this.#refusal(row, append);
     if (refusal !== undefined) return refusal;
-    const fence = "take" in append.writer ? (this.#sql.nextFence.get() as { last: number }).last : append.writer.fence;
-    const num = row?.num ?? (this.#sql.nextNum.get() as { num: number }).num;
-    const open = (command: string) => this.#sql.isOpen.get(num, toText(command)) !== undefined;
-    const keys = (append.consume ?? []).filter((command) => !open(command));
+    const consumed = append.consume ?? [];
+    const kinds = consumed.map((command) => (row === undefined ? undefined : this.#openKind(row.num, command)));
+    const keys = consumed.filter((_, i) => kinds[i] === undefined);
     if (keys.length > 0) return { ok: false, why: "gone", keys };
-    this.#write(key, append, row, num, fence);
-    for (const command of append.consume ?? [])
-      this.#sql.consume.run(append.expect + append.count, num, toText(command));
-    return this.#done(num, fence);
-  }
-
-  #done(num: number, fence: number): Appended {
-    return { ok: true, fence, mail: this.#sql.anyOpen.get(num) !== undefined };
+    const written = this.#write(key, append, row, kinds);
+    for (const command of consumed) this.#sql.consume.run(written.head, written.num, toText(command));
+    return done(written);
   }
 
   #refusal(row: Row | undefined, append: Append): Appended | undefined {
@@ -103,91 +113,140 @@ class SqliteStore implements Store {
       const lease = row === undefined ? undefined : this.#lease(row);
       if (lease !== undefined) return { ok: false, why: "busy", owner: lease.owner, until: lease.until };
     } else if (row === undefined || row.fence !== writer.fence || row.owner === null) {
-      return { ok: false, why: "fenced", owner: row?.owner ?? undefined };
+      const owner = row?.owner;
+      return { ok: false, why: "fenced", owner: owner == null ? undefined : fromText(owner) };
     }
     if ((row?.head ?? 0) !== append.expect) return { ok: false, why: "conflict", head: row?.head ?? 0 };
     return undefined;
   }
 
-  #write(key: ThreadKey, append: Append, row: Row | undefined, num: number, fence: number): void {
-    const tenant = toText(key.tenant);
-    const id = toText(key.threadId);
+  #write(key: ThreadKey, append: Append, before: Row | undefined, consumed: readonly unknown[]): Row {
     const { at, count, expect, writer } = append;
+    const row = before ?? this.#newRow(key, at);
     const body = toText(append.body);
-    const crc = lineCrc(row?.crc ?? 0, key, expect + 1, count, at, body);
-    const hash = lineHash(row?.hash ?? new Uint8Array(0), body);
+    const crc = lineCrc(row.crc, key, expect + 1, count, at, body);
+    const hash = lineHash(row.hash, body);
+    const fence = "take" in writer ? this.#nextFence(key, row.fence) : writer.fence;
     const large = body.length > BLOB_BYTES;
     const blob = large ? sha("sha256", body, "hex") : null;
-    if (blob !== null) this.#sql.addBlob.run(tenant, blob, body);
-    this.#sql.addEntry.run(num, expect + 1, count, at, fence, large ? null : body, blob, crc, hash);
-    const owner = append.release ? null : toText("take" in writer ? writer.take : (row?.owner ?? ""));
-    const until = this.#clock.now() + writer.ttlMs;
-    const appendId = toText(append.appendId);
-    const { state } = append;
-    const agent = toText(append.agent);
-    const head = expect + count;
-    const created = row?.created_at ?? at;
-    const sum = rowCrc(key.tenant, {
-      id,
-      agent,
-      state,
-      head,
-      fence,
-      append_id: appendId,
-      crc,
-      created_at: created,
-      updated_at: at,
-    });
-    const values = [agent, state, head, fence, owner, until, appendId, crc, hash, at, sum] as const;
-    if (row === undefined) this.#sql.addThread.run(num, tenant, id, at, ...values);
-    else this.#sql.setThread.run(...values, num);
+    if (blob !== null) this.#sql.addBlob.run(row.tenant, blob, body);
+    this.#sql.addEntry.run(row.num, expect + 1, count, at, fence, large ? null : body, blob, crc, hash);
+    const owner = "take" in writer ? toText(writer.take) : row.owner;
+    return this.#save(
+      {
+        ...row,
+        agent: toText(append.agent),
+        state: append.state,
+        head: expect + count,
+        fence,
+        owner: append.release ? null : owner,
+        until: this.#clock.now() + writer.ttlMs,
+        append_id: toText(append.appendId),
+        crc,
+        hash,
+        open: row.open - consumed.length,
+        queued: row.queued - consumed.filter((kind) => kind === "input").length,
+        updated_at: at,
+      },
+      before === undefined,
+    );
+  }
+
+  #newRow(key: ThreadKey, at: number): Row {
+    const { num } = this.#sql.nextNum.get() as { num: number };
+    const [tenant, id] = [toText(key.tenant), toText(key.threadId)];
+    const hash = new Uint8Array(0);
+    const none = { head: 0, fence: 0, owner: null, until: 0, append_id: "", crc: 0, open: 0, queued: 0, row_crc: 0 };
+    const times = { created_at: at, updated_at: at };
+    return { num, tenant, id, name: nameCrc(tenant, id), agent: "", state: "", hash, ...none, ...times };
+  }
+
+  #save(row: Row, isNew = false): Row {
+    const { num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
+    const { open, queued, updated_at } = row;
+    const lasting = [agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at] as const;
+    if (isNew) this.#sql.addThread.run(num, tenant, id, name, created_at, ...lasting, rowCrc(row));
+    else this.#sql.setThread.run(...lasting, rowCrc(row), num);
+    return row;
+  }
+
+  #nextFence(key: ThreadKey, least: number): number {
+    const found = this.#sql.fences.get() as { last: number; crc: number } | undefined;
+    if (found === undefined || found.crc !== fencesCrc(found.last) || found.last < least)
+      throw damaged(key, 0, "the count of fences does not fit its checksum");
+    const next = found.last + 1;
+    this.#sql.setFences.run(next, fencesCrc(next));
+    return next;
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
-    return this.#guarded(key, () => {
-      const until = this.#clock.now() + ttlMs;
-      return Number(this.#sql.renew.run(until, toText(key.tenant), toText(key.threadId), fence).changes) > 0;
-    });
+    return this.#guarded(key, () =>
+      this.#writing(() => {
+        const row = this.#row(key);
+        if (row === undefined || row.fence !== fence || row.owner === null) return false;
+        this.#save({ ...row, until: this.#clock.now() + ttlMs });
+        return true;
+      }),
+    );
   }
 
   async release(key: ThreadKey, fence: number): Promise<void> {
-    await this.#guarded(key, () => this.#sql.release.run(toText(key.tenant), toText(key.threadId), fence));
+    await this.#guarded(key, () =>
+      this.#writing(() => {
+        const row = this.#row(key);
+        if (row?.fence === fence) this.#save({ ...row, owner: null });
+      }),
+    );
     this.#poll.changed(name(key), "append");
   }
 
   async send(key: ThreadKey, command: Command): Promise<boolean> {
-    const fresh = await this.#guarded(key, () =>
-      this.#transaction(() => {
-        const num = this.#row(key)?.num;
-        if (num === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
-        const { kind, body, at } = command;
-        const values = [toText(command.key), kind, toText(body), at] as const;
-        const crc = crc32(values.join("\n"));
-        return Number(this.#sql.send.run(num, ...values, crc).changes) > 0;
-      }),
-    );
+    const fresh = await this.#guarded(key, () => this.#writing(() => this.#send(key, command)));
     if (fresh) this.#poll.changed(name(key), "command");
     return fresh;
   }
 
+  #send(of: ThreadKey, command: Command): boolean {
+    const row = this.#row(of);
+    if (row === undefined) throw belayError("THREAD_UNKNOWN", { threadId: of.threadId });
+    const { kind, at } = command;
+    const [key, body] = [toText(command.key), toText(command.body)];
+    const crc = commandCrc(row.num, { key, kind, body, at });
+    if (Number(this.#sql.send.run(row.num, key, kind, body, at, crc).changes) === 0) return false;
+    this.#save({ ...row, open: row.open + 1, queued: row.queued + (kind === "input" ? 1 : 0) });
+    return true;
+  }
+
   async withdraw(key: ThreadKey, commandKey: string): Promise<boolean> {
-    const taken = await this.#guarded(key, () => {
-      const num = this.#row(key)?.num ?? 0;
-      return Number(this.#sql.withdraw.run(num, toText(commandKey)).changes) > 0;
-    });
+    const taken = await this.#guarded(key, () => this.#writing(() => this.#withdraw(key, commandKey)));
     if (taken) this.#poll.changed(name(key), "command");
     return taken;
   }
 
+  #withdraw(key: ThreadKey, commandKey: string): boolean {
+    const row = this.#row(key);
+    const kind = row === undefined ? undefined : this.#openKind(row.num, commandKey);
+    if (row === undefined || (kind !== "input" && kind !== "steer")) return false;
+    this.#sql.consume.run(0, row.num, toText(commandKey));
+    this.#save({ ...row, open: row.open - 1, queued: row.queued - (kind === "input" ? 1 : 0) });
+    return true;
+  }
+
   async threads(tenant: string): Promise<ThreadRow[]> {
-    const rows = this.#sql.threads.all(toText(tenant)) as unknown as Row[];
-    return rows.map((row) => this.#shown(row));
+    return this.#guarded(undefined, () =>
+      this.#transaction("BEGIN", () => {
+        const rows = this.#sql.threads.all(toText(tenant)) as unknown as Row[];
+        const { n } = this.#sql.countThreads.get(toText(tenant)) as { n: number };
+        if (n !== rows.length) throw belayError("STORE_CORRUPT", { problem: "two indexes know different threads" });
+        return rows.map((row) => (fits(row, tenant) ? this.#shown(row) : shownDamaged(row)));
+      }),
+    );
   }
 
   async delete(key: ThreadKey): Promise<void> {
     const tenant = toText(key.tenant);
     await this.#guarded(key, () =>
-      this.#transaction(() => {
+      this.#writing(() => {
         const found = this.#sql.num.get(tenant, toText(key.threadId)) as { num: number } | undefined;
         if (found === undefined) return;
         const blobs = this.#sql.blobsOf.all(found.num) as { blob: string }[];
@@ -203,9 +262,13 @@ class SqliteStore implements Store {
   }
 
   #row(key: ThreadKey): Row | undefined {
-    const row = this.#sql.thread.get(toText(key.tenant), toText(key.threadId)) as Row | undefined;
-    if (row !== undefined && row.row_crc !== rowCrc(key.tenant, row))
-      throw damaged(key, row.head, "its row does not fit its checksum");
+    const [tenant, id] = [toText(key.tenant), toText(key.threadId)];
+    const row = this.#sql.thread.get(tenant, id) as Row | undefined;
+    if (row === undefined) {
+      if (this.#sql.named.get(nameCrc(tenant, id), tenant, id) === undefined) return undefined;
+      throw damaged(key, 0, "two indexes know different threads");
+    }
+    if (row.id !== id || !fits(row, key.tenant)) throw damaged(key, 0, "its row does not fit its checksum");
     return row;
   }
 
@@ -217,6 +280,7 @@ class SqliteStore implements Store {
     const before = first === undefined || first.seq === 1 ? 0 : this.#crcBefore(key, row.num, first.seq);
     let crc = before;
     let next = first?.seq ?? 1;
+    if (next > after + 1) throw damaged(key, after + 1, "a line is missing");
     const lines = found.map((entry): Line => {
       const body = entry.body ?? this.#blob(key, entry);
       const { seq, count, at } = entry;
@@ -241,6 +305,21 @@ class SqliteStore implements Store {
     return row.body;
   }
 
+  #commands(of: ThreadKey, row: Row): readonly Command[] {
+    if (row.open === 0) return [];
+    const found = this.#sql.commands.all(row.num) as unknown as CommandRow[];
+    if (found.length !== row.open) throw damaged(of, 0, `${found.length} commands wait, not ${row.open}`);
+    return found.map((command) => {
+      const { key, kind, body, at, crc } = command;
+      if (commandCrc(row.num, command) !== crc) throw damaged(of, 0, `command ${key} does not fit its checksum`);
+      return { key: fromText(key), kind, body: fromText(body), at };
+    });
+  }
+
+  #openKind(num: number, command: string): Command["kind"] | undefined {
+    return (this.#sql.openKind.get(num, toText(command)) as { kind: Command["kind"] } | undefined)?.kind;
+  }
+
   #lease(row: Row): Lease | undefined {
     if (row.owner === null || row.until <= this.#clock.now()) return undefined;
     const owner = fromText(row.owner);
@@ -256,13 +335,17 @@ class SqliteStore implements Store {
       head: row.head,
       createdAt: row.created_at,
       updatedAt: row.updated_at,
-      queued: row.queued === 1,
+      queued: row.queued > 0,
       ...(lease && { lease }),
     };
   }
 
-  #transaction<T>(work: () => T): T {
-    this.#db.exec("BEGIN IMMEDIATE");
+  #writing<T>(work: () => T): T {
+    return this.#transaction("BEGIN IMMEDIATE", work);
+  }
+
+  #transaction<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
+    this.#db.exec(begin);
     try {
       const result = work();
       this.#db.exec("COMMIT");
@@ -278,7 +361,7 @@ class SqliteStore implements Store {
   }
 
   /** Comes back later where another process holds the lock; says other failures in our words. */
-  async #guarded<T>(key: ThreadKey, work: () => T): Promise<T> {
+  async #guarded<T>(key: ThreadKey | undefined, work: () => T): Promise<T> {
     const giveUp = Date.now() + LOCK_TRIES_MS;
     for (;;) {
       try {
@@ -292,14 +375,22 @@ class SqliteStore implements Store {
   }
 }
 
+function done(row: Row): Appended {
+  return { ok: true, fence: row.fence, mail: row.open > 0 };
+}
+
 function name(key: ThreadKey): string {
   return `${key.tenant}\n${key.threadId}`;
 }
 
-function readCommand(of: ThreadKey, row: CommandRow): Command {
-  const { key, kind, body, at, crc } = row;
-  if (crc32([key, kind, body, at].join("\n")) !== crc) throw damaged(of, 0, `command ${key} does not fit its checksum`);
-  return { key: fromText(key), kind, body: fromText(body), at };
+function fits(row: Row, tenant: string): boolean {
+  return row.row_crc === rowCrc(row) && row.tenant === toText(tenant) && row.name === nameCrc(row.tenant, row.id);
+}
+
+/** Of a row that does not fit its checksum nothing is believed; its name is what to look for. */
+function shownDamaged(row: Row): ThreadRow {
+  const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0, queued: false } as const;
+  return { threadId: String(row.id), ...none, damaged: true };
 }
 
 function damaged(key: ThreadKey, seq: number, problem: string): Error {

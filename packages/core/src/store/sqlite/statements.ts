@@ -6,22 +6,23 @@ export type Statements = ReturnType<typeof prepare>;
 
 export function prepare(db: DatabaseSync) {
   const of = "WHERE thread = ?";
-  const queued =
-    "EXISTS (SELECT 1 FROM command WHERE command.thread = thread.num AND consumed_seq IS NULL AND kind = 'input') AS queued";
   return {
-    thread: db.prepare(`SELECT *, ${queued} FROM thread WHERE tenant = ? AND id = ?`),
+    thread: db.prepare("SELECT * FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ? AND id = ?"),
+    named: db.prepare("SELECT 1 FROM thread INDEXED BY thread_name WHERE name = ? AND tenant = ? AND id = ?"),
     num: db.prepare("SELECT num FROM thread WHERE tenant = ? AND id = ?"),
     // Of all threads together: a thread deleted and made again under its name does not get an old fence.
-    nextFence: db.prepare("UPDATE fences SET last = last + 1 RETURNING last"),
+    fences: db.prepare("SELECT last, crc FROM fences"),
+    setFences: db.prepare("UPDATE fences SET last = ?, crc = ?"),
     nextNum: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM thread"),
-    threads: db.prepare(`SELECT *, ${queued} FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id`),
+    threads: db.prepare("SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id"),
+    countThreads: db.prepare("SELECT COUNT(*) AS n FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ?"),
     addThread: db.prepare(
-      `INSERT INTO thread (num, tenant, id, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, updated_at, row_crc)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, row_crc)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     setThread: db.prepare(
       `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
-       updated_at = ?, row_crc = ? WHERE num = ?`,
+       open = ?, queued = ?, updated_at = ?, row_crc = ? WHERE num = ?`,
     ),
     addEntry: db.prepare(
       `INSERT INTO entry (thread, seq, count, at, fence, body, blob, crc, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -38,17 +39,11 @@ export function prepare(db: DatabaseSync) {
       `DELETE FROM blob WHERE tenant = ? AND id = ? AND NOT EXISTS
        (SELECT 1 FROM entry JOIN thread ON entry.thread = thread.num WHERE entry.blob = ? AND thread.tenant = ?)`,
     ),
-    renew: db.prepare("UPDATE thread SET until = ? WHERE tenant = ? AND id = ? AND fence = ? AND owner IS NOT NULL"),
-    release: db.prepare("UPDATE thread SET owner = NULL WHERE tenant = ? AND id = ? AND fence = ?"),
     send: db.prepare("INSERT OR IGNORE INTO command (thread, key, kind, body, at, crc) VALUES (?, ?, ?, ?, ?, ?)"),
     commands: db.prepare(`SELECT key, kind, body, at, crc FROM command ${of} AND consumed_seq IS NULL ORDER BY rowid`),
+    // Kept without its body, so that its key stays known; taken back is consumed at 0.
     consume: db.prepare(`UPDATE command SET consumed_seq = ?, body = '' ${of} AND key = ? AND consumed_seq IS NULL`),
-    isOpen: db.prepare(`SELECT 1 FROM command ${of} AND key = ? AND consumed_seq IS NULL`),
-    anyOpen: db.prepare(`SELECT 1 FROM command ${of} AND consumed_seq IS NULL LIMIT 1`),
-    // Kept, so that its key stays known.
-    withdraw: db.prepare(
-      `UPDATE command SET consumed_seq = 0, body = '' ${of} AND key = ? AND consumed_seq IS NULL AND kind IN ('input', 'steer')`,
-    ),
+    openKind: db.prepare(`SELECT kind FROM command ${of} AND key = ? AND consumed_seq IS NULL`),
     deletes: ["entry WHERE thread", "command WHERE thread", "thread WHERE num"].map((of) =>
       db.prepare(`DELETE FROM ${of} = ?`),
     ),

@@ -1,0 +1,31 @@
+// Makes a database ours: its tables, and how it keeps them. Before anything is changed, a newer one is refused.
+
+import { BUSY, type DatabaseSync, resultCode } from "./database.ts";
+import { migrate, refuseNewer } from "./migrations.ts";
+import { refuseNetworkFiles } from "./network-files.ts";
+
+const LOCK_TRIES_MS = 5_000;
+
+export function openTables(db: DatabaseSync): void {
+  refuseNetworkFiles(db);
+  db.exec("PRAGMA busy_timeout = 5000");
+  refuseNewer(db);
+  db.exec("PRAGMA page_size = 8192; PRAGMA synchronous = FULL");
+  // Switching to WAL needs the file for itself, and SQLite does not wait for that by itself: several processes may open
+  // a new file at once. Whoever finds it done needs no lock.
+  patiently(() => db.exec("PRAGMA journal_mode = WAL"));
+  patiently(() => migrate(db));
+  db.exec("PRAGMA busy_timeout = 20");
+}
+
+function patiently(work: () => void): void {
+  const giveUp = Date.now() + LOCK_TRIES_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (resultCode(error) !== BUSY || Date.now() > giveUp) throw error;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5 + Math.random() * 10);
+  }
+}
