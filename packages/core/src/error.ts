@@ -140,6 +140,11 @@ export const catalogue = {
     (d) => `The answer of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
     "The text is kept in the history; resume() asks the model again.",
   ),
+  RUN_KNOWN: entry<{ threadId: string; id: string; runId: string }>(
+    "run() with an id that was given before, for a run that has not ended.",
+    (d) => `Thread ${d.threadId} began run ${d.runId} for id ${d.id} before, and it has not ended.`,
+    "Nothing was done twice. resume() goes on with that run; another input needs another id.",
+  ),
   RUNNER_CLOSED: entry(
     "A closed runner is used.",
     () => "This runner is closed.",
@@ -277,6 +282,12 @@ export interface ErrorRecord {
 
 export function errorRecord(error: BelayError): ErrorRecord {
   return { code: error.code, message: error.message, hint: error.hint };
+}
+
+/** The error that was recorded. What it was made of, and what caused it, is gone. */
+export function errorFromRecord(record: ErrorRecord | undefined): BelayError {
+  const { code = "AGENT_FAILED", message = "It failed.", hint = "" } = record ?? {};
+  return new BelayError(code as ErrorCode, message, hint, {});
 }
 
 /** The words of anything that was thrown, whatever it is. */

@@ -97,8 +97,10 @@ export interface StateEvent extends EventBase {
   readonly mode?: "continue" | "rethink";
   /** How a rethink closes calls that never started. */
   readonly repair?: "synthetic" | "drop";
-  /** Keys of the stops that this answers. */
+  /** Ids of the stops that this answers. */
   readonly stops?: readonly string[];
+  /** The id under which a caller asked for this stretch: asking again is asking once. */
+  readonly id?: string;
 }
 
 export interface RunEndEvent extends EventBase {
@@ -106,6 +108,8 @@ export interface RunEndEvent extends EventBase {
   readonly status: "completed" | "failed" | "terminated";
   readonly finish?: Finish;
   readonly usage: Usage;
+  /** What the run gave, where that is not the text of its last message. */
+  readonly output?: Json;
   readonly error?: ErrorRecord;
 }
 

@@ -8,7 +8,7 @@ import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
-import type { Message, Part } from "../message.ts";
+import { addUsage, type Message, type Part, type Usage } from "../message.ts";
 import { callModel } from "./call-model.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
 
@@ -16,17 +16,19 @@ const INSTRUCTIONS = `Summarise the conversation below for the assistant who wil
 Keep, in this order: what the user asked for, in their words; decisions and constraints; what was done, with names, paths, ids and numbers
 exactly as they are; what failed and why; what is still open. Write plainly, without comments of your own.`;
 
-/** Undefined when the prompt fits, or fits now; an end when it cannot go on. */
+/** Undefined when the prompt fits, or fits now, or cannot be made shorter; an end when it cannot go on. `force` shortens it although it seems to fit. */
 export async function keepWithin(
   frame: Frame,
   agent: ChatDefinition,
   budget: ContextBudget,
+  force: boolean,
 ): Promise<Ended | undefined> {
-  const cut = cutIndex(frame.scope.prompt, budget);
+  const cut = cutIndex(frame.scope.prompt, budget, force);
   if (cut === undefined) return undefined;
   const covered = frame.scope.prompt.slice(0, cut);
   const model = budget.model ?? agent.model;
   let summary = "";
+  let usage: Usage | undefined;
   for (const chunk of chunks(covered.map(transcript), budget.maxTokens)) {
     const end = await callModel(frame, {
       model,
@@ -37,8 +39,10 @@ export async function keepWithin(
       attempt: 0,
       quiet: true,
     });
-    if (end.how === "stopped") return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 };
+    const attempt = frame.scope.attempt + 1;
+    if (end.how === "stopped") return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt };
     if (end.how === "failed") return { how: "failed", facts: [], error: end.error };
+    if (end.answer.usage !== undefined) usage = addUsage(usage, end.answer.usage);
     summary = end.answer.text().trim();
     if (summary === "") {
       return {
@@ -57,6 +61,7 @@ export async function keepWithin(
     at: frame.clock.now(),
     origin: "runtime",
     model: model.id,
+    ...(usage && { usage }),
     summary: { coversTo: last.id },
   };
   await frame.record(() => [frame.message(message, 0, 1)]);
@@ -64,11 +69,12 @@ export async function keepWithin(
 }
 
 /** How many of the oldest messages to cover; undefined when the prompt fits or nothing can be gained. */
-export function cutIndex(prompt: readonly Message[], budget: ContextBudget): number | undefined {
+export function cutIndex(prompt: readonly Message[], budget: ContextBudget, force = false): number | undefined {
   const sizes = prompt.map(tokensOf);
   const total = sizes.reduce((sum, size) => sum + size, 0);
-  if (total <= budget.maxTokens) return undefined;
-  const keep = budget.keepTokens ?? Math.floor(budget.maxTokens / 3);
+  if (total <= budget.maxTokens && !force) return undefined;
+  const usual = budget.keepTokens ?? Math.floor(budget.maxTokens / 3);
+  const keep = force ? Math.min(usual, Math.floor(total / 3)) : usual;
   let kept = 0;
   let cut = prompt.length;
   while (cut > 0 && (kept + sizes[cut - 1]! <= keep || cut === prompt.length)) {
@@ -131,8 +137,11 @@ function chunks(texts: readonly string[], maxTokens: number): string[] {
   const out: string[] = [];
   let current = "";
   for (const text of texts) {
-    for (let i = 0; i < text.length; i += most) {
-      const piece = text.slice(i, i + most);
+    for (let i = 0, end = 0; i < text.length; i = end) {
+      end = Math.min(i + most, text.length);
+      // Not between the halves of a character.
+      if (end < text.length && text.charCodeAt(end - 1) >>> 10 === 0b110110) end -= 1;
+      const piece = text.slice(i, end);
       if (current !== "" && current.length + piece.length > most) {
         out.push(current);
         current = "";

@@ -91,20 +91,21 @@ async function runCalls(
 }
 
 /** A stop that cuts no text: what is on the way is recorded with it. */
-function stoppedWith(facts: readonly Fact[], calls: StoppedCalls = noCalls): Ended {
-  return { how: "stopped", facts, partialText: "", calls, attempt: 1 };
+function stoppedWith(facts: readonly Fact[], calls: StoppedCalls = noCalls, attempt = 1): Ended {
+  return { how: "stopped", facts, partialText: "", calls, attempt };
 }
 
 async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
   const { scope, signal } = frame;
-  if (signal.halts("after-tools")) {
-    return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: scope.attempt + 1 };
-  }
-  if (frame.desk.hasMail(frame)) await frame.desk.takeMail(frame);
+  if (signal.halts("after-tools")) return stoppedWith([], noCalls, scope.attempt + 1);
+  // A late result does not come between a cut answer and its rest: it waits for the next turn.
+  if (frame.desk.hasMail(frame, scope.last === "cut" ? "steer" : undefined)) await frame.desk.takeMail(frame);
   if (agent.budget !== undefined) {
-    const ended = await keepWithin(frame, agent, agent.budget);
+    const ended = await keepWithin(frame, agent, agent.budget, false);
     if (ended !== undefined) return ended;
   }
+  // One that came while these were written costs no request.
+  if (signal.halts("after-tools")) return stoppedWith([], noCalls, scope.attempt + 1);
   const continued = scope.last === "cut" ? scope.messages.at(-1)! : undefined;
   const turn = continued === undefined ? scope.turn + 1 : scope.turn;
   if (turn > scope.allowedFrom + agent.maxTurns) {
@@ -117,15 +118,19 @@ async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
   const { runId, segment, agentName, runPath } = frame.place;
   const place = runPath === agentName ? runId : `${runId}.${runPath}`;
   const messageId = continued === undefined ? `${place}.${turn}` : `${place}.${turn}c${segment}`;
+  const messages = promptFor(scope, agent);
   frame.turnStart(turn, scope.attempt + 1);
-  const end = await callModel(frame, {
-    model: agent.model,
-    request: { ...agent.request, messages: promptFor(scope, agent) },
-    messageId,
-    timeouts: agent.timeouts,
-    retry: agent.retry,
-    attempt: scope.attempt,
-  });
+  const { model, timeouts, retry } = agent;
+  const call = { model, request: { ...agent.request, messages }, messageId, timeouts, retry, attempt: scope.attempt };
+  let end = await callModel(frame, call);
+  if (agent.budget !== undefined && end.how === "failed" && end.error.code === "CONTEXT_OVERFLOW") {
+    // The provider counts more than we do: once, whatever the estimate says.
+    const before = scope.prompt.length;
+    const ended = await keepWithin(frame, agent, agent.budget, true);
+    if (ended !== undefined) return { ...ended, turn };
+    const again = { ...call, request: { ...agent.request, messages: promptFor(scope, agent) }, attempt: end.attempt };
+    if (scope.prompt.length < before) end = await callModel(frame, again);
+  }
   const next = await conclude(frame, agent, end, turn, messageId, continued?.id);
   return next === "on" ? next : { ...next, turn };
 }
@@ -211,8 +216,9 @@ async function settle(
   facts: readonly Fact[],
   finish?: Message["finish"],
 ): Promise<Next> {
-  if (frame.desk.hasMail(frame, "steer") && !frame.signal.halts("after-model")) {
-    // The person has said more meanwhile: one more turn.
+  if (frame.desk.hasMail(frame, "steer")) {
+    // The person has said more meanwhile: one more turn, now or after the stop.
+    if (frame.signal.halts("after-model")) return stoppedWith(facts);
     await frame.record(() => facts);
     await frame.desk.takeMail(frame);
     if (frame.scope.last !== "answer") return "on";
@@ -222,7 +228,11 @@ async function settle(
   if (agent.output === undefined) return { ...ended, output: text };
   const checked = await frame.signal.orStopped(readOutput(agent, text));
   if (checked === undefined) return stoppedWith(facts);
-  if (checked.ok) return { ...ended, output: checked.value };
+  if (checked.ok) {
+    // Said while it was checked.
+    if (frame.desk.hasMail(frame, "steer")) return settle(frame, agent, text, facts, finish);
+    return { ...ended, output: checked.value };
+  }
   const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
   const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;
   const { runId, segment } = frame.place;

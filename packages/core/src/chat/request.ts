@@ -1,7 +1,7 @@
 // What is sent for the next turn: the history as it is, and, to go on in the middle of an answer, that answer
 // without its mark and a note that the history never sees (R2).
 
-import { belayError } from "../error.ts";
+import { belayError, errorText } from "../error.ts";
 import { historyProblems } from "../history-problems.ts";
 import { CONTINUE_NOTE, sendable } from "../journal/render.ts";
 import type { Scope } from "../journal/state.ts";
@@ -25,9 +25,9 @@ export function promptFor(
   const history = context === undefined ? scope.prompt : chosen(agent.name, scope.prompt, context);
   const messages = instructions === undefined ? history.slice() : [instructions, ...history];
   if (scope.last !== "cut") return messages;
-  const cut = sendable(scope.messages.at(-1)!, false);
-  messages.pop();
-  if (cut !== undefined) messages.push(cut);
+  const last = scope.messages.at(-1)!;
+  const cut = messages.at(-1)?.id === last.id ? sendable(last, false) : undefined;
+  if (cut !== undefined) messages[messages.length - 1] = cut;
   // A prefix that ends in blanks is refused by providers that know prefixes at all.
   const prefix = model.prefill === true && cut !== undefined && !/\s$/.test(messageText(cut));
   if (!prefix) messages.push(note);
@@ -36,7 +36,12 @@ export function promptFor(
 
 /** What the agent's own `context` makes of the history; it must still be one that every provider takes (H4). */
 function chosen(agent: string, prompt: readonly Message[], context: NonNullable<ChatDefinition["context"]>): Message[] {
-  const messages = [...context(prompt.slice())];
+  let messages: Message[];
+  try {
+    messages = [...context(prompt.slice())];
+  } catch (error) {
+    throw belayError("CONTEXT_INVALID", { agent, problem: `it threw: ${errorText(error)}` }, error);
+  }
   const problems = historyProblems(messages);
   if (messages.length === 0) problems.push("nothing is left of it");
   if (problems.length > 0) throw belayError("CONTEXT_INVALID", { agent, problem: problems.join("; ") });

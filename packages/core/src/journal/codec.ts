@@ -48,7 +48,7 @@ type Word = SessionState | "start";
 type Written = (
   | WrittenMessage
   | { readonly run: "start" }
-  | (Pick<RunEndEvent, "error"> & {
+  | (Pick<RunEndEvent, "error" | "output"> & {
       readonly run: RunEndEvent["status"];
       /** These two where they are not those of the line's last message; no finish is null. */
       readonly finish?: RunEndEvent["finish"] | null;
@@ -127,7 +127,7 @@ export function encode(facts: readonly Fact[]): string {
 function wordFor(fact: Fact): Word | undefined {
   if (fact.type === "run-start") return "start";
   if (fact.type !== "state") return undefined;
-  const more = fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair ?? fact.stops;
+  const more = fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair ?? fact.stops ?? fact.id;
   return more === undefined ? fact.state : undefined;
 }
 
@@ -156,13 +156,13 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "action":
       return { action: fact.action };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, mode, repair, stops } = fact;
-      return { state, pauseType, interrupts, tokenHash, mode, repair, stops };
+      const { state, pauseType, interrupts, tokenHash, mode, repair, stops, id } = fact;
+      return { state, pauseType, interrupts, tokenHash, mode, repair, stops, id };
     }
     case "run-end": {
-      const { status: run, usage, error } = fact;
+      const { status: run, usage, output, error } = fact;
       const finish = fact.finish === last?.finish ? undefined : (fact.finish ?? null);
-      return { run, finish, usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage), error };
+      return { run, finish, usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage), output, error };
     }
     default:
       return fact satisfies never;
@@ -290,11 +290,12 @@ function read(
   }
   if ("run" in written) {
     if (written.run === "start") return { ...base, type: "run-start" };
-    const { run: status, error } = written;
+    const { run: status, output, error } = written;
     const finish = written.finish === undefined ? last?.finish : written.finish;
     const usage = written.usage === undefined ? last?.usage : readUsage(written.usage);
     if (usage === undefined) throw corrupt(base.threadId, base.seq, "the end of a run without its usage");
-    return { ...base, type: "run-end", status, ...(finish && { finish }), usage, ...(error && { error }) };
+    const more = { ...(output !== undefined && { output }), ...(error && { error }) };
+    return { ...base, type: "run-end", status, ...(finish && { finish }), usage, ...more };
   }
   if ("late" in written) {
     const { late: callId, id, tool, address, outcome, output, as } = written;
@@ -308,7 +309,7 @@ function read(
 }
 
 function readState(written: Own<StateEvent>, base: EventBase): StateEvent {
-  const { state, pauseType, interrupts, tokenHash, mode, repair, stops } = written;
+  const { state, pauseType, interrupts, tokenHash, mode, repair, stops, id } = written;
   if (!Object.hasOwn(moves, state)) throw corrupt(base.threadId, base.seq, `unknown state ${JSON.stringify(state)}`);
   const fact: Mutable<StateEvent> = { ...base, type: "state", state };
   if (pauseType !== undefined) fact.pauseType = pauseType;
@@ -317,6 +318,7 @@ function readState(written: Own<StateEvent>, base: EventBase): StateEvent {
   if (mode !== undefined) fact.mode = mode;
   if (repair !== undefined) fact.repair = repair;
   if (stops !== undefined) fact.stops = stops;
+  if (id !== undefined) fact.id = id;
   return fact;
 }
 

@@ -98,9 +98,13 @@ function neverRan(call: CallState): boolean {
   return call.status === "held" && !call.cut;
 }
 
-/** True while what the model was told of the call can still be replaced: no answer was recorded after it. */
+/** True while what the model was told of the call can still be replaced: it is no result of its own (a later try's), no answer was recorded after it, and no summary covers it. */
 export function isReplaceable(scope: Scope, callId: string): boolean {
-  return resultIndex(scope.messages, callId) !== undefined;
+  const index = resultIndex(scope.messages, callId);
+  if (index === undefined) return false;
+  const told = scope.messages[index]!.parts.find((part) => part.type === "result" && part.id === callId);
+  if (told?.type === "result" && told.outcome === "ok") return false;
+  return findCall(scope, callId) !== undefined || resultIndex(scope.prompt, callId) !== undefined;
 }
 
 /** What a call that was left behind gave in the end: in place of what was told of it, or as a note. */

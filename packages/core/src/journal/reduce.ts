@@ -13,7 +13,8 @@ export function reduce(state: ThreadState, fact: Fact): void {
     const problem = `fact ${fact.seq} follows ${state.head}`;
     throw belayError("JOURNAL_CORRUPT", { threadId: state.threadId, seq: fact.seq, problem });
   }
-  if (fact.type === "message" || fact.type === "tool-end") state.crashes = 0;
+  // A call that goes back to held, to run again, is no step forward.
+  if (fact.type === "message" || (fact.type === "tool-end" && !fact.held)) state.crashes = 0;
   switch (fact.type) {
     case "run-start": {
       state.agent ??= fact.agentName;
@@ -37,6 +38,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       const scope = scopeOf(state, fact.runPath);
       if (fact.message.summary !== undefined) {
         addSummary(scope, fact.message, fact.message.summary.coversTo);
+        if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
       } else if (fact.message.role === "assistant") {
         for (const part of fact.message.parts) if (part.type === "call") state.callIds.add(part.id);
         addAnswer(scope, fact.message, fact.turn);
@@ -57,7 +59,12 @@ export function reduce(state: ThreadState, fact: Fact): void {
       lateResult(scopeOf(state, fact.runPath), fact.callId, fact.as, fact.outcome, fact.output, fact.at);
       break;
     case "input-queued":
+      state.queued ??= new Set();
+      state.queued.add(fact.id);
+      break;
     case "input-consumed":
+      state.queued?.delete(fact.id);
+      break;
     case "action":
     case "run-end":
       break;
@@ -79,6 +86,14 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   state.interrupts = fact.interrupts ?? [];
   state.tokenHash = fact.tokenHash;
   if (state.run !== undefined) state.run.segment = fact.segment;
+  if (fact.id !== undefined) {
+    state.asked ??= new Map();
+    state.asked.set(fact.id, { runId: fact.runId, segment: fact.segment });
+  }
+  for (const stop of fact.stops ?? []) {
+    state.stops ??= new Set();
+    state.stops.add(stop);
+  }
   if (fact.state === "paused" || fact.state === "error") {
     const scope = state.scopes.get(fact.runPath);
     if (scope !== undefined) scope.attempt = fact.attempt - 1;

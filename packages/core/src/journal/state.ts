@@ -18,8 +18,19 @@ export interface ThreadState {
   /** Times in a row that it was taken over after a crash without having got any further. */
   crashes: number;
   readonly scopes: Map<string, Scope>;
+  /** Inputs that were told as queued and are not consumed. Undefined, like the next two, while there are none. */
+  queued: Set<string> | undefined;
+  /** Ids that callers gave to stops which are on record. */
+  stops: Set<string> | undefined;
+  /** Ids that callers gave to run(), and the stretch that each began. */
+  asked: Map<string, Asked> | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
   readonly callIds: Set<string>;
+}
+
+export interface Asked {
+  readonly runId: string;
+  readonly segment: number;
 }
 
 export interface RunState {
@@ -71,6 +82,9 @@ export function newThread(threadId: string): ThreadState {
     tokenHash: undefined,
     run: undefined,
     crashes: 0,
+    queued: undefined,
+    stops: undefined,
+    asked: undefined,
     scopes: new Map(),
     callIds: new Set(),
   };

@@ -123,8 +123,7 @@ export class Drive implements Desk {
         at: this.#setup.clock.now(),
       };
       try {
-        await this.#setup.store.send(this.#key, command);
-        this.#mailbox?.deliver([command]);
+        if (await this.#setup.store.send(this.#key, command)) this.#mailbox?.deliver([command]);
       } catch {
         // The thread or its store is gone: what was told of the call stays.
       }
@@ -188,9 +187,7 @@ export class Drive implements Desk {
     this.#writing = true;
     try {
       while (this.#waiting.length > 0 && !this.#over) {
-        const alone = this.#waiting.findIndex((waiting) => waiting.mail);
-        const batch = this.#waiting.splice(0, alone === -1 ? this.#waiting.length : Math.max(1, alone));
-        await this.#writeBatch(batch);
+        await this.#writeBatch(this.#waiting.splice(0, this.#batchSize()));
       }
     } catch (error) {
       if (this.#over) return;
@@ -199,6 +196,16 @@ export class Drive implements Desk {
     } finally {
       this.#writing = false;
     }
+  }
+
+  /** Mail is written alone; the append that gives the lease back ends its batch, whatever was asked for after it. */
+  #batchSize(): number {
+    for (let i = 0; i < this.#waiting.length; i++) {
+      const { mail, released } = this.#waiting[i]!;
+      if (mail) return Math.max(1, i);
+      if (released !== undefined) return i + 1;
+    }
+    return this.#waiting.length;
   }
 
   async #writeBatch(batch: readonly Waiting[]): Promise<void> {
@@ -249,7 +256,7 @@ export class Drive implements Desk {
       release,
       agent: this.#agent,
       state,
-      ...consumption(facts),
+      ...consumption(facts, this.#mailbox),
     };
   }
 
@@ -283,18 +290,18 @@ export class Drive implements Desk {
   }
 }
 
-/** The commands that take effect by these facts. */
-function consumption(facts: readonly Fact[]): Pick<Append, "consume"> {
+/** The commands that take effect by these facts. Stops of this process are no commands. */
+function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): Pick<Append, "consume"> {
   let consume: string[] | undefined;
   for (const fact of facts) {
     if (fact.type === "input-consumed" || fact.type === "tool-late") {
       consume ??= [];
       consume.push(fact.id);
     } else if (fact.type === "state" && fact.stops !== undefined) {
-      consume = [...(consume ?? []), ...fact.stops];
+      consume = [...(consume ?? []), ...fact.stops.filter((key) => mailbox?.stops.includes(key))];
     }
   }
-  return consume === undefined ? {} : { consume };
+  return consume === undefined || consume.length === 0 ? {} : { consume };
 }
 
 function stateAfter(facts: readonly Fact[], before: SessionState): SessionState {

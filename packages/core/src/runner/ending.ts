@@ -9,6 +9,7 @@ import { turnAddress } from "../interrupt/address.ts";
 import type { Handle, Interrupt } from "../interrupt/interrupt.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import type { ThreadState } from "../journal/state.ts";
+import { type Json, toJson } from "../json.ts";
 import type { SessionState } from "../lifecycle.ts";
 import { addUsage, type Usage } from "../message.ts";
 import { interruptedFact, runEnd, stateFact } from "./facts.ts";
@@ -33,7 +34,7 @@ export interface Circumstances {
   readonly intent: "terminate" | "let-go" | undefined;
   /** The person's stop; without one a stopped run was parked by pause(). */
   readonly asked: Stop | undefined;
-  /** Keys of the commands that asked for it. */
+  /** Ids of the stops that this answers. */
   readonly stops: readonly string[];
   /** Calls that were left behind and still run. */
   readonly late: readonly string[];
@@ -65,7 +66,10 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   if (intent === "terminate") return ends(runEnd(place, "terminated", usage), move("terminated"));
   switch (ended.how) {
     case "completed":
-      return ends(runEnd(place, "completed", usage, { finish: ended.finish }), move("completed"));
+      return ends(
+        runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) }),
+        move("completed"),
+      );
     case "failed": {
       const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
       return ends(end, move("error", { attempt: ended.attempt ?? 1 }));
@@ -85,6 +89,16 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     }
     default:
       return ended satisfies never;
+  }
+}
+
+/** Where it is not the text, and can be written down. */
+function recordedOutput({ output, text }: Extract<Ended, { how: "completed" }>): { readonly output?: Json } {
+  if (output === text) return {};
+  try {
+    return { output: toJson(output, "The output of a run") };
+  } catch {
+    return {};
   }
 }
 

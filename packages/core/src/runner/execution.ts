@@ -5,10 +5,10 @@
 // 3. The receipt of a stop comes when the work has stopped and that is recorded (X3).
 
 import type { Agent, Ended } from "../agent.ts";
-import { type BelayError, belayError, errorText } from "../error.ts";
+import { BelayError, belayError, errorText } from "../error.ts";
 import type { Fact } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
-import { type Boundary, overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
+import { overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { addUsage } from "../message.ts";
 import type { Command, ThreadKey } from "../store/store.ts";
@@ -17,7 +17,7 @@ import { type Circumstances, type Ending, endingOf, type Receipt, receiptOf, res
 import { turnEnd } from "./facts.ts";
 import type { Feed } from "./feed.ts";
 import { Mailbox, type StopMail } from "./mailbox.ts";
-import { readStop } from "./options.ts";
+import { type InterruptOptions, readStop } from "./options.ts";
 import type { LiveRun, RunResult } from "./run.ts";
 
 export interface ExecutionHost {
@@ -28,6 +28,8 @@ export interface ExecutionHost {
   readonly feed: Feed;
   /** Calls of this thread that were left behind, by this stretch or an earlier one, and still run. */
   readonly behind: Set<string>;
+  /** What a run() with this id gave before. */
+  replay(id: string, run: LiveRun): void;
   /** The thread as it is now; `fresh` reads what others have written. */
   load(fresh: boolean): Promise<ThreadState>;
   /** Called when the execution is on record, and when it is over: before anyone can see either. */
@@ -44,6 +46,8 @@ export class Execution {
   readonly #host: ExecutionHost;
   readonly #place: FramePlace;
   readonly run: LiveRun;
+  /** The caller's id of the run() that began it. */
+  readonly askedBy: string | undefined;
   readonly signal = new StopSignal();
   /** Resolves when the stretch is on record, or to why it could not begin. */
   readonly opening: Promise<BelayError | undefined>;
@@ -54,22 +58,25 @@ export class Execution {
   #asked: Stop | undefined;
   /** pause() was asked for. */
   #parking = false;
+  /** Ids that callers gave to their stops. */
+  #stopIds: string[] | undefined;
   #intent: "terminate" | "close" | undefined;
   #deadline: unknown;
   #over = false;
   readonly #mailbox: Mailbox;
   #unwatch: (() => void) | undefined;
 
-  constructor(host: ExecutionHost, place: FramePlace, run: LiveRun) {
+  constructor(host: ExecutionHost, place: FramePlace, run: LiveRun, askedBy?: string) {
     this.#host = host;
     this.#place = place;
     this.run = run;
+    this.askedBy = askedBy;
     const { store } = host.setup;
     this.#mailbox = new Mailbox(
       store,
       host.key,
       (mail) => this.#stopByMail(mail),
-      () => void this.#drive?.record(() => this.#mailbox.queued(place)),
+      () => void this.#drive?.record(() => this.#mailbox.queued(place, this.state?.queued)),
     );
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
@@ -138,15 +145,13 @@ export class Execution {
 
   #stopByMail(mail: StopMail): void {
     const { runId, segment } = this.#place;
-    if (mail.runId !== runId || mail.segment !== segment) return;
-    const { clock } = this.#host.setup;
-    const { mode = "now", timeoutMs, force = false } = mail.options;
-    void this.interrupt(readStop(mail.options, clock.now()), mode, timeoutMs, force);
+    if (this.#over || mail.runId !== runId || mail.segment !== segment) return;
+    void this.interrupt(readStop(mail.options, this.#host.setup.clock.now()), mail.options);
   }
 
-  /** True when commands wait that nobody has consumed, as of the last append. */
+  /** True when commands wait that nobody has consumed, as of the last append, or inputs have come since. */
   get mail(): boolean {
-    return this.#drive?.mail ?? false;
+    return (this.#drive?.mail ?? false) || this.#mailbox.hadInput;
   }
 
   /** The facts to begin with. What the thread's state does not allow is THREAD_BUSY while someone else moves it. */
@@ -167,13 +172,21 @@ export class Execution {
     try {
       return await agent.run(frame);
     } catch (error) {
-      const failure = belayError("AGENT_FAILED", { agent: agent.name, reason: errorText(error) }, error);
+      const failure =
+        error instanceof BelayError
+          ? error
+          : belayError("AGENT_FAILED", { agent: agent.name, reason: errorText(error) }, error);
       return { how: "failed", facts: [], error: failure };
     }
   }
 
   /** Asks for a stop; the receipt is the same for all who do. */
-  interrupt(stop: Stop, mode: "now" | Boundary, timeoutMs: number | undefined, force: boolean): Promise<Receipt> {
+  interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
+    const { id, mode = "now", timeoutMs, force = false } = options;
+    if (id !== undefined) {
+      this.#stopIds ??= [];
+      this.#stopIds.push(id);
+    }
     const now = mode === "now" || force;
     if (this.#asked === undefined) this.#asked = stop;
     else if (now && this.signal.stop === undefined) this.#asked = overriding(this.#asked, stop);
@@ -258,7 +271,7 @@ export class Execution {
       const asked = this.#asked;
       const stopped = asked !== undefined || this.#parking;
       intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
-      const stops = [...this.#mailbox.stops];
+      const stops = [...new Set([...this.#mailbox.stops, ...(this.#stopIds ?? [])])];
       ending = endingOf(ended, place, state, { intent, asked, stops, late: this.#late, now: clock.now() });
       return ending.facts;
     };
@@ -288,12 +301,15 @@ export class Execution {
     this.signal.raise({ at: clock.now(), by: "error", ...blank });
     this.signal.force();
     const receipt = receiptOf(undefined, this.#place, this.#late);
-    this.#finish(undefined, { runId, segment, usage, status: "failed", error }, receipt);
+    const known = error.code === "RUN_KNOWN" && this.askedBy !== undefined;
+    this.#finish(undefined, known ? undefined : { runId, segment, usage, status: "failed", error }, receipt);
+    if (known) this.#host.replay(this.askedBy, this.run);
     this.#host.feed.lookAgain();
     this.#opened(error);
   }
 
-  #finish(state: ThreadState | undefined, result: RunResult<never>, receipt: Receipt): void {
+  /** Without a result the run's end is told by someone else. */
+  #finish(state: ThreadState | undefined, result: RunResult<never> | undefined, receipt: Receipt): void {
     if (this.#over) return;
     this.#over = true;
     const deadline = this.#deadline as { timer: unknown } | undefined;
@@ -301,7 +317,7 @@ export class Execution {
     this.#unwatch?.();
     this.#host.feed.live = false;
     this.#host.ended(this, state);
-    this.run.ended(this.state?.head ?? 0, result);
+    if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
     this.#receipt?.resolve(receipt);
   }
 }

@@ -1,6 +1,5 @@
 // The facts that begin and end a stretch of a run.
 
-import type { ErrorRecord } from "../error.ts";
 import type {
   ActionEvent,
   EventBase,
@@ -14,7 +13,7 @@ import type {
 import type { FramePlace } from "../frame.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { ThreadState } from "../journal/state.ts";
-import type { Finish, Message, Part, Usage } from "../message.ts";
+import type { Message, Part, Usage } from "../message.ts";
 
 function base(place: FramePlace, attempt = 1): EventBase {
   const { threadId, runId, segment, agentName, runPath } = place;
@@ -38,7 +37,7 @@ export function runEnd(
   place: FramePlace,
   status: RunEndEvent["status"],
   usage: Usage,
-  more: { readonly finish?: Finish; readonly error?: ErrorRecord } = {},
+  more: Pick<RunEndEvent, "finish" | "output" | "error"> = {},
 ): RunEndEvent {
   return { ...base(place), type: "run-end", status, usage, ...more };
 }
@@ -59,15 +58,16 @@ export function inputFacts(
   });
 }
 
-/** Ends, for the record, of calls that a crash cut off and that will not run again: every start has its end. */
-export function lostCalls(place: FramePlace, state: ThreadState): Fact[] {
+/** Ends, for the record, of calls that a crash cut off: every start has its end. They will not run again, unless they are `held`. */
+export function lostCalls(place: FramePlace, state: ThreadState, held = false): Fact[] {
   const facts: Fact[] = [];
   for (const scope of state.scopes.values()) {
     for (const call of scope.calls) {
       if (call.status !== "started") continue;
       const { id: callId, tool } = call.part;
       const at = { ...base(place), runPath: scope.path };
-      facts.push({ ...at, type: "tool-end", callId, tool, address: call.address, outcome: "unknown", output: null });
+      const end = { ...at, type: "tool-end", callId, tool, address: call.address } as const;
+      facts.push({ ...end, outcome: "unknown", output: null, ...(held && { held }) });
     }
   }
   return facts;

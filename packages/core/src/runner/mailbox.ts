@@ -46,6 +46,8 @@ export class Mailbox {
   #steers: Known<InputMail>[] = [];
   #lates: Known<LateMail>[] = [];
   #fresh: InputQueuedMail[] = [];
+  /** Inputs for the next run have come: also those that the last append was too early to know of. */
+  hadInput = false;
   /** Stops that were heeded, or came too late for their segment: consumed when this stretch ends. */
   readonly stops: string[] = [];
   readonly #stop: (mail: StopMail) => void;
@@ -92,9 +94,9 @@ export class Mailbox {
     return (root && this.#steers.length > 0) || this.#lates.some(({ mail }) => mail.path === path);
   }
 
-  /** Facts that tell readers what waits; each is told once. */
-  queued(place: FramePlace): InputQueuedEvent[] {
-    const fresh = this.#fresh;
+  /** Facts that tell readers what waits; each is told once, also over crashes and pauses: `told` is what the journal has. */
+  queued(place: FramePlace, told: ReadonlySet<string> | undefined): InputQueuedEvent[] {
+    const fresh = this.#fresh.filter(({ id }) => !told?.has(id));
     this.#fresh = [];
     return fresh.map(({ id, kind }) => ({ ...base(place), type: "input-queued", id, kind }));
   }
@@ -141,6 +143,7 @@ export class Mailbox {
         this.#lates.push({ key, at, mail: read(this.#key, command) });
         break;
       case "input":
+        this.hadInput = true;
         this.#fresh.push({ id: key, kind });
         break;
       case "answer":

@@ -16,13 +16,16 @@ export function newRun(
   repair: Going["repair"],
   inputs: (at: number) => readonly Fact[],
   now: () => number,
+  id?: string,
 ): Opening {
   return (state) => {
+    refuseIfAsked(state, id);
     refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
     const facts: Fact[] = [];
     if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
     facts.push(runStart(place), ...lostCalls(place, state));
-    facts.push(stateFact(place, "running", hasOpenCalls(state) ? { mode: "rethink", repair } : undefined));
+    const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair } as const) : undefined;
+    facts.push(stateFact(place, "running", id === undefined ? closing : { ...closing, id }));
     facts.push(...inputs(now()));
     return facts;
   };
@@ -32,22 +35,31 @@ export interface Going {
   readonly mode: "continue" | "rethink";
   readonly repair: "synthetic" | "drop";
   readonly inputs: Inputs;
+  /** The caller's id of the run() that asked for it. */
+  readonly id?: string | undefined;
 }
 
 export function goOn(place: FramePlace, going: Going, now: () => number): Opening {
   return (state) => {
+    refuseIfAsked(state, going.id);
     refuseUnless(state, ["paused", "running", "error"], "resume");
     if (state.run?.id !== place.runId || state.run.segment !== place.segment - 1) {
       throw belayError("TOKEN_SPENT", { threadId: place.threadId, segment: place.segment - 1 });
     }
-    const { mode, repair, inputs } = going;
+    const { mode, repair, inputs, id } = going;
+    const asked = id === undefined ? {} : { id };
     const facts: Fact[] = [];
     if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
     if (mode === "rethink") facts.push(...lostCalls(place, state));
-    facts.push(stateFact(place, "running", mode === "rethink" ? { mode, repair } : { mode }));
+    facts.push(stateFact(place, "running", mode === "rethink" ? { mode, repair, ...asked } : { mode, ...asked }));
     facts.push(...inputFacts(place, inputs, now()));
     return facts;
   };
+}
+
+function refuseIfAsked({ threadId, asked }: ThreadState, id: string | undefined): void {
+  const known = id === undefined ? undefined : asked?.get(id);
+  if (known !== undefined) throw belayError("RUN_KNOWN", { threadId, id: id!, runId: known.runId });
 }
 
 function hasOpenCalls(state: ThreadState): boolean {

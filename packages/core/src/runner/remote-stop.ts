@@ -2,14 +2,14 @@
 // receipt read from what the owner records.
 
 import { belayError } from "../error.ts";
-import type { Fact } from "../event.ts";
+import type { Fact, StateEvent } from "../event.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread } from "../journal/state.ts";
 import { messageText } from "../message.ts";
-import type { ThreadKey } from "../store/store.ts";
+import type { Command, Store, ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
-import type { StopMail } from "./mailbox.ts";
+import { read, type StopMail } from "./mailbox.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
 import { loadThread, readFacts } from "./read-facts.ts";
 
@@ -23,32 +23,37 @@ export async function stopElsewhere(setup: DriveSetup, key: ThreadKey, options: 
   if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   const state = newThread(key.threadId);
   fold(state, loaded.lines);
+  const { id = clock.id() } = options;
+  if (state.stops?.has(id)) return recordedReceipt(store, key, id);
   const runId = state.run?.id;
   const segment = state.run?.segment;
-  const nothing: Receipt = {
-    accepted: false,
-    runId,
-    segment,
-    partialText: "",
-    stopped: [],
-    finished: [],
-    notStarted: [],
-    late: [],
-  };
-  const other = (options.runId ?? runId) !== runId || (options.segment ?? segment) !== segment;
-  if (
-    loaded.row.lease === undefined ||
-    state.state !== "running" ||
-    other ||
-    runId === undefined ||
-    segment === undefined
-  ) {
-    return nothing;
-  }
+  const nothing = notAccepted(runId, segment);
+  const runs = loaded.row.lease !== undefined && state.state === "running";
+  if (!runs || runId === undefined || segment === undefined) return nothing;
+  if ((options.runId ?? runId) !== runId || (options.segment ?? segment) !== segment) return nothing;
   const mail: StopMail = { runId, segment, options };
-  const command = { key: options.id ?? clock.id(), kind: "stop", body: JSON.stringify(mail), at: clock.now() } as const;
-  await store.send(key, command);
+  const command: Command = { key: id, kind: "stop", body: JSON.stringify(mail), at: clock.now() };
+  // Sent before: for this stretch, or for one whose owner died before it could heed it.
+  if (!(await store.send(key, command)) && !isFor(mail, key, loaded.commands, id)) return nothing;
   return waitForReceipt(setup, key, state.head, nothing);
+}
+
+/** What a stop did that is on record under this id. */
+export async function recordedReceipt(store: Store, key: ThreadKey, id: string): Promise<Receipt> {
+  const facts = await readFacts(store, key, 0);
+  const end = facts.find((fact): fact is StateEvent => fact.type === "state" && (fact.stops?.includes(id) ?? false));
+  if (end === undefined) return notAccepted(undefined, undefined);
+  const { runId, segment, seq } = end;
+  const stretch = facts.filter((fact) => fact.runId === runId && fact.segment === segment && fact.seq <= seq);
+  return receipt(stretch, notAccepted(runId, segment));
+}
+
+function isFor(mail: StopMail, key: ThreadKey, commands: readonly Command[], id: string): boolean {
+  const waiting = commands.find((command) => command.key === id);
+  // Neither waiting nor on record when we looked: it has been sent since, and was for what runs now.
+  if (waiting === undefined) return true;
+  const { runId, segment } = read<StopMail>(key, waiting);
+  return runId === mail.runId && segment === mail.segment;
 }
 
 async function waitForReceipt(setup: DriveSetup, key: ThreadKey, head: number, nothing: Receipt): Promise<Receipt> {
@@ -59,8 +64,9 @@ async function waitForReceipt(setup: DriveSetup, key: ThreadKey, head: number, n
     for (;;) {
       const told = new Promise<void>((resolve) => (wake = resolve));
       const facts = await readFacts(store, key, head);
-      const end = facts.find((fact) => fact.type === "state" && fact.state !== "running");
-      if (end !== undefined) return receipt(facts.slice(0, facts.indexOf(end) + 1), nothing);
+      const over = facts.findIndex((fact) => fact.type === "state");
+      // Running again means that the owner died, and that somebody has taken over since.
+      if (over !== -1) return receipt(facts.slice(0, over + 1), nothing);
       // The owner is gone: there is nothing left to stop.
       if ((await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row.lease === undefined) return nothing;
       const timer = clock.setTimeout(() => wake(), LOOK_MS);
@@ -76,7 +82,11 @@ function receipt(facts: readonly Fact[], nothing: Receipt): Receipt {
   const { segment } = nothing;
   const action = facts.findLast((fact) => fact.type === "action");
   if (action?.type !== "action" || action.segment !== segment) return nothing;
-  const cut = facts.find((fact) => fact.type === "message" && fact.message.interrupted !== undefined);
+  const cut = facts.findLast((fact) => fact.type === "message" && fact.message.interrupted !== undefined);
   const partialText = cut?.type === "message" ? messageText(cut.message) : "";
   return { ...nothing, accepted: true, partialText, ...action.action.interrupted.calls };
+}
+
+function notAccepted(runId: string | undefined, segment: number | undefined): Receipt {
+  return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
 }

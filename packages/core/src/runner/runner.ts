@@ -2,7 +2,7 @@
 
 import type { Agent } from "../agent.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { belayError } from "../error.ts";
+import { type BelayError, belayError } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -17,7 +17,7 @@ import type { InterruptOptions, ResumeOptions } from "./options.ts";
 import { loadThread } from "./read-facts.ts";
 import { stopElsewhere } from "./remote-stop.ts";
 import type { Run } from "./run.ts";
-import { type SendOptions, Session, type SessionHost } from "./session.ts";
+import { type RunOptions, type SendOptions, Session, type SessionHost } from "./session.ts";
 import { type WorkHost, type WorkOptions, workOn } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
@@ -107,6 +107,7 @@ export class Runner<Out = string, Deps = unknown> {
       running: (execution) => this.#leases.add(execution),
       stopped: (execution) => this.#leases.remove(execution),
       closed: (session) => this.#sessions.delete(session.threadId),
+      accepts: () => !this.#closed,
     };
   }
 
@@ -155,9 +156,9 @@ export class Runner<Out = string, Deps = unknown> {
     return session;
   }
 
-  /** Runs `input` on a new thread. */
-  run(input: Input): Promise<Run<Out>> {
-    return this.open().then((session) => session.run(input));
+  /** Runs `input` on a new thread. With an id the thread has it too, so that asking twice is asking once. */
+  run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
+    return this.open(options.id).then((session) => session.run(input, options));
   }
 
   /** Goes on from a handle, in any process. Rejects where the store refuses; then nothing is spent. */
@@ -195,7 +196,20 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.enqueue() for a thread that any process may be running. */
   async enqueue(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
     const session = await this.#anySession(threadId);
-    return session.enqueue(input, options);
+    const sent = await session.enqueue(input, options);
+    // Whoever ran it may have ended just before it was sent.
+    const loaded = await loadThread(this.#setup.store, { tenant: this.#tenant, threadId }, Number.MAX_SAFE_INTEGER);
+    if (loaded !== undefined && isMovable(loaded.row)) await this.#startQueued(threadId);
+    return sent;
+  }
+
+  /** What was sent is sent: whoever has the thread by now starts it. */
+  async #startQueued(threadId: string): Promise<void> {
+    try {
+      await (await this.open(threadId)).startQueued();
+    } catch (error) {
+      if ((error as Partial<BelayError>).code !== "THREAD_BUSY") throw error;
+    }
   }
 
   /** Facts of a thread from any cursor, then what happens; in any process. */
@@ -225,7 +239,11 @@ export class Runner<Out = string, Deps = unknown> {
   work(options: WorkOptions = {}): Promise<void> {
     this.#refuseIfClosed();
     const { clock } = this.#setup;
+    const isClosed = () => this.#closed;
     const host: WorkHost = {
+      get closed() {
+        return isClosed();
+      },
       find: async () => (await this.threads()).filter(isMovable),
       move: (row) => this.#move(row),
       wait: (ms, signal) =>
@@ -242,13 +260,15 @@ export class Runner<Out = string, Deps = unknown> {
     return workOn(host, options);
   }
 
-  async #move(row: ThreadRow): Promise<void> {
+  async #move(row: ThreadRow): Promise<boolean> {
     try {
       const session = await this.open(row.threadId);
       await session.refresh();
       await session.moveOn(MOST_CRASHES);
+      return session.pauseType !== "crash";
     } catch {
       // Somebody else was faster, or the thread cannot be read: it is looked at again.
+      return false;
     }
   }
 
@@ -258,7 +278,12 @@ export class Runner<Out = string, Deps = unknown> {
     const { clock } = this.#setup;
     const running = this.#leases.running.map((execution) => execution.drain());
     if (running.length > 0) {
-      const timer = clock.setTimeout(() => void this.close(), options.timeoutMs ?? 10_000);
+      const abort = () => {
+        void this.close();
+        // Also of calls that a stop would wait for.
+        for (const execution of this.#leases.running) execution.signal.force();
+      };
+      const timer = clock.setTimeout(abort, options.timeoutMs ?? 10_000);
       await Promise.all(running);
       clock.clearTimeout(timer);
     }
@@ -284,9 +309,11 @@ export class Runner<Out = string, Deps = unknown> {
     return session;
   }
 
+  /** It begins nothing: the thread may be another agent's. */
   #onlooker(threadId: string): Session<Out> {
     const [agent] = this.#agents.values();
-    return new Session(this.#host, { tenant: this.#tenant, threadId }, agent as Agent<Out, never>, undefined);
+    const host = { ...this.#host, accepts: () => false };
+    return new Session(host, { tenant: this.#tenant, threadId }, agent as Agent<Out, never>, undefined);
   }
 
   #asked(session: Session<Out>, options: OpenOptions<Deps>): Session<Out> {

@@ -22,6 +22,8 @@ import { goOn, newRun } from "./openings.ts";
 import { checkResume, type InterruptOptions, type ResumeOptions, readCursor, readStop } from "./options.ts";
 import { readFacts } from "./read-facts.ts";
 import { Recall } from "./recall.ts";
+import { recordedReceipt } from "./remote-stop.ts";
+import { replay } from "./replay.ts";
 import { LiveRun, type Run } from "./run.ts";
 
 /** What the runner is to its sessions. */
@@ -30,6 +32,13 @@ export interface SessionHost {
   running(execution: Execution): void;
   stopped(execution: Execution): void;
   closed(session: Session<unknown>): void;
+  /** False once it lets go of its threads: nothing begins any more. */
+  accepts(): boolean;
+}
+
+export interface RunOptions {
+  /** Asking twice under one id is asking once: while it runs that is the same run, and later what was recorded of it. */
+  readonly id?: string;
 }
 
 export interface SendOptions {
@@ -94,7 +103,13 @@ export class Session<Out = string> {
   }
 
   /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
-  run(input: Input): Run<Out> {
+  run(input: Input, options: RunOptions = {}): Run<Out> {
+    const { id } = options;
+    this.#refuseIfClosed();
+    if (id !== undefined) {
+      const known = this.#asked(id);
+      if (known !== undefined) return known;
+    }
     this.#refuseIfBusy();
     const { state, pauseType } = this;
     const { threadId } = this;
@@ -102,26 +117,27 @@ export class Session<Out = string> {
       if (pauseType === "tool_interrupt" || pauseType === "node_interrupt") {
         throw belayError("NEED_RESUME", { threadId, pauseType });
       }
-      return this.resume({ input });
+      return this.#goOn({ input }, id);
     }
     if (state === "terminated") throw belayError("INVALID_STATE", { threadId, state, action: "run()" });
     const inputs = readInput(input);
     if (inputs.length === 0) throw belayError("INPUT_EMPTY", { threadId });
     const { clock } = this.#host.setup;
     const place = this.#place(clock.id(), 1);
+    const begin = (at: number) => inputFacts(place, inputs, at);
     return this.#start(
       place,
-      newRun(
-        place,
-        this.agent.repair,
-        (at) => inputFacts(place, inputs, at),
-        () => clock.now(),
-      ),
+      newRun(place, this.agent.repair, begin, () => clock.now(), id),
+      id,
     );
   }
 
   /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
   resume(options: ResumeOptions = {}): Run<Out> {
+    return this.#goOn(options, undefined);
+  }
+
+  #goOn(options: ResumeOptions, id: string | undefined): Run<Out> {
     checkResume(options);
     this.#refuseIfBusy();
     const { state, threadId } = this;
@@ -135,7 +151,8 @@ export class Session<Out = string> {
     const place = this.#place(runId, segment + 1);
     return this.#start(
       place,
-      goOn(place, { mode, repair: this.agent.repair, inputs }, () => clock.now()),
+      goOn(place, { mode, repair: this.agent.repair, inputs, id }, () => clock.now()),
+      id,
     );
   }
 
@@ -155,12 +172,15 @@ export class Session<Out = string> {
     try {
       const stop = readStop(options, this.#host.setup.clock.now());
       const execution = this.#execution;
-      const { runId, segment } = options;
+      const { id, runId, segment } = options;
+      if (id !== undefined && (execution?.state ?? this.#recall.now()).stops?.has(id)) {
+        return recordedReceipt(this.#host.setup.store, this.#key, id);
+      }
       const other =
         (runId !== undefined && runId !== execution?.run.runId) ||
         (segment !== undefined && segment !== execution?.run.segment);
       if (execution === undefined || other) return Promise.resolve(this.#notAccepted());
-      return execution.interrupt(stop, options.mode ?? "now", options.timeoutMs, options.force ?? false);
+      return execution.interrupt(stop, options);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -179,7 +199,7 @@ export class Session<Out = string> {
   /** An input for the next run: it starts at once when the thread is idle; after a stop or a failure it waits until the person acts. */
   async enqueue(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
     const command = await this.#send("input", input, options);
-    await this.#startQueued();
+    await this.startQueued();
     return { id: command.key };
   }
 
@@ -253,7 +273,7 @@ export class Session<Out = string> {
       if (crashes >= mostCrashes) return this.#setAside(crashes);
       await this.resume().result;
     } else {
-      await this.#startQueued();
+      await this.startQueued();
     }
     for (let run = this.#running(); run !== undefined; run = this.#running()) await run.result;
   }
@@ -262,9 +282,28 @@ export class Session<Out = string> {
     return this.#execution?.run;
   }
 
-  #start(place: FramePlace, opening: Opening): Run<Out> {
+  /** What a run() with this id began: the run itself while it goes on, else what was recorded of it. Undefined where nothing did. */
+  #asked(id: string): Run<Out> | undefined {
+    const execution = this.#execution;
+    if (execution?.askedBy === id) return execution.run;
+    const known = (execution?.state ?? this.#recall.now()).asked?.get(id);
+    if (known === undefined) return undefined;
+    const { runId, segment } = known;
+    if (execution?.run.runId === runId) return execution.run;
+    const last = execution === undefined && this.#recall.standing.runId === runId;
+    // Its process died: asking again makes it go on. What a person stopped stays stopped.
+    if (last && this.pauseType === "crash") return this.resume();
+    if (last && this.state === "paused") {
+      throw belayError("NEED_RESUME", { threadId: this.threadId, pauseType: this.pauseType ?? "a pause" });
+    }
+    const run = new LiveRun(this.threadId, runId, segment, this.#feed);
+    void replay(this.#host.setup.store, this.#key, known, run);
+    return run;
+  }
+
+  #start(place: FramePlace, opening: Opening, id?: string): Run<Out> {
     const run = new LiveRun(this.threadId, place.runId, place.segment, this.#feed);
-    const execution = new Execution(this.#executionHost(), place, run);
+    const execution = new Execution(this.#executionHost(), place, run, id);
     this.#execution = execution;
     this.#host.running(execution);
     // In a microtask: a stop in the same tick is seen before the first model call.
@@ -280,6 +319,10 @@ export class Session<Out = string> {
       deps: this.#deps,
       feed: this.#feed,
       behind: this.#behind,
+      replay: (id, run) => {
+        const known = this.#recall.now().asked?.get(id);
+        if (known !== undefined) void replay(this.#host.setup.store, this.#key, known, run);
+      },
       load: (fresh) => this.#recall.load(fresh),
       opened: (_execution, state) => {
         this.#recall.hold(state);
@@ -290,7 +333,7 @@ export class Session<Out = string> {
         // Where it failed the store may know more; whoever writes next finds out by its refusal.
         const known = state ?? execution.state;
         if (known !== undefined) this.#recall.settleOn(known);
-        if (state?.state === "completed" && execution.mail) void this.#startQueued();
+        if (state?.state === "completed" && execution.mail) void this.startQueued();
       },
     };
   }
@@ -305,11 +348,13 @@ export class Session<Out = string> {
     const { store, clock } = this.#host.setup;
     const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }) };
     const command: Command = { key: options.id ?? clock.id(), kind, body: JSON.stringify(mail), at: clock.now() };
-    // A new thread has to be on record before anything can wait for it.
-    await this.opening;
+    // A new thread has to be on record before anything can wait for it; a run may begin to put it there meanwhile.
+    for (let seen: Execution | undefined | null = null; seen !== this.#execution; ) {
+      seen = this.#execution;
+      await this.opening;
+    }
     if (this.state === "created") await this.#initialize();
-    await store.send(this.#key, command);
-    this.#execution?.deliver(command);
+    if (await store.send(this.#key, command)) this.#execution?.deliver(command);
     return command;
   }
 
@@ -323,20 +368,28 @@ export class Session<Out = string> {
     });
   }
 
-  /** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. */
-  async #startQueued(): Promise<void> {
+  /** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. For the runner. */
+  async startQueued(): Promise<void> {
+    if (this.#execution !== undefined) return;
+    // Others may have moved it since.
+    await this.refresh().catch(() => {});
     const loaded = await this.#host.setup.store.load(this.#key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
     const command = loaded?.commands.find(({ kind }) => kind === "input");
     const idle = this.state === "initialized" || this.state === "completed" || this.state === "created";
     if (command === undefined || !idle || this.#execution !== undefined || this.#closing !== undefined) return;
+    if (!this.#host.accepts()) return;
     const { clock } = this.#host.setup;
     const place = this.#place(clock.id(), 1);
     const mail = read<InputMail>(this.#key, command);
     const inputs = (at: number) => inputFactsOf(place, command.key, "input", mail, at);
-    this.#start(
+    const run = this.#start(
       place,
       newRun(place, this.agent.repair, inputs, () => clock.now()),
     );
+    // Somebody took it back, or took it, in the meantime: the next one is due.
+    void run.result.then((result) => {
+      if (result.status === "failed" && result.error.code === "INPUT_WITHDRAWN") void this.startQueued();
+    });
   }
 
   async #terminateIdle(): Promise<void> {
@@ -351,9 +404,13 @@ export class Session<Out = string> {
 
   async #setAside(crashes: number): Promise<void> {
     await this.#appendIdle((place, state) => {
+      // Others may have moved it since we counted.
+      const { threadId } = this;
+      if (state.state !== "running" || state.crashes < crashes)
+        throw belayError("INVALID_STATE", { threadId, state: state.state, action: "setting it aside" });
       const error = errorRecord(belayError("THREAD_SET_ASIDE", { threadId: this.threadId, crashes }));
       const usage = state.run?.usage ?? addUsage(undefined, undefined);
-      return [runEnd(place, "failed", usage, { error }), stateFact(place, "error")];
+      return [...lostCalls(place, state, true), runEnd(place, "failed", usage, { error }), stateFact(place, "error")];
     });
   }
 
@@ -392,6 +449,7 @@ export class Session<Out = string> {
 
   #refuseIfBusy(): void {
     this.#refuseIfClosed();
+    if (!this.#host.accepts()) throw belayError("RUNNER_CLOSED", {});
     if (this.#execution !== undefined) {
       throw belayError("ALREADY_RUNNING", { threadId: this.threadId, runId: this.#execution.run.runId });
     }

@@ -15,24 +15,43 @@ export interface WorkOptions {
 export interface WorkHost {
   /** Threads that crashed, or have an input waiting while they are idle. */
   find(): Promise<readonly ThreadRow[]>;
-  /** Moves one to its next end or pause. Never rejects. */
-  move(row: ThreadRow): Promise<void>;
+  /** Moves one to its next end or pause; false where it could not. Never rejects. */
+  move(row: ThreadRow): Promise<boolean>;
   wait(ms: number, signal: AbortSignal | undefined): Promise<void>;
+  /** True once the runner lets go of its threads. */
+  readonly closed: boolean;
 }
 
-/** Works until `signal` fires, and then until what it has begun has ended. */
+/** How many rounds a thread that could not be moved is left alone, so that it does not keep others from their turn. */
+const REST_ROUNDS = 10;
+
+/** Works until `signal` fires or the runner is closed, and then until what it has begun has ended. */
 export async function workOn(host: WorkHost, options: WorkOptions): Promise<void> {
   const { concurrency = 4, signal, pollMs = 200 } = options;
   const busy = new Map<string, Promise<void>>();
-  while (!signal?.aborted) {
+  const resting = new Map<string, number>();
+  for (let round = 0; !signal?.aborted && !host.closed; round++) {
+    for (const [threadId, until] of resting) if (until <= round) resting.delete(threadId);
     const rows = busy.size < concurrency ? await host.find().catch(() => []) : [];
-    for (const row of rows) {
-      if (busy.size >= concurrency || busy.has(row.threadId) || signal?.aborted) continue;
-      const moved = host.move(row).finally(() => busy.delete(row.threadId));
-      busy.set(row.threadId, moved);
+    for (const { threadId, ...row } of rows) {
+      if (busy.size >= concurrency || signal?.aborted) break;
+      if (busy.has(threadId) || resting.has(threadId)) continue;
+      const moved = host.move({ threadId, ...row }).then((could) => {
+        busy.delete(threadId);
+        if (!could) resting.set(threadId, round + REST_ROUNDS);
+      });
+      busy.set(threadId, moved);
     }
-    const idle = host.wait(pollMs, signal);
-    await (busy.size >= concurrency ? Promise.race(busy.values()) : idle);
+    await (busy.size >= concurrency ? oneOf(busy.values(), signal) : host.wait(pollMs, signal));
   }
   await Promise.all(busy.values());
+}
+
+/** Waits for one of them, or for the signal; leaves nothing behind on it. */
+async function oneOf(busy: Iterable<Promise<void>>, signal: AbortSignal | undefined): Promise<void> {
+  let stop: () => void = () => {};
+  const stopped = new Promise<void>((resolve) => (stop = resolve));
+  signal?.addEventListener("abort", stop, { once: true });
+  await Promise.race([...busy, stopped]);
+  signal?.removeEventListener("abort", stop);
 }
