@@ -255,3 +255,12 @@ export function gate<T = void>() {
 export async function settle(rounds = 5): Promise<void> {
   for (let i = 0; i < rounds; i++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
+
+/** Waits for what comes by itself, some time. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 1000; i++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  throw new Error(`It never came true: ${holds}`);
+}
