@@ -139,7 +139,8 @@ export class Drive implements Desk {
 
   takeMail(frame: Frame): Promise<void> {
     const { place, scope, clock } = frame;
-    const make = () => this.#mailbox?.take(place, scope, place.runPath === this.#agent, clock.now()) ?? [];
+    const { callIds } = this.state;
+    const make = () => this.#mailbox?.take(place, scope, place.runPath === this.#agent, clock.now(), callIds) ?? [];
     return new Promise((done) => this.#enqueue({ make, done, mail: true }));
   }
 

@@ -101,9 +101,13 @@ export class Mailbox {
     return fresh.map(({ id, kind }) => ({ ...base(place), type: "input-queued", id, kind }));
   }
 
-  /** What enters `scope` now: late results first, then steers in the order they were given. */
-  take(place: FramePlace, scope: Scope, root: boolean, now: number): Fact[] {
+  /**
+   * What enters `scope` now: late results first, then steers in the order they were given. A result of a call that is
+   * not in `calls` belongs to a thread that was deleted and made again under its name: it enters nowhere.
+   */
+  take(place: FramePlace, scope: Scope, root: boolean, now: number, calls: ReadonlySet<string>): Fact[] {
     const facts: Fact[] = [];
+    this.#lates = this.#lates.filter(({ mail }) => calls.has(mail.callId));
     for (const { key: id, mail } of this.#lates.filter(({ mail }) => mail.path === scope.path)) {
       const { callId, tool, address, outcome, output } = mail;
       const as = isReplaceable(scope, callId) ? "replace" : "note";

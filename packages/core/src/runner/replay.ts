@@ -37,7 +37,7 @@ function recordedResult({ threadId }: ThreadKey, facts: readonly Fact[], asked: 
   switch (status) {
     case "completed": {
       const text = answerText(facts);
-      const output = (end.output ?? text) as never;
+      const output = (end.output === undefined ? text : end.output) as never;
       return { ...place, status, output, text, finish };
     }
     case "failed":
