@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { jsonSchema } from "../schema/schema.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { faultyStore } from "../testing/faulty-store.ts";
+import { gate, listen, openKit, until } from "../testing/session-kit.ts";
+import { tool } from "../tool/tool.ts";
+
+const key = { tenant: "default", threadId: "thread" };
+const noArgs = jsonSchema<object>({ type: "object" });
+
+describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
+  /** A thread that runs in one runner, and another runner that has only the store. */
+  async function pair(...[turns, options]: Parameters<typeof openKit>) {
+    const store = await make();
+    const owner = await openKit(turns, { ...options, store });
+    const other = await openKit([], { store, threadId: "elsewhere" });
+    return { store, owner, stop: other.runner.interrupt.bind(other.runner, "thread"), other };
+  }
+
+  it("S3: in mid-text, the receipt tells what is kept, as the owner's own does", async () => {
+    const { owner, stop } = await pair([[{ text: "half" }, { stall: true }]]);
+    const run = owner.session.run("go");
+    await listen(run).until((event) => event.type === "text-delta");
+    const receipt = await stop({ by: "ops", reason: "add_info", message: "wait" });
+    expect(receipt).toEqual({
+      accepted: true,
+      runId: run.runId,
+      segment: 1,
+      partialText: "half",
+      stopped: [],
+      finished: [],
+      notStarted: [],
+      late: [],
+    });
+    expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "user_interrupt" });
+    expect(owner.session.interrupts).toMatchObject([{ by: "ops", reason: "add_info", message: "wait" }]);
+    expect((await owner.store.load(key))?.commands).toEqual([]);
+  });
+
+  it("S4: among calls, it names which were cut, ended, not started and left behind", async () => {
+    const started = gate();
+    const execute = () => {
+      started.open();
+      return new Promise(() => {});
+    };
+    const deaf = tool({ name: "deaf", description: "never ends", input: noArgs, execute });
+    const quick = tool({ name: "quick", description: "ends", input: noArgs, execute: () => "ok" });
+    const alone = tool({
+      name: "alone",
+      description: "waits its turn",
+      input: noArgs,
+      serial: true,
+      execute: () => "ok",
+    });
+    const calls = [{ call: "quick" }, { call: "deaf" }, { call: "alone" }];
+    const { owner, stop } = await pair([calls], { tools: [deaf, quick, alone], agent: { graceMs: 1 } });
+    const run = owner.session.run("go");
+    await listen(run).until((event) => event.type === "tool-end");
+    await started.opened;
+    expect(await stop()).toMatchObject({
+      accepted: true,
+      finished: ["call_1"],
+      stopped: ["call_2"],
+      notStarted: ["call_3"],
+      late: ["call_2"],
+    });
+  });
+
+  it("S6: a stop for later that meets the run's end is not accepted; a time-out makes it one for now", async () => {
+    const held = gate();
+    const { owner, stop } = await pair([() => held.opened.then(() => "whole"), [{ text: "x" }, { stall: true }]]);
+    const run = owner.session.run("go");
+    await until(() => owner.requests.length === 1);
+    const stopping = stop({ mode: "after-model" });
+    await until(async () => (await owner.store.load(key))?.commands.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    held.open();
+    expect(await stopping).toMatchObject({ accepted: false, runId: run.runId });
+    expect(await run.result).toMatchObject({ status: "completed" });
+    const second = owner.session.run("more");
+    await listen(second).until((event) => event.type === "text-delta");
+    expect(await stop({ mode: "after-model", timeoutMs: 5 })).toMatchObject({ accepted: true, partialText: "x" });
+  });
+
+  it("S2: another run or segment is not hit, an idle thread has nothing to stop, an unknown one is an error", async () => {
+    const { owner, stop, other } = await pair([[{ text: "x" }, { stall: true }]]);
+    const run = owner.session.run("go");
+    await listen(run).until((event) => event.type === "text-delta");
+    expect(await stop({ runId: "another" })).toMatchObject({ accepted: false, runId: run.runId });
+    expect(await stop({ segment: 2 })).toMatchObject({ accepted: false });
+    expect(owner.session.state).toBe("running");
+    expect(await stop({ runId: run.runId, segment: 1 })).toMatchObject({ accepted: true });
+    expect(await stop()).toMatchObject({ accepted: false });
+    await expect(other.runner.interrupt("no such")).rejects.toMatchObject({ code: "THREAD_UNKNOWN" });
+  });
+
+  it("two stops from afar and one at home are one interrupt", async () => {
+    const { owner, stop } = await pair([[{ text: "x" }, { stall: true }]]);
+    const run = owner.session.run("go");
+    const heard = listen(run);
+    await heard.until((event) => event.type === "text-delta");
+    const receipts = await Promise.all([stop(), stop(), owner.session.interrupt()]);
+    for (const receipt of receipts) expect(receipt.accepted ? receipt : receipts[2]).toEqual(receipts[2]);
+    expect(receipts[2]).toMatchObject({ accepted: true, partialText: "x" });
+    await heard.all;
+    expect(heard.events.filter((event) => event.type === "action")).toHaveLength(1);
+  });
+
+  it("when the owner dies meanwhile there is nothing left to stop, and the command hits nobody else", async () => {
+    const store = await make();
+    const side = faultyStore(store);
+    const dying = await openKit([[{ text: "x" }, { stall: true }]], { store: side, leaseTtlMs: 60 });
+    const run = dying.session.run("go");
+    await listen(run).until((event) => event.type === "text-delta");
+    side.kill();
+    const other = await openKit([], { store, threadId: "elsewhere" });
+    expect(await other.runner.interrupt("thread", { id: "x" })).toMatchObject({ accepted: false, segment: 1 });
+    const held = gate();
+    const next = await openKit([() => held.opened.then(() => "done")], { store });
+    const resumed = next.session.resume();
+    await until(() => next.requests.length === 1);
+    expect(await other.runner.interrupt("thread", { id: "x" })).toMatchObject({ accepted: false });
+    held.open();
+    expect(await resumed.result).toMatchObject({ status: "completed", text: "done" });
+    expect((await store.load(key))?.commands).toEqual([]);
+  });
+
+  it("when somebody takes over while it waits, it does not wait for their end", async () => {
+    const store = await make();
+    const side = faultyStore(store);
+    const dying = await openKit([[{ text: "x" }, { stall: true }]], { store: side, leaseTtlMs: 60 });
+    void dying.session.run("go");
+    await until(() => dying.requests.length === 1);
+    side.freeze();
+    const other = await openKit([], { store, threadId: "elsewhere" });
+    const stopping = other.runner.interrupt("thread");
+    await until(async () => (await store.load(key))?.row.lease === undefined);
+    const next = await openKit([[{ stall: true }]], { store });
+    void next.session.resume();
+    expect(await stopping).toMatchObject({ accepted: false, segment: 1 });
+    expect(next.session.state).toBe("running");
+    await next.runner.close();
+  });
+});
