@@ -5,8 +5,8 @@ import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
+import { factProblems, factsOf } from "../testing/journal-checks.ts";
 import { history, openKit, said, settle } from "../testing/session-kit.ts";
-import { factProblems, factsOf } from "../testing/world/journal-checks.ts";
 import { tool } from "../tool/tool.ts";
 
 const input = jsonSchema<Record<string, never>>({ type: "object" });

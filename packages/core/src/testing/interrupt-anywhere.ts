@@ -13,8 +13,8 @@ import { createRunner, type Runner } from "../runner/runner.ts";
 import type { Session } from "../runner/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
-import { factProblems, shownProblems } from "./attack-checks.ts";
 import { faultyStore } from "./faulty-store.ts";
+import { factProblems, shownProblems } from "./journal-checks.ts";
 import { promptProblems } from "./providers/render.ts";
 
 export type Fault = "stop" | "stop-twice" | "stop-after-model" | "stop-after-tools" | "pause" | "crash";

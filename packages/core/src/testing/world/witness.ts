@@ -9,7 +9,6 @@ import type { Message } from "../../message.ts";
 import type { ModelRequest } from "../../model/model.ts";
 import type { Receipt } from "../../runner/ending.ts";
 import type { Session } from "../../runner/session.ts";
-import { promptProblems } from "../providers/render.ts";
 import {
   factProblems,
   factsOf,
@@ -19,7 +18,8 @@ import {
   inputsIn,
   prefixProblems,
   resultsIn,
-} from "./journal-checks.ts";
+} from "../journal-checks.ts";
+import { promptProblems } from "../providers/render.ts";
 import { type Process, placeOf } from "./process.ts";
 import { type Effect, repeatable } from "./tools.ts";
 

@@ -1,13 +1,13 @@
-// What must hold of a journal and of what is folded from it, whatever happened.
+// What must hold of a journal, of what is folded from it and of what was shown of it, whatever happened.
 
-import type { Fact } from "../../event.ts";
-import { decode, type Line } from "../../journal/codec.ts";
-import { fold } from "../../journal/fold.ts";
-import { newThread, type ThreadState } from "../../journal/state.ts";
-import type { Json } from "../../json.ts";
-import { moves, type SessionState } from "../../lifecycle.ts";
-import type { Message, ResultPart } from "../../message.ts";
-import { promptProblems } from "../providers/render.ts";
+import { type BelayEvent, type Fact, isFact } from "../event.ts";
+import { decode, type Line } from "../journal/codec.ts";
+import { fold } from "../journal/fold.ts";
+import { newThread, type ThreadState } from "../journal/state.ts";
+import type { Json } from "../json.ts";
+import { moves, type SessionState } from "../lifecycle.ts";
+import { type Message, messageText, type ResultPart } from "../message.ts";
+import { promptProblems } from "./providers/render.ts";
 
 /** `asked` collects the arguments of calls, for lines that follow. */
 export function factsOf(threadId: string, lines: readonly Line[], asked: Map<string, Json>): Fact[] {
@@ -27,15 +27,25 @@ export function folded(threadId: string, lines: readonly Line[]): ThreadState {
   return state;
 }
 
-/** Seqs without a gap, legal moves, every start with its end where nothing runs. */
+/** Seqs without a gap, legal moves, every start with its end where nothing runs, and nothing told of a call starts it again. */
 export function factProblems(facts: readonly Fact[]): string[] {
   const problems: string[] = [];
   let state: SessionState = "created";
   const open = new Map<string, string>();
+  const told = new Map<string, string>();
   for (const [i, fact] of facts.entries()) {
     if (fact.seq !== i + 1) problems.push(`fact ${i + 1} has seq ${fact.seq}`);
-    if (fact.type === "tool-start") open.set(fact.callId, fact.tool);
-    if (fact.type === "tool-end") open.delete(fact.callId);
+    if (fact.type === "tool-start") {
+      if (told.has(fact.callId)) problems.push(`call ${fact.callId} starts again after ${told.get(fact.callId)}`);
+      open.set(fact.callId, fact.tool);
+    }
+    if (fact.type === "tool-end") {
+      if (!fact.held && fact.outcome === "not-executed" && open.has(fact.callId)) {
+        problems.push(`call ${fact.callId} began and is told as not executed`);
+      }
+      open.delete(fact.callId);
+      if (!fact.held) told.set(fact.callId, fact.outcome);
+    }
     if (fact.type !== "state") continue;
     // Running after running: whoever held the lease is gone, and the thread was read as paused.
     const from: SessionState = state === "running" && fact.state === "running" ? "paused" : state;
@@ -43,6 +53,23 @@ export function factProblems(facts: readonly Fact[]): string[] {
     state = fact.state;
     if (state !== "running" && state !== "initialized" && open.size > 0) {
       problems.push(`${state} at ${fact.seq} while calls have no end: ${[...open].join("; ")}`);
+    }
+  }
+  return [...problems, ...mailProblems(facts)];
+}
+
+/** What was sent is consumed once, and told as queued once, before that. */
+function mailProblems(facts: readonly Fact[]): string[] {
+  const problems: string[] = [];
+  const queued = new Set<string>();
+  const consumed = new Set<string>();
+  for (const fact of facts) {
+    if (fact.type === "input-queued") {
+      if (queued.has(fact.id) || consumed.has(fact.id)) problems.push(`input ${fact.id} is told as queued again`);
+      queued.add(fact.id);
+    } else if (fact.type === "input-consumed" || fact.type === "tool-late") {
+      if (consumed.has(fact.id)) problems.push(`${fact.type} ${fact.id} comes twice`);
+      consumed.add(fact.id);
     }
   }
   return problems;
@@ -97,5 +124,33 @@ export function inputProblems(given: readonly GivenInput[], found: readonly stri
     last.set(process, at);
   }
   if (matched !== found.length) problems.push(`inputs that nobody gave, or doubled: ${JSON.stringify(found)}`);
+  return problems;
+}
+
+/** What was shown last of each message is what is kept of it, and no fact was shown that is not in the store. */
+export function shownProblems(shown: readonly BelayEvent[], facts: readonly Fact[]): string[] {
+  const problems: string[] = [];
+  const text = new Map<string, string>();
+  for (const event of shown) {
+    if (isFact(event)) {
+      const stored = facts[event.seq - 1];
+      if (stored?.type !== event.type)
+        problems.push(`fact ${event.seq} was shown as ${event.type}, stored as ${stored?.type}`);
+      if (event.type !== "message" || event.message.role !== "assistant") continue;
+      const { id } = event.message;
+      const seen = text.get(id);
+      const kept = messageText(event.message);
+      if (seen !== undefined && seen !== kept)
+        problems.push(`of ${id} ${JSON.stringify(seen)} was shown, ${JSON.stringify(kept)} is kept`);
+      text.delete(id);
+    } else if (event.type === "superseded") {
+      text.delete(event.messageId);
+    } else if (event.type === "text-delta") {
+      const before = event.offset === 0 ? "" : (text.get(event.messageId) ?? "");
+      if (before.length !== event.offset)
+        problems.push(`a piece of ${event.messageId} begins at ${event.offset}, not at ${before.length}`);
+      text.set(event.messageId, before + event.text);
+    }
+  }
   return problems;
 }

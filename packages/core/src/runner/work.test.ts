@@ -1,0 +1,214 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { agent } from "../chat/agent.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import type { Store } from "../store/store.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { faultyStore } from "../testing/faulty-store.ts";
+import { factProblems } from "../testing/journal-checks.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { gate, history, type KitOptions, listen, openKit, until } from "../testing/session-kit.ts";
+import { tool } from "../tool/tool.ts";
+import { readFacts } from "./read-facts.ts";
+import { createRunner, type Runner } from "./runner.ts";
+
+const noArgs = jsonSchema<object>({ type: "object" });
+const key = (threadId = "thread") => ({ tenant: "default", threadId });
+const stateOf = async (store: Store, threadId?: string) => (await store.load(key(threadId)))?.row.state;
+
+/** A thread whose process died in mid-answer, or in the tool it calls. */
+async function crashed(store: Store, turns: Parameters<typeof openKit>[0], options: KitOptions = {}) {
+  const side = faultyStore(store);
+  const kit = await openKit(turns, { leaseTtlMs: 30, ...options, store: side });
+  const heard = listen(kit.session.run("go"));
+  await heard.until((event) => event.type === "text-delta" || event.type === "tool-start");
+  side.kill();
+  await until(async () => (await store.load(key(options.threadId)))?.row.lease === undefined);
+}
+
+function working(runner: Runner, options: { concurrency?: number } = {}) {
+  const stop = new AbortController();
+  const done = runner.work({ pollMs: 5, signal: stop.signal, ...options });
+  onTestFinished(() => stop.abort());
+  return { stop: () => stop.abort(), done };
+}
+
+describe.each(eachStore)("runner.work on $name", ({ make }) => {
+  it("C5: a thread whose process died goes on in a worker of another runner", async () => {
+    const store = await make();
+    await crashed(store, [[{ text: "ha" }, { stall: true }]]);
+    const worker = await openKit(["whole"], { store, threadId: "its own" });
+    const work = working(worker.runner);
+    await until(async () => (await stateOf(store)) === "completed");
+    work.stop();
+    await work.done;
+    const reader = await openKit([], { store });
+    expect(history(reader.session.messages)).toEqual(["user: go", "assistant: whole"]);
+    expect(worker.problems()).toEqual([]);
+  });
+
+  it("C5: inputs that wait on an idle thread are run one after the other", async () => {
+    const store = await make();
+    const sender = await openKit(["first"], { store });
+    await sender.session.run("go").result;
+    await sender.runner.close();
+    for (const id of ["a", "b"]) {
+      const mail = { messages: [{ parts: [{ type: "text", text: id }] }] };
+      await store.send(key(), { key: id, kind: "input", body: JSON.stringify(mail), at: 1 });
+    }
+    const worker = await openKit(["for a", "for b"], { store, threadId: "its own" });
+    working(worker.runner);
+    await until(async () => (await store.load(key()))?.commands.length === 0 && (await stateOf(store)) === "completed");
+    const reader = await openKit([], { store });
+    expect(history(reader.session.messages).slice(2)).toEqual([
+      "user: a",
+      "assistant: for a",
+      "user: b",
+      "assistant: for b",
+    ]);
+  });
+
+  it("what a person stopped, and what failed, is left alone", async () => {
+    const store = await make();
+    const paused = await openKit([[{ text: "x" }, { stall: true }]], { store });
+    const run = paused.session.run("go");
+    await listen(run).until((event) => event.type === "text-delta");
+    await paused.session.enqueue("later");
+    await paused.session.interrupt();
+    await paused.runner.close();
+    const failed = await openKit([[{ throw: new Error("no") }]], { store, threadId: "failed" });
+    await failed.session.run("go").result;
+    await failed.runner.close();
+    const worker = await openKit([], { store, threadId: "its own" });
+    const work = working(worker.runner);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    work.stop();
+    await work.done;
+    expect(worker.requests).toHaveLength(0);
+    expect([await stateOf(store), await stateOf(store, "failed")]).toEqual(["paused", "error"]);
+  });
+
+  it("two workers on one store move each thread once, and no more at a time than they were told", async () => {
+    const store = await make();
+    const threads = ["t1", "t2", "t3", "t4", "t5"];
+    for (const threadId of threads) await crashed(store, [[{ text: "x" }, { stall: true }]], { threadId });
+    let running = 0;
+    let most = 0;
+    const turn = async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      running -= 1;
+      return "whole";
+    };
+    const workers = await Promise.all([
+      openKit(turn, { store, threadId: "w1" }),
+      openKit(turn, { store, threadId: "w2" }),
+    ]);
+    for (const worker of workers) working(worker.runner, { concurrency: 1 });
+    const done = async () =>
+      (await Promise.all(threads.map((id) => stateOf(store, id)))).every((s) => s === "completed");
+    await until(done);
+    expect(most).toBeLessThanOrEqual(2);
+    expect(workers[0]!.requests.length + workers[1]!.requests.length).toBe(threads.length);
+  });
+});
+
+describe("runner.work", () => {
+  it("a thread that cannot be moved does not keep others from their turn", async () => {
+    const store = await eachStore[0]!.make();
+    await crashed(store, [[{ text: "x" }, { stall: true }]], { threadId: "good" });
+    for (const threadId of ["bad 1", "bad 2"]) {
+      const strange = agent({ name: "stranger", model: scriptedModel([[{ text: "x" }, { stall: true }]]) });
+      const side = faultyStore(store);
+      const runner = createRunner({ agent: strange, store: side, leaseTtlMs: 20 });
+      const run = (await runner.open(threadId)).run("go");
+      await listen(run).until((event) => event.type === "text-delta");
+      side.kill();
+      await until(async () => (await store.load(key(threadId)))?.row.lease === undefined);
+    }
+    const worker = await openKit(["whole"], { store, threadId: "its own" });
+    working(worker.runner, { concurrency: 1 });
+    await until(async () => (await stateOf(store, "good")) === "completed");
+  });
+
+  it("C5: a thread that kills its worker three times at one place is set aside, and a person can resume it", async () => {
+    const store = await eachStore[0]!.make();
+    const deadly = (execute: () => unknown) =>
+      tool({ name: "deadly", description: "", input: noArgs, repeatable: true, execute });
+    const stuck = deadly(() => new Promise(() => {}));
+    await crashed(store, [[{ call: "deadly" }]], { tools: [stuck] });
+    for (let deaths = 0; deaths < 3; deaths++) {
+      const side = faultyStore(store);
+      const begun = gate();
+      const kills = deadly(() => {
+        begun.open();
+        return new Promise(() => {});
+      });
+      const worker = await openKit([], { store: side, threadId: `w${deaths}`, tools: [kills], leaseTtlMs: 30 });
+      const work = working(worker.runner);
+      await begun.opened;
+      side.kill();
+      work.stop();
+      await until(async () => (await store.load(key()))?.row.lease === undefined);
+    }
+    const last = await openKit(["well"], { store, threadId: "w4", tools: [deadly(() => "done")] });
+    working(last.runner);
+    await until(async () => (await stateOf(store)) === "error");
+    const facts = await readFacts(store, key(), 0);
+    expect(facts.findLast((fact) => fact.type === "run-end")).toMatchObject({ error: { code: "THREAD_SET_ASIDE" } });
+    expect(factProblems(facts)).toEqual([]);
+    const session = await last.runner.open("thread");
+    await session.refresh();
+    expect(await session.resume().result).toMatchObject({ status: "completed", text: "well" });
+    expect(history(session.messages)).toContain("tool: call_1 ok");
+  });
+});
+
+describe.each(eachStore)("runner.drain on $name", ({ make }) => {
+  it("P16: lets go at the next boundary, gives the lease back, and the thread goes on elsewhere", async () => {
+    const store = await make();
+    const end = gate<string>();
+    const begun = gate();
+    const execute = () => {
+      begun.open();
+      return end.opened;
+    };
+    const slow = tool({ name: "slow", description: "", input: noArgs, execute });
+    const kit = await openKit([[{ call: "slow" }]], { store, tools: [slow] });
+    const run = kit.session.run("go");
+    await begun.opened;
+    await kit.session.enqueue("next");
+    const drained = kit.runner.drain();
+    expect(() => kit.session.run("more")).toThrow(expect.objectContaining({ code: "RUNNER_CLOSED" }));
+    await expect(kit.runner.open("another")).rejects.toMatchObject({ code: "RUNNER_CLOSED" });
+    end.open("kept");
+    await drained;
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: "SESSION_CLOSED" } });
+    expect((await store.load(key()))?.row.lease).toBeUndefined();
+    const other = await openKit(["on it", "and next"], { store });
+    expect([other.session.state, other.session.pauseType]).toEqual(["paused", "crash"]);
+    await other.session.resume().result;
+    await until(() => other.session.state === "completed" && other.session.messages.length === 6);
+    expect(history(other.session.messages)).toEqual([
+      "user: go",
+      "assistant: call call_1",
+      "tool: call_1 ok",
+      "assistant: on it",
+      "user: next",
+      "assistant: and next",
+    ]);
+  });
+
+  it("what takes longer than its time is aborted, and can be resumed", async () => {
+    const store = await make();
+    const kit = await openKit([[{ text: "ha" }, { stall: true }]], { store });
+    const run = kit.session.run("go");
+    await listen(run).until((event) => event.type === "text-delta");
+    await kit.runner.drain({ timeoutMs: 10 });
+    expect(await run.result).toMatchObject({ status: "failed" });
+    const other = await openKit(["lf"], { store });
+    expect(other.session.pauseType).toBe("crash");
+    expect(await other.session.resume().result).toMatchObject({ status: "completed", text: "half" });
+    expect(other.problems()).toEqual([]);
+  });
+});
