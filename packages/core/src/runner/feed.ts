@@ -115,6 +115,8 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     if (this.#last === -1) return;
     this.#last = last ?? -1;
     if (last === undefined) this.#leave();
+    // What belongs to it is published in this tick: one who never reads on must not watch the store for ever.
+    else queueMicrotask(() => this.#leave());
     this.#ring();
   }
 

@@ -25,6 +25,8 @@ export class Recall {
   standing: Standing = { state: "created", pauseType: undefined, interrupts: [], runId: undefined, segment: 0 };
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
+  /** How often something was learnt: what was read before the last time is old. */
+  #learnt = 0;
 
   constructor(store: Store, key: ThreadKey) {
     this.#store = store;
@@ -41,8 +43,9 @@ export class Recall {
     const known = this.#remembered();
     if (known !== undefined && !fresh) return known;
     if (known === undefined) {
+      const learnt = this.#learnt;
       const state = await this.readAll();
-      if (may()) this.settleOn(state);
+      if (may() && learnt === this.#learnt) this.settleOn(state);
       return state;
     }
     const loaded = await loadThread(this.#store, this.#key, known.head);
@@ -71,6 +74,7 @@ export class Recall {
   settleOn(state: ThreadState): void {
     const { state: now, pauseType, interrupts, run } = state;
     this.standing = { state: now, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0 };
+    this.#learnt += 1;
     this.#fold = undefined;
     this.#remember(state);
   }
