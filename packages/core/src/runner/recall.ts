@@ -5,10 +5,11 @@
 // 2. A fold in which reading failed halfway is not looked at again.
 
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import { decode } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread, type ThreadState } from "../journal/state.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
-import type { Store, ThreadKey } from "../store/store.ts";
+import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
 import { loadThread } from "./read-facts.ts";
 
 export interface Standing {
@@ -17,12 +18,20 @@ export interface Standing {
   readonly interrupts: readonly Interrupt[];
   readonly runId: string | undefined;
   readonly segment: number;
+  readonly tokenHash: string | undefined;
 }
 
 export class Recall {
   readonly #store: Store;
   readonly #key: ThreadKey;
-  standing: Standing = { state: "created", pauseType: undefined, interrupts: [], runId: undefined, segment: 0 };
+  standing: Standing = {
+    state: "created",
+    pauseType: undefined,
+    interrupts: [],
+    runId: undefined,
+    segment: 0,
+    tokenHash: undefined,
+  };
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
   /** How often something was learnt: what was read before the last time is old. */
@@ -59,6 +68,24 @@ export class Recall {
     return known;
   }
 
+  /**
+   * Where the thread stands, without reading its past: the last line of a thread that rests ends with its state, and
+   * every line tells its run. A store that cannot be read later without waiting is read now.
+   */
+  async glance(row: ThreadRow): Promise<void> {
+    if (this.#store.linesSync === undefined) {
+      await this.load(true);
+      return;
+    }
+    const last = (await loadThread(this.#store, this.#key, row.head - 1))?.lines.at(-1);
+    if (last === undefined) return;
+    const facts = decode(this.#key.threadId, last);
+    const { runId, segment } = facts.at(-1)!;
+    const rests = row.state === "running" ? undefined : facts.findLast((fact) => fact.type === "state");
+    const { pauseType, interrupts = [], tokenHash } = rests?.type === "state" ? rests : {};
+    this.standing = { state: row.state, pauseType, interrupts, runId, segment, tokenHash };
+  }
+
   async readAll(): Promise<ThreadState> {
     const state = newThread(this.#key.threadId);
     fold(state, (await loadThread(this.#store, this.#key))?.lines ?? []);
@@ -72,8 +99,7 @@ export class Recall {
 
   /** What is known now, and need not be held. */
   settleOn(state: ThreadState): void {
-    const { state: now, pauseType, interrupts, run } = state;
-    this.standing = { state: now, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0 };
+    this.standing = standingOf(state);
     this.#learnt += 1;
     this.#fold = undefined;
     this.#remember(state);
@@ -100,4 +126,8 @@ export class Recall {
     this.#remember(state);
     return state;
   }
+}
+
+export function standingOf({ state, pauseType, interrupts, run, tokenHash }: ThreadState): Standing {
+  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0, tokenHash };
 }

@@ -149,7 +149,7 @@ export class Runner<Out = string, Deps = unknown> {
     if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.#agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
-    if (loaded !== undefined) await session.refresh();
+    if (loaded !== undefined) await session.glance(loaded.row);
     this.#refuseIfClosed();
     this.#sessions.set(threadId, new WeakRef(session));
     this.#gone.register(session, threadId);

@@ -10,7 +10,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { move, type PauseType, type SessionState } from "../lifecycle.ts";
 import { addUsage, type Message } from "../message.ts";
-import type { Command, ThreadKey } from "../store/store.ts";
+import type { Command, ThreadKey, ThreadRow } from "../store/store.ts";
 import { Drive, type DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
 import { busy, Execution, type ExecutionHost, type Opening } from "./execution.ts";
@@ -21,7 +21,7 @@ import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
 import { goOn, newRun } from "./openings.ts";
 import { checkResume, type InterruptOptions, type ResumeOptions, readCursor, readStop } from "./options.ts";
 import { readFacts } from "./read-facts.ts";
-import { Recall } from "./recall.ts";
+import { Recall, type Standing, standingOf } from "./recall.ts";
 import { recordedReceipt } from "./remote-stop.ts";
 import { replay } from "./replay.ts";
 import { LiveRun, type Run } from "./run.ts";
@@ -255,14 +255,14 @@ export class Session<Out = string> {
   }
 
   /** Where the thread stands, for checking a handle. */
-  get standing(): {
-    readonly state: SessionState;
-    readonly runId: string | undefined;
-    readonly segment: number;
-    readonly tokenHash: string | undefined;
-  } {
-    const { runId, segment } = this.#recall.standing;
-    return { state: this.state, runId, segment, tokenHash: this.#recall.now().tokenHash };
+  get standing(): Standing {
+    const state = this.#execution?.state;
+    return state === undefined ? this.#recall.standing : standingOf(state);
+  }
+
+  /** Learns where the thread stands without reading its past. */
+  glance(row: ThreadRow): Promise<void> {
+    return this.#recall.glance(row);
   }
 
   /** For a worker: goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */
