@@ -26,6 +26,10 @@ export interface ThreadState {
   asked: Map<string, Asked> | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
   readonly callIds: Set<string>;
+  /** It began with a snapshot: of what people see only the end is in it. */
+  readonly partial: boolean;
+  /** The seq of the last snapshot. Not folded: whoever reads or writes one says so. */
+  snapshotSeq: number;
 }
 
 export interface Asked {
@@ -87,6 +91,8 @@ export function newThread(threadId: string): ThreadState {
     asked: undefined,
     scopes: new Map(),
     callIds: new Set(),
+    partial: false,
+    snapshotSeq: 0,
   };
 }
 

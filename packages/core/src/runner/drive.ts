@@ -11,6 +11,7 @@ import type { BelayEvent, Draft, Fact } from "../event.ts";
 import type { Desk, Frame, LateResult } from "../frame.ts";
 import { encode } from "../journal/codec.ts";
 import { reduce } from "../journal/reduce.ts";
+import { snapshotIfDue } from "../journal/snapshot.ts";
 import type { CallState, ThreadState } from "../journal/state.ts";
 import type { SessionState } from "../lifecycle.ts";
 import { point } from "../point.ts";
@@ -159,6 +160,7 @@ export class Drive implements Desk {
     }
     this.#fence = appended.fence;
     this.mail = appended.mail;
+    if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
     this.#apply(facts, taken);
     return undefined;
   }
@@ -225,6 +227,7 @@ export class Drive implements Desk {
       if (!appended.ok) throw refused(this.#key, append, appended);
       if (last.mail) this.#mailbox?.taken(facts);
       this.mail = appended.mail;
+      if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
       this.#apply(facts, released, last.draft);
     } else if (released !== undefined) {
       await this.#setup.store.release(this.#key, this.#fence);
@@ -247,6 +250,7 @@ export class Drive implements Desk {
     appends += 1;
     const appendId = `${this.#setup.owner}.${appends}`;
     const state = stateAfter(facts, this.state.state);
+    const snapshot = release ? snapshotIfDue(this.state) : undefined;
     return {
       appendId,
       expect,
@@ -258,6 +262,7 @@ export class Drive implements Desk {
       agent: this.#agent,
       state,
       ...consumption(facts, this.#mailbox),
+      ...(snapshot !== undefined && { snapshot }),
     };
   }
 

@@ -8,7 +8,11 @@ import type { Loaded, Store, ThreadKey } from "../store/store.ts";
 import { storeError } from "./drive.ts";
 
 /** Reads a thread; whatever a store throws is a STORE_ error. */
-export async function loadThread(store: Store, key: ThreadKey, after?: number): Promise<Loaded | undefined> {
+export async function loadThread(
+  store: Store,
+  key: ThreadKey,
+  after?: number | "snapshot",
+): Promise<Loaded | undefined> {
   try {
     const loaded = await store.load(key, after);
     point("load:after", loaded);

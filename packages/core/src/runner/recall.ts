@@ -5,8 +5,9 @@
 // 2. A fold in which reading failed halfway is not looked at again.
 
 import type { Interrupt } from "../interrupt/interrupt.ts";
-import { decode } from "../journal/codec.ts";
+import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
+import { thaw } from "../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../journal/state.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
@@ -36,15 +37,23 @@ export class Recall {
   #idleFold: WeakRef<ThreadState> | undefined;
   /** How often something was learnt: what was read before the last time is old. */
   #learnt = 0;
+  /** A fold of everything, for who looks at it. */
+  #seen: WeakRef<ThreadState> | undefined;
 
   constructor(store: Store, key: ThreadKey) {
     this.#store = store;
     this.#key = key;
   }
 
-  /** The fold, read without waiting where it was forgotten. */
+  /** What is needed to go on, read without waiting where it was forgotten. */
   now(): ThreadState {
     return this.#remembered() ?? this.#refold();
+  }
+
+  /** All of the fold, read without waiting where it was forgotten or where `known` has only its end. */
+  whole(known: ThreadState | undefined = this.#remembered()): ThreadState {
+    if (known !== undefined && !known.partial) return known;
+    return this.#refold();
   }
 
   /** The fold, brought up to date where `fresh` asks for it, unless `may` says at the end that it must not. */
@@ -53,7 +62,7 @@ export class Recall {
     if (known !== undefined && !fresh) return known;
     if (known === undefined) {
       const learnt = this.#learnt;
-      const state = await this.readAll();
+      const state = await this.#readEnough();
       if (may() && learnt === this.#learnt) this.settleOn(state);
       return state;
     }
@@ -66,6 +75,16 @@ export class Recall {
     fold(known, news);
     this.settleOn(known);
     return known;
+  }
+
+  /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
+  async #readEnough(): Promise<ThreadState> {
+    const { threadId } = this.#key;
+    if (this.#store.linesSync === undefined) return this.readAll();
+    const loaded = await loadThread(this.#store, this.#key, "snapshot");
+    if (loaded?.snapshot === undefined) return folded(newThread(threadId), loaded?.lines ?? []);
+    const state = thaw(threadId, loaded.snapshot.seq, loaded.snapshot.body);
+    return state === undefined ? this.readAll() : folded(state, loaded.lines);
   }
 
   /**
@@ -87,9 +106,7 @@ export class Recall {
   }
 
   async readAll(): Promise<ThreadState> {
-    const state = newThread(this.#key.threadId);
-    fold(state, (await loadThread(this.#store, this.#key))?.lines ?? []);
-    return state;
+    return folded(newThread(this.#key.threadId), (await loadThread(this.#store, this.#key))?.lines ?? []);
   }
 
   /** In use: it is not forgotten before it is settled on. */
@@ -110,7 +127,7 @@ export class Recall {
   }
 
   #remembered(): ThreadState | undefined {
-    return this.#fold ?? this.#idleFold?.deref();
+    return this.#fold ?? this.#idleFold?.deref() ?? this.#seen?.deref();
   }
 
   #remember(state: ThreadState): void {
@@ -119,13 +136,22 @@ export class Recall {
   }
 
   #refold(): ThreadState {
-    const state = newThread(this.#key.threadId);
+    const seen = this.#seen?.deref() ?? newThread(this.#key.threadId);
     const lines = this.#store.linesSync?.(this.#key);
-    if (lines === undefined) return state;
-    fold(state, lines);
-    this.#remember(state);
-    return state;
+    if (lines === undefined) return seen;
+    this.#seen = undefined;
+    fold(
+      seen,
+      lines.filter((line) => line.seq > seen.head),
+    );
+    this.#seen = new WeakRef(seen);
+    return seen;
   }
+}
+
+function folded(state: ThreadState, lines: readonly Line[]): ThreadState {
+  fold(state, lines);
+  return state;
 }
 
 export function standingOf({ state, pauseType, interrupts, run, tokenHash }: ThreadState): Standing {

@@ -98,7 +98,7 @@ export class Session<Out = string> {
 
   /** The history of the root agent. */
   get messages(): readonly Message[] {
-    const state = this.#execution?.state ?? this.#recall.now();
+    const state = this.#recall.whole(this.#execution?.state);
     return state.scopes.get(this.agent.name)?.messages.slice() ?? [];
   }
 

@@ -5,7 +5,18 @@ import { belayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
 import { LineList } from "./line-list.ts";
-import type { Append, Appended, Change, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "./store.ts";
+import type {
+  Append,
+  Appended,
+  Change,
+  Command,
+  Lease,
+  Loaded,
+  Snapshot,
+  Store,
+  ThreadKey,
+  ThreadRow,
+} from "./store.ts";
 
 type Watcher = (what?: Change) => void;
 
@@ -20,6 +31,7 @@ interface Thread {
   appendId: string;
   updatedAt: number;
   readonly lines: LineList;
+  snapshot: Snapshot | undefined;
   commands: Command[];
   /** Keys of all commands ever sent. */
   keys: Set<string> | undefined;
@@ -43,10 +55,17 @@ class MemoryStore implements Store {
     this.#clock = clock;
   }
 
-  async load(key: ThreadKey, after = 0): Promise<Loaded | undefined> {
+  async load(key: ThreadKey, from: number | "snapshot" = 0): Promise<Loaded | undefined> {
     const thread = this.#find(key);
     if (thread === undefined) return undefined;
-    return { row: this.#row(thread), lines: thread.lines.after(after), commands: [...thread.commands] };
+    const snapshot = from === "snapshot" ? thread.snapshot : undefined;
+    const after = from === "snapshot" ? (snapshot?.seq ?? 0) : from;
+    return {
+      row: this.#row(thread),
+      lines: thread.lines.after(after),
+      commands: [...thread.commands],
+      ...(snapshot && { snapshot }),
+    };
   }
 
   linesSync(key: ThreadKey): readonly Line[] {
@@ -88,6 +107,7 @@ class MemoryStore implements Store {
     }
     thread.until = this.#clock.now() + writer.ttlMs;
     if (append.release) thread.owner = undefined;
+    if (append.snapshot !== undefined) thread.snapshot = { seq: append.expect, body: append.snapshot };
     thread.lines.push(count, at, body);
     thread.appendId = append.appendId;
     thread.agent = append.agent;
@@ -183,6 +203,7 @@ class MemoryStore implements Store {
       appendId: "",
       updatedAt: at,
       lines: new LineList(),
+      snapshot: undefined,
       commands: [],
       keys: undefined,
       watchers: undefined,

@@ -51,6 +51,14 @@ export interface Loaded {
   readonly lines: readonly Line[];
   /** Commands nobody has consumed, oldest first. */
   readonly commands: readonly Command[];
+  /** The last snapshot, where it was asked for and there is one: `lines` are those after it. */
+  readonly snapshot?: Snapshot;
+}
+
+/** What a writer left to make reading on from `seq` cheap. A cache: a store may lose it, and must not hand out a damaged one. */
+export interface Snapshot {
+  readonly seq: number;
+  readonly body: string;
 }
 
 export interface Append {
@@ -69,6 +77,8 @@ export interface Append {
   readonly release: boolean;
   readonly agent: string;
   readonly state: SessionState;
+  /** A snapshot of the thread as it was before this append; it takes the place of an earlier one. */
+  readonly snapshot?: string;
   /** Keys of commands that take effect by this append. */
   readonly consume?: readonly string[];
 }
@@ -87,8 +97,8 @@ export type Appended =
 export type Change = "append" | "command";
 
 export interface Store {
-  /** The thread, with its lines after `after` (all of them by default); undefined where there is none. */
-  load(key: ThreadKey, after?: number): Promise<Loaded | undefined>;
+  /** The thread, with its lines after `after` or after its snapshot (all of them by default); undefined where there is none. */
+  load(key: ThreadKey, after?: number | "snapshot"): Promise<Loaded | undefined>;
   append(key: ThreadKey, append: Append): Promise<Appended>;
   /** Makes the lease last `ttlMs` from now; false when it is lost. */
   renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean>;

@@ -240,9 +240,9 @@ export const badStores: Record<string, { readonly change: Change; readonly caugh
   },
   "leaves out a line that begins before the cursor": {
     change: (store) => ({
-      async load(key, after = 0) {
+      async load(key, after: number | "snapshot" = 0) {
         const loaded = await store.load(key, after);
-        return loaded && { ...loaded, lines: loaded.lines.filter((line) => line.seq > after) };
+        return loaded && { ...loaded, lines: loaded.lines.filter((line) => line.seq > Number(after)) };
       },
     }),
     caught: "lines can be read after any cursor, also in the middle of one",

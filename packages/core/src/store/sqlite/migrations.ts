@@ -29,6 +29,7 @@ const steps: readonly string[] = [
    CREATE UNIQUE INDEX command_key ON command (thread, key);
    CREATE INDEX command_open ON command (thread) WHERE consumed_seq IS NULL;
    CREATE TABLE blob (tenant TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (tenant, id));`,
+  `CREATE TABLE snapshot (thread INTEGER PRIMARY KEY, seq INTEGER NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL);`,
 ];
 
 export const SCHEMA_VERSION = steps.length;

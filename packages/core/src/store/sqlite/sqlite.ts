@@ -12,7 +12,18 @@ import { belayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { SessionState } from "../../lifecycle.ts";
 import { isGone } from "../owner.ts";
-import type { Append, Appended, Change, Command, Lease, Loaded, Store, ThreadKey, ThreadRow } from "../store.ts";
+import type {
+  Append,
+  Appended,
+  Change,
+  Command,
+  Lease,
+  Loaded,
+  Snapshot,
+  Store,
+  ThreadKey,
+  ThreadRow,
+} from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, toText } from "./database.ts";
 import { openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
@@ -66,14 +77,24 @@ class SqliteStore implements Store {
     }
   }
 
-  async load(key: ThreadKey, after = 0): Promise<Loaded | undefined> {
+  async load(key: ThreadKey, from: number | "snapshot" = 0): Promise<Loaded | undefined> {
     return this.#guarded(key, () =>
       this.#transaction("BEGIN", () => {
         const row = this.#row(key);
         if (row === undefined) return undefined;
-        return { row: this.#shown(row), lines: this.#lines(key, row, after), commands: this.#commands(key, row) };
+        const snapshot = from === "snapshot" ? this.#snapshot(key, row) : undefined;
+        const lines = this.#lines(key, row, from === "snapshot" ? (snapshot?.seq ?? 0) : from);
+        return { row: this.#shown(row), lines, commands: this.#commands(key, row), ...(snapshot && { snapshot }) };
       }),
     );
+  }
+
+  /** A cache: one that is damaged, or ahead of its thread, is as good as none. */
+  #snapshot(key: ThreadKey, row: Row): Snapshot | undefined {
+    const found = this.#sql.snapshot.get(row.num) as { seq: number; body: string; crc: number } | undefined;
+    if (found === undefined || found.seq > row.head) return undefined;
+    const { seq, body, crc } = found;
+    return lineCrc(0, key, seq, 0, 0, body) === crc ? { seq, body: fromText(body) } : undefined;
   }
 
   linesSync(key: ThreadKey): readonly Line[] {
@@ -131,6 +152,10 @@ class SqliteStore implements Store {
     const blob = large ? sha("sha256", body, "hex") : null;
     if (blob !== null) this.#sql.addBlob.run(row.tenant, blob, body);
     this.#sql.addEntry.run(row.num, expect + 1, count, at, fence, large ? null : body, blob, crc, hash);
+    if (append.snapshot !== undefined) {
+      const snapshot = toText(append.snapshot);
+      this.#sql.setSnapshot.run(row.num, expect, snapshot, lineCrc(0, key, expect, 0, 0, snapshot));
+    }
     const owner = "take" in writer ? toText(writer.take) : row.owner;
     return this.#save(
       {

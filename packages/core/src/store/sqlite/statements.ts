@@ -44,7 +44,9 @@ export function prepare(db: DatabaseSync) {
     // Kept without its body, so that its key stays known; taken back is consumed at 0.
     consume: db.prepare(`UPDATE command SET consumed_seq = ?, body = '' ${of} AND key = ? AND consumed_seq IS NULL`),
     openKind: db.prepare(`SELECT kind FROM command ${of} AND key = ? AND consumed_seq IS NULL`),
-    deletes: ["entry WHERE thread", "command WHERE thread", "thread WHERE num"].map((of) =>
+    snapshot: db.prepare(`SELECT seq, body, crc FROM snapshot ${of}`),
+    setSnapshot: db.prepare("INSERT OR REPLACE INTO snapshot (thread, seq, body, crc) VALUES (?, ?, ?, ?)"),
+    deletes: ["entry WHERE thread", "snapshot WHERE thread", "command WHERE thread", "thread WHERE num"].map((of) =>
       db.prepare(`DELETE FROM ${of} = ?`),
     ),
   };

@@ -102,6 +102,33 @@ export const readingCases = {
     deepEqual(await t.load(key), now);
   },
 
+  "a snapshot comes back with the lines after it, the last one only, and changes nothing else": async (t) => {
+    const key = t.key();
+    const fence = await t.append(key, t.taking(0, { count: 2 }));
+    equal((await t.store.load(key, "snapshot"))?.snapshot, undefined);
+    equal((await t.store.load(key, "snapshot"))?.lines.length, 1);
+    await t.append(key, t.writing(fence, 2, { snapshot: "first \u0000 \ud800" }));
+    const first = await t.store.load(key, "snapshot");
+    deepEqual(first?.snapshot, { seq: 2, body: "first \u0000 \ud800" });
+    deepEqual(
+      first?.lines.map((line) => line.seq),
+      [3],
+    );
+    await t.refused(key, t.writing(fence, 2, { snapshot: "refused" }), { why: "conflict" });
+    await t.append(key, t.writing(fence, 3, { snapshot: "second" }));
+    const second = await t.store.load(key, "snapshot");
+    deepEqual(second?.snapshot, { seq: 3, body: "second" });
+    deepEqual(
+      second?.lines.map((line) => line.seq),
+      [4],
+    );
+    const whole = await t.load(key);
+    deepEqual([whole.snapshot, whole.lines.map((line) => line.seq)], [undefined, [1, 3, 4]]);
+    await t.store.delete(key);
+    await t.append(key, t.taking(0));
+    equal((await t.store.load(key, "snapshot"))?.snapshot, undefined);
+  },
+
   "what was handed in may change later without effect": async (t) => {
     const key = t.key();
     const given = { ...command("k") };

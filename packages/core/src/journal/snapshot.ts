@@ -1,0 +1,103 @@
+// A cache of the fold, never the truth: what a run needs to go on, without the past that it no longer needs. Messages
+// that a summary covers are not in it; people's view of them is folded from the lines when someone looks.
+
+import type { Message, Part } from "../message.ts";
+import { type Asked, newThread, type Scope, type ThreadState } from "./state.ts";
+
+const VERSION = 1;
+
+const LEAST_FACTS = 200;
+
+/** How many characters of a snapshot one fact that need not be read is worth. */
+const WORTH = 64;
+
+/** The last messages of a scope that the fold itself looks at: a cut answer, or open calls and their results. */
+const TAIL = 2;
+
+interface Frozen
+  extends Omit<ThreadState, "scopes" | "callIds" | "queued" | "stops" | "asked" | "partial" | "snapshotSeq"> {
+  readonly v: number;
+  readonly scopes: readonly Scope[];
+  readonly callIds: readonly string[];
+  readonly queued: readonly string[] | undefined;
+  readonly stops: readonly string[] | undefined;
+  readonly asked: readonly (readonly [string, Asked])[] | undefined;
+}
+
+function freeze(state: ThreadState): string {
+  const { threadId, head, agent, state: now, pauseType, interrupts, tokenHash, run, crashes } = state;
+  const scopes = [...state.scopes.values()].map(
+    (scope): Scope => ({ ...scope, messages: scope.messages.slice(-TAIL) }),
+  );
+  const frozen: Frozen = {
+    v: VERSION,
+    threadId,
+    head,
+    agent,
+    state: now,
+    pauseType,
+    interrupts,
+    tokenHash,
+    run,
+    crashes,
+    scopes,
+    callIds: [...state.callIds],
+    queued: state.queued && [...state.queued],
+    stops: state.stops && [...state.stops],
+    asked: state.asked && [...state.asked],
+  };
+  return JSON.stringify(frozen);
+}
+
+/**
+ * A snapshot of `state`, where it is worth its room: where a summary stands for the past, and the facts since the last
+ * one are several times what it weighs.
+ */
+export function snapshotIfDue(state: ThreadState): string | undefined {
+  const since = state.head - state.snapshotSeq;
+  if (since < LEAST_FACTS || ![...state.scopes.values()].some(isSummarised)) return undefined;
+  let size = 0;
+  for (const scope of state.scopes.values())
+    for (const { parts } of scope.prompt) for (const part of parts) size += weight(part);
+  return size <= since * WORTH ? freeze(state) : undefined;
+}
+
+function isSummarised(scope: Scope): boolean {
+  return scope.prompt[0]?.summary !== undefined;
+}
+
+function weight(part: Part): number {
+  if (part.type === "text" || part.type === "reasoning") return part.text.length;
+  if (part.type === "result" && typeof part.output === "string") return part.output.length;
+  return 200;
+}
+
+/** The fold as it was; undefined where the snapshot is of another version, or of something else. */
+export function thaw(threadId: string, seq: number, body: string): ThreadState | undefined {
+  let frozen: Frozen;
+  try {
+    frozen = JSON.parse(body) as Frozen;
+  } catch {
+    return undefined;
+  }
+  if (frozen?.v !== VERSION || frozen.threadId !== threadId || frozen.head !== seq) return undefined;
+  const { v: _v, scopes, callIds, queued, stops, asked, ...plain } = frozen;
+  const state: ThreadState = { ...newThread(threadId), ...plain, partial: true, snapshotSeq: seq };
+  if (queued !== undefined) state.queued = new Set(queued);
+  if (stops !== undefined) state.stops = new Set(stops);
+  if (asked !== undefined) state.asked = new Map(asked);
+  for (const scope of scopes) state.scopes.set(scope.path, shared(scope));
+  for (const id of callIds) state.callIds.add(id);
+  return state;
+}
+
+/** One object for one message again: identity tells "unchanged". */
+function shared(scope: Scope): Scope {
+  const byId = new Map<string, Message>(scope.prompt.map((message) => [message.id, message]));
+  const messages = scope.messages.map((message) => {
+    const same = byId.get(message.id);
+    return same !== undefined && JSON.stringify(same) === JSON.stringify(message) ? same : message;
+  });
+  const calls = scope.calls.map((call) => ({ ...call, result: call.result ?? undefined }));
+  return { ...scope, messages, calls };
+}
