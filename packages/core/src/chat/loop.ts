@@ -264,7 +264,8 @@ function corrections(messages: readonly Message[]): number {
     const message = messages[i]!;
     if (message.role !== "user") continue;
     if (message.origin !== "runtime") break;
-    count += 1;
+    // Late results are told between them.
+    if (!message.id.endsWith(".late")) count += 1;
   }
   return count;
 }

@@ -1,21 +1,23 @@
 // The live handle on a thread. Invariants:
 // 1. Refusals this session can know are thrown before anything changes (R4); guards flip at once, events follow.
 // 2. At most one execution at a time, and it alone writes.
+//
+// Long, and still one piece: it is every public method of a session, and its guards; what they begin lives elsewhere.
 
 import type { Agent } from "../agent.ts";
-import { belayError, errorRecord } from "../error.ts";
-import type { BelayEvent, Fact } from "../event.ts";
+import { belayError } from "../error.ts";
+import type { BelayEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
-import type { ThreadState } from "../journal/state.ts";
 import { move, type PauseType, type SessionState } from "../lifecycle.ts";
-import { addUsage, type Message } from "../message.ts";
+import type { Message } from "../message.ts";
 import type { Command, ThreadKey, ThreadRow } from "../store/store.ts";
-import { Drive, type DriveSetup } from "./drive.ts";
+import type { DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
-import { busy, Execution, type ExecutionHost, type Opening } from "./execution.ts";
-import { inputFacts, lostCalls, runEnd, stateFact } from "./facts.ts";
+import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
+import { inputFacts } from "./facts.ts";
 import { Feed } from "./feed.ts";
+import { appendIdle, type IdleFacts, initialized, setAside, terminated } from "./idle.ts";
 import { type Input, readInput } from "./input.ts";
 import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
 import { goOn, newRun } from "./openings.ts";
@@ -217,7 +219,7 @@ export class Session<Out = string> {
       if (this.state === "terminated") return;
     }
     move(this.state, "terminated");
-    await this.#terminateIdle();
+    await this.#appendIdle(terminated);
   }
 
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, never by itself. */
@@ -270,7 +272,7 @@ export class Session<Out = string> {
     if (this.#execution !== undefined) return;
     if (this.pauseType === "crash") {
       const crashes = (await this.#recall.load(false)).crashes;
-      if (crashes >= mostCrashes) return this.#setAside(crashes);
+      if (crashes >= mostCrashes) return this.#appendIdle(setAside);
       await this.resume().result;
     } else {
       await this.startQueued();
@@ -360,10 +362,7 @@ export class Session<Out = string> {
 
   /** Puts a new thread on record. Refused means that somebody else has done it. */
   async #initialize(): Promise<void> {
-    await this.#appendIdle((place, state) => {
-      move(state.state, "initialized");
-      return [stateFact(place, "initialized")];
-    }).catch((error) => {
+    await this.#appendIdle(initialized).catch((error) => {
       if (!["INVALID_STATE_TRANSITION", "STORE_CONFLICT", "THREAD_BUSY"].includes(error.code)) throw error;
     });
   }
@@ -392,40 +391,12 @@ export class Session<Out = string> {
     });
   }
 
-  async #terminateIdle(): Promise<void> {
-    await this.#appendIdle((place, state) => {
-      const paused = state.state === "paused" || state.state === "running";
-      move(paused ? "paused" : state.state, "terminated");
-      const usage = state.run?.usage ?? addUsage(undefined, undefined);
-      const end = paused ? [...lostCalls(place, state), runEnd(place, "terminated", usage)] : [];
-      return [...end, stateFact(place, "terminated")];
-    });
-  }
-
-  async #setAside(crashes: number): Promise<void> {
-    await this.#appendIdle((place, state) => {
-      // Others may have moved it since we counted.
-      const { threadId } = this;
-      if (state.state !== "running" || state.crashes < crashes)
-        throw belayError("INVALID_STATE", { threadId, state: state.state, action: "setting it aside" });
-      const error = errorRecord(belayError("THREAD_SET_ASIDE", { threadId: this.threadId, crashes }));
-      const usage = state.run?.usage ?? addUsage(undefined, undefined);
-      return [...lostCalls(place, state, true), runEnd(place, "failed", usage, { error }), stateFact(place, "error")];
-    });
-  }
-
-  /** One append without a run: takes the lease and gives it back. */
-  async #appendIdle(make: (place: FramePlace, state: ThreadState) => readonly Fact[]): Promise<void> {
+  /** One append without a run. */
+  async #appendIdle(make: IdleFacts): Promise<void> {
     const { setup } = this.#host;
     const { runId, segment } = this.#recall.standing;
     const place = this.#place(runId ?? setup.clock.id(), Math.max(segment, 1));
-    const state = await this.#recall.readAll();
-    const drive = new Drive(setup, this.#key, this.agent.name, state, this.#feed, () => {});
-    const refusal = await drive.open(make(place, state), () => this.#recall.settleOn(state), true);
-    if (refusal?.why === "busy") throw busy(this.threadId, refusal.owner, refusal.until);
-    if (refusal?.why === "conflict") {
-      throw belayError("STORE_CONFLICT", { threadId: this.threadId, expected: state.head, found: refusal.head });
-    }
+    await appendIdle(setup, this.#key, place, this.#recall, this.#feed, make);
   }
 
   #place(runId: string, segment: number): FramePlace {

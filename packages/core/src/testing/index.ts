@@ -1,8 +1,11 @@
 export type { FakeClock } from "./fake-clock.ts";
 export { fakeClock } from "./fake-clock.ts";
+export type { AttackReport, Fault, Pass, Scenario, ScenarioKit } from "./interrupt-anywhere.ts";
+export { allFaults, interruptAnywhere } from "./interrupt-anywhere.ts";
 export { promptProblems } from "./providers/render.ts";
 export type { ScriptedModel, ScriptedModelOptions, ScriptedPart, ScriptedTurn } from "./scripted-model.ts";
 export { scriptedModel } from "./scripted-model.ts";
+export { speak } from "./speak.ts";
 export type { StoreUnderTest } from "./store-cases/bench.ts";
 export type { StoreCase, StoreCaseName, StoreSuiteOptions } from "./store-suite.ts";
 export { storeSuite } from "./store-suite.ts";

@@ -1,20 +1,31 @@
 import { describe, expect, it } from "vitest";
-import { agent } from "../chat/agent.ts";
+import { type AgentOptions, agent } from "../chat/agent.ts";
+import type { Clock } from "../clock.ts";
+import type { ModelRequest } from "../model/model.ts";
 import { jsonSchema } from "../schema/schema.ts";
+import { memoryStore } from "../store/memory.ts";
+import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { tool } from "../tool/tool.ts";
-import { interruptAnywhere, type ScenarioKit } from "./interrupt-anywhere.ts";
+import { allFaults, interruptAnywhere, type Pass, type Scenario, type ScenarioKit } from "./interrupt-anywhere.ts";
+import { openDatabase } from "./open-database.ts";
 import { scriptedModel } from "./scripted-model.ts";
+import { speak } from "./speak.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 
-function helper(kit: ScenarioKit, options: { readonly onCrash?: "retry" | "fail" } = {}) {
+/** How many turns with calls the model has had. */
+const turnsIn = ({ messages }: ModelRequest) =>
+  messages.filter((message) => message.role === "assistant" && message.parts.some((part) => part.type === "call"))
+    .length;
+
+/** Two turns of calls, two at once and one alone, and an answer. */
+function helper(kit: ScenarioKit, options: Partial<AgentOptions<undefined, unknown>> = {}) {
   const act = (name: string, serial: boolean) =>
     tool({
       name,
       description: "touches the world",
       input: noArgs,
       serial,
-      ...options,
       async execute(_args, ctx) {
         kit.effect(ctx.address);
         await new Promise((resolve) => setImmediate(resolve));
@@ -33,33 +44,97 @@ function helper(kit: ScenarioKit, options: { readonly onCrash?: "retry" | "fail"
     },
   });
   const model = scriptedModel((request) => {
-    const answers = request.messages.filter(
-      (m) => m.role === "assistant" && m.parts.some((p) => p.type === "call"),
-    ).length;
-    if (answers === 0)
-      return [
-        { reasoning: "hm" },
-        { text: ["Let me ", "look."] },
-        { call: "act" },
-        { call: "watch" },
-        { call: "alone" },
-      ];
-    if (answers === 1) return [{ call: "act" }];
-    return [{ text: ["All ", "is ", "done."] }];
+    const turns = turnsIn(request);
+    const look = speak("Let me look.")(request);
+    if (turns === 0) return [{ reasoning: "hm" }, ...look, { call: "act" }, { call: "watch" }, { call: "alone" }];
+    if (turns === 1) return [{ call: "act" }];
+    return speak("All is done.")(request);
   });
-  return agent({ name: "helper", model, tools: [act("act", false), act("alone", true), watch], graceMs: 5 });
+  return agent({
+    name: "helper",
+    model,
+    tools: [act("act", false), act("alone", true), watch],
+    graceMs: 5,
+    ...options,
+  });
 }
 
+/** Parallel calls, a person who steers, and an answer that must fit a schema. */
+const structured: Omit<Scenario<{ done: number }>, "faults"> = {
+  agent(kit) {
+    const work = tool({
+      name: "work",
+      description: "works",
+      input: noArgs,
+      repeatable: true,
+      async execute(_args, ctx) {
+        kit.effect(ctx.address);
+        await new Promise((resolve) => setImmediate(resolve));
+        return "worked";
+      },
+    });
+    const output = jsonSchema<{ done: number }>({
+      type: "object",
+      properties: { done: { type: "number" } },
+      required: ["done"],
+    });
+    const model = scriptedModel((request) =>
+      turnsIn(request) === 0 ? [{ call: "work" }, { call: "work" }] : speak('{ "done": 2 }')(request),
+    );
+    return agent({ name: "worker", model, tools: [work], output });
+  },
+  input: "Do both.",
+  repeatable: () => true,
+  async play(session) {
+    await session.steer("Both at once, please.");
+  },
+};
+
 describe("interruptAnywhere", () => {
-  it("X1, X2: a stop, two stops, a pause at every point leave a valid history, effects once, and the same end", async () => {
-    const faults = ["stop", "stop-twice", "stop-after-model", "stop-after-tools", "pause"] as const;
-    const report = await interruptAnywhere({ agent: helper, input: "Do it.", faults, anyEnd: true });
+  it("X1, X2: stops, pauses, steers and inputs at every point leave a valid history, effects once, and the same end", async () => {
+    const faults = allFaults.filter((fault) => !["close", "crash", "freeze", "lost-answer"].includes(fault));
+    const passes: Pass[] = [];
+    const onPass = (pass: Pass) => passes.push(pass);
+    const report = await interruptAnywhere({ agent: helper, input: "Do it.", faults, onPass });
     expect(report.points).toBeGreaterThan(40);
     expect(report.passes).toBe(report.points * faults.length);
+    expect(passes).toHaveLength(report.passes);
+    expect(passes.at(-1)).toMatchObject({ fault: "enqueue", at: report.points, problems: [] });
+  }, 60_000);
+
+  it("C2, F3: processes that die, close or stand still, and lost answers, at every point lose and double nothing", async () => {
+    const faults = ["close", "crash", "freeze", "lost-answer"] as const;
+    const report = await interruptAnywhere({ agent: helper, input: "Do it.", faults, anyEnd: true });
+    expect(report.passes).toBe(report.points * faults.length);
+  }, 60_000);
+
+  it("every fault, with parallel calls, a steer and a structured output, ends with the same value", async () => {
+    const report = await interruptAnywhere(structured);
+    expect(report.passes).toBe(report.points * allFaults.length);
+  }, 60_000);
+
+  it("the same on SQLite", async () => {
+    const store = async (clock: Clock) => sqliteStore(await openDatabase(":memory:"), { clock });
+    const report = await interruptAnywhere({ ...structured, store });
+    expect(report.passes).toBe(report.points * allFaults.length);
+  }, 120_000);
+
+  it("a scenario that fails by itself is told as such", async () => {
+    const bad = (kit: ScenarioKit) => {
+      kit.effect("once");
+      kit.effect("once");
+      return helper(kit);
+    };
+    await expect(interruptAnywhere({ agent: bad, input: "Do it." })).rejects.toThrow("Without any fault");
   });
 
-  it("C2: a crash at every point loses and doubles nothing", async () => {
-    const report = await interruptAnywhere({ agent: helper, input: "Do it.", faults: ["crash"], anyEnd: true });
-    expect(report.passes).toBe(report.points);
+  it("memory is the store where none is given, and its leases end by the clock it is handed", async () => {
+    let clocks = 0;
+    const store = (clock: Clock) => {
+      clocks += 1;
+      return memoryStore({ clock });
+    };
+    const report = await interruptAnywhere({ ...structured, faults: ["crash"], store });
+    expect(clocks).toBe(report.passes + 1);
   });
 });

@@ -3,30 +3,52 @@
 
 import type { Agent } from "../agent.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { errorText } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
 import type { Message } from "../message.ts";
 import type { ModelRequest } from "../model/model.ts";
 import { onPoint, type PointName } from "../point.ts";
+import type { Receipt } from "../runner/ending.ts";
+import type { InterruptOptions } from "../runner/options.ts";
 import { readFacts } from "../runner/read-facts.ts";
 import type { RunResult } from "../runner/run.ts";
 import { createRunner, type Runner } from "../runner/runner.ts";
 import type { Session } from "../runner/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
-import { faultyStore } from "./faulty-store.ts";
-import { factProblems, shownProblems } from "./journal-checks.ts";
+import { type FaultyStore, faultyStore } from "./faulty-store.ts";
+import { factProblems, inputsIn, shownProblems } from "./journal-checks.ts";
 import { promptProblems } from "./providers/render.ts";
 
-export type Fault = "stop" | "stop-twice" | "stop-after-model" | "stop-after-tools" | "pause" | "crash";
-
-export const allFaults: readonly Fault[] = [
+/** Everything that can happen at a point and needs no answer. */
+export const allFaults = [
   "stop",
   "stop-twice",
   "stop-after-model",
   "stop-after-tools",
   "pause",
+  /** The process lets go of the thread, and another one goes on. */
+  "close",
+  /** The process dies. */
   "crash",
-];
+  /** The process stands still until another one has taken over and come to the end. */
+  "freeze",
+  /** The store does what it is asked next, and its answer is lost. */
+  "lost-answer",
+  "steer",
+  "enqueue",
+] as const;
+
+export type Fault = (typeof allFaults)[number];
+
+/** One pass, as it is told to `onPass`. */
+export interface Pass {
+  readonly fault: Fault;
+  /** The number of the point, from 1, and what it is; undefined where the pass never came there. */
+  readonly at: number;
+  readonly point: PointName | undefined;
+  readonly problems: readonly string[];
+}
 
 export interface ScenarioKit {
   /** Call it where a tool touches the world, with a name that tells this effect from all others: `effect(ctx.address)`. */
@@ -47,6 +69,8 @@ export interface Scenario<Out = unknown, Deps = unknown> {
   repeatable?(effect: string): boolean;
   /** True when the end need not be the uninterrupted one, for instance because a call's outcome is unknown after a crash. */
   readonly anyEnd?: boolean;
+  /** Told of each pass when it is over. */
+  onPass?(pass: Pass): void;
 }
 
 export interface AttackReport {
@@ -72,6 +96,7 @@ export async function interruptAnywhere<Out, Deps>(scenario: Scenario<Out, Deps>
       const found = [...outcome.problems];
       if (!scenario.anyEnd) found.push(...endProblems(whole.result, outcome.result));
       problems.push(...found.map((problem) => `${fault} at point ${at} (${outcome.point}): ${problem}`));
+      scenario.onPass?.({ fault, at, point: outcome.point, problems: found });
     }
   }
   if (problems.length > 0) {
@@ -83,7 +108,8 @@ export async function interruptAnywhere<Out, Deps>(scenario: Scenario<Out, Deps>
 interface Outcome {
   readonly points: number;
   readonly point: PointName | undefined;
-  readonly result: RunResult<unknown>;
+  /** Undefined where it came to no end. */
+  readonly result: RunResult<unknown> | undefined;
   readonly problems: string[];
 }
 
@@ -96,8 +122,11 @@ async function pass<Out, Deps>(
   const store = await (scenario.store?.(clock) ?? memoryStore({ clock }));
   const attack = new Attack(scenario, store, clock);
   let points = 0;
+  /** What is read to check it is no part of it. */
+  let over = false;
   let struck: PointName | undefined;
   const off = onPoint((name, detail) => {
+    if (over) return;
     points += 1;
     if (name === "model:request") attack.sent(detail as ModelRequest);
     if (plan === undefined || points !== plan.at) return;
@@ -106,7 +135,10 @@ async function pass<Out, Deps>(
   });
   try {
     const result = await attack.run();
+    over = true;
     return { points, point: struck, result, problems: await attack.check() };
+  } catch (error) {
+    return { points, point: struck, result: undefined, problems: [`it threw: ${errorText(error)}`] };
   } finally {
     off();
     await attack.end();
@@ -115,8 +147,8 @@ async function pass<Out, Deps>(
 
 class Attack<Out, Deps> {
   readonly #scenario: Scenario<Out, Deps>;
-  readonly #store: Store;
-  readonly #clock: Clock;
+  readonly store: Store;
+  readonly clock: Clock;
   readonly #key = { tenant: "default", threadId: "thread" };
   readonly #effects: string[] = [];
   readonly #problems: string[] = [];
@@ -128,15 +160,25 @@ class Attack<Out, Deps> {
   #crashed: () => void = () => {};
   #crash: Promise<"crash"> | undefined = new Promise((resolve) => (this.#crashed = () => resolve("crash")));
   #requests = 0;
+  /** What the frozen process has to give back, and what it was. */
+  #frozen: { readonly side: FaultyStore; readonly runner: Runner<Out, Deps> | undefined } | undefined;
+  #closing: Promise<void> | undefined;
+  /** A stop for now was asked for, and the stretch it is for has not ended. */
+  #stopped: Session<Out> | undefined;
+  readonly #receipts: Promise<Receipt>[] = [];
+  #answered = 0;
+  #sent: Fault | undefined;
+  #endLeases: (() => void) | undefined;
 
   constructor(scenario: Scenario<Out, Deps>, store: Store, clock: Clock) {
     this.#scenario = scenario;
-    this.#store = store;
-    this.#clock = clock;
+    this.store = store;
+    this.clock = clock;
   }
 
   sent(request: ModelRequest): void {
     this.#requests += 1;
+    if (this.#stopped !== undefined) this.#problems.push(`request ${this.#requests} was made after the stop`);
     for (const problem of promptProblems(request.messages))
       this.#problems.push(`request ${this.#requests}: ${problem}`);
   }
@@ -145,56 +187,106 @@ class Attack<Out, Deps> {
     const session = this.#session;
     switch (fault) {
       case "stop":
-        void session?.interrupt();
-        return;
+        return this.#stop(session, {});
       case "stop-twice":
-        void session?.interrupt();
-        void session?.interrupt({ force: true });
-        return;
+        this.#stop(session, {});
+        return this.#stop(session, { force: true });
       case "stop-after-model":
-        void session?.interrupt({ mode: "after-model" });
-        return;
+        return this.#stop(session, { mode: "after-model" });
       case "stop-after-tools":
-        void session?.interrupt({ mode: "after-tools" });
-        return;
+        return this.#stop(session, { mode: "after-tools" });
       case "pause":
         void session?.pause();
         return;
+      case "close":
+        this.#closing = this.#runner?.close();
+        return this.#crashed();
       case "crash":
         this.#side.kill();
+        this.#endLeases = endLeases;
         endLeases();
-        this.#crashed();
+        return this.#crashed();
+      case "freeze":
+        this.#side.freeze();
+        this.#frozen = { side: this.#side, runner: this.#runner };
+        this.#endLeases = endLeases;
+        endLeases();
+        return this.#crashed();
+      case "lost-answer":
+        return this.#side.plan("append", { fail: "after" });
+      case "steer":
+      case "enqueue": {
+        if (session === undefined) return;
+        this.#sent = fault;
+        const { store, clock } = this;
+        const mail = { messages: [{ parts: [{ type: "text", text: `[${fault}]` }] }] };
+        const kind = fault === "steer" ? "steer" : "input";
+        // Straight to the store, as from another process; a thread that is not there yet takes nothing.
+        const command = { key: fault, kind, body: JSON.stringify(mail), at: clock.now() } as const;
+        void store.send(this.#key, command).catch(() => (this.#sent = undefined));
         return;
+      }
       default:
         fault satisfies never;
     }
   }
 
-  /** Runs to the end, going on after every pause and every crash. */
+  #stop(session: Session<Out> | undefined, options: InterruptOptions): void {
+    if (session?.state !== "running") return;
+    if (options.mode === undefined) this.#stopped = session;
+    const receipt = session.interrupt(options);
+    this.#receipts.push(receipt);
+    void receipt.then(() => {
+      this.#stopped = undefined;
+      this.#answered += 1;
+    });
+  }
+
+  effect(name: string): void {
+    this.#effects.push(name);
+  }
+
+  /** Runs to the end, going on after every pause and every crash. Asking again under one id never begins a second run. */
   async run(): Promise<RunResult<unknown>> {
+    const { input, play } = this.#scenario;
     if ((await this.#unlessCrashed(this.#open())) === "crash") await this.#open();
-    let run = this.#session!.run(this.#scenario.input);
-    void this.#scenario.play?.(this.#session!);
-    let settled: RunResult<unknown> | "crash" = await this.#unlessCrashed(run.result);
+    let run = this.#session!.run(input, { id: "attack" });
+    void Promise.resolve(play?.(this.#session!)).catch(() => {});
     for (let resumes = 0; resumes < MOST_RESUMES; resumes++) {
+      const settled: RunResult<unknown> | "crash" = await this.#unlessCrashed(run.result);
       if (settled === "crash") {
         await this.#open();
-        const { state } = this.#session!;
-        if (state === "created") run = this.#session!.run(this.#scenario.input);
-        else if (state === "paused") run = this.#session!.resume();
-        else run = this.#session!.run("Go on.");
-        settled = await run.result;
-        continue;
+        const { pauseType } = this.#session!;
+        const stopped = pauseType !== undefined && pauseType !== "crash";
+        run = stopped ? this.#session!.resume() : this.#session!.run(input, { id: "attack" });
+      } else if (settled.status === "interrupted") {
+        run = this.#session!.resume();
+      } else {
+        await this.#rest();
+        return settled;
       }
-      if (settled.status !== "interrupted") return settled;
-      settled = await this.#unlessCrashed(this.#session!.resume().result);
     }
     this.#problems.push(`it did not end after ${MOST_RESUMES} resumes`);
-    return settled as RunResult<unknown>;
+    return run.result;
+  }
+
+  /** What waits becomes the next run; a process that stood still goes on where it was. */
+  async #rest(): Promise<void> {
+    const queued = async () => (await this.store.load(this.#key))?.row.queued ?? false;
+    for (let i = 0; i < 200 && (this.#session!.state === "running" || (await queued())); i++) {
+      if (this.#session!.state !== "completed" && this.#session!.state !== "running") break;
+      await new Promise<void>((resolve) => setTimeout(resolve, 1));
+    }
+    if (this.#frozen === undefined) return;
+    const head = (await this.store.load(this.#key))?.row.head;
+    this.#frozen.side.thaw();
+    await new Promise<void>((resolve) => setTimeout(resolve, 5));
+    const now = (await this.store.load(this.#key))?.row.head;
+    if (now !== head) this.#problems.push(`a process that was taken over from wrote facts ${head! + 1} to ${now}`);
   }
 
   async check(): Promise<string[]> {
-    const facts = await readFacts(this.#store, this.#key, 0);
+    const facts = await readFacts(this.store, this.#key, 0);
     await new Promise((resolve) => setImmediate(resolve));
     this.#problems.push(...factProblems(facts), ...shownProblems(this.#shown, facts));
     const seen = new Set<string>();
@@ -203,18 +295,38 @@ class Attack<Out, Deps> {
         this.#problems.push(`effect ${effect} happened twice`);
       seen.add(effect);
     }
-    this.#problems.push(...(await this.#freshProblems()));
+    if (this.#answered < this.#receipts.length) this.#problems.push("a stop got no receipt");
+    this.#problems.push(...(await this.#inputProblems()), ...(await this.#freshProblems()));
     return this.#problems;
+  }
+
+  /** What people said is there once; what was sent is there once, or still waits. */
+  async #inputProblems(): Promise<string[]> {
+    const said = inputsIn(this.#session!.messages);
+    const count = (text: string) => said.filter((each) => each === text).length;
+    const problems: string[] = [];
+    const { input } = this.#scenario;
+    if (count(input) !== 1) problems.push(`the input is ${count(input)} times in the history`);
+    if (this.#sent === undefined) return problems;
+    const sent = count(`[${this.#sent}]`);
+    const waits = ((await this.store.load(this.#key))?.commands ?? []).some(({ key }) => key === this.#sent);
+    if (sent + (waits ? 1 : 0) !== 1) {
+      problems.push(
+        `what was sent by ${this.#sent} is ${sent} times in the history, and ${waits ? "waits" : "is gone"}`,
+      );
+    }
+    return problems;
   }
 
   async end(): Promise<void> {
     this.#readers.abort();
     await this.#runner?.close();
+    await this.#frozen?.runner?.close();
   }
 
   /** A session that reads everything anew must see the same history. */
   async #freshProblems(): Promise<string[]> {
-    const runner = createRunner<Out, Deps>({ agent: this.#agent(), store: this.#store, clock: this.#clock });
+    const runner = createRunner<Out, Deps>({ agent: this.#agent(), store: this.store, clock: this.clock });
     const fresh = await runner.open(this.#key.threadId);
     const same = JSON.stringify(strip(fresh.messages)) === JSON.stringify(strip(this.#session!.messages));
     await runner.close();
@@ -222,17 +334,31 @@ class Attack<Out, Deps> {
   }
 
   async #open(): Promise<void> {
-    this.#side = faultyStore(this.#store);
+    await this.#closing;
+    this.#side = faultyStore(this.store);
     const { deps } = this.#scenario;
     this.#runner = createRunner<Out, Deps>({
       agent: this.#agent(),
       store: this.#side,
-      clock: this.#clock,
+      clock: this.clock,
       leaseTtlMs: LEASE_MS,
       ...(deps !== undefined && { deps }),
     });
-    this.#session = await this.#runner.open(this.#key.threadId);
+    this.#session = await this.#opened(this.#runner);
     void this.#listen(this.#session);
+  }
+
+  /** What the dead process had sent when it died may have come after its lease was ended: then that lasts again. */
+  async #opened(runner: Runner<Out, Deps>): Promise<Session<Out>> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await runner.open(this.#key.threadId);
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== "THREAD_BUSY" || this.#endLeases === undefined || tries === 3)
+          throw error;
+        this.#endLeases();
+      }
+    }
   }
 
   async #listen(session: Session<Out>): Promise<void> {
@@ -241,7 +367,7 @@ class Attack<Out, Deps> {
   }
 
   #agent(): Agent<Out, Deps> {
-    return this.#scenario.agent({ effect: (name) => this.#effects.push(name) });
+    return this.#scenario.agent({ effect: (name) => this.effect(name) });
   }
 
   /** There is one crash in a pass; after it nothing more is waited for but the work. */
@@ -258,7 +384,8 @@ function strip(messages: readonly Message[]): unknown {
   return messages.map(({ id, role, parts, interrupted }) => ({ id, role, parts, interrupted }));
 }
 
-function endProblems(whole: RunResult<unknown>, cut: RunResult<unknown>): string[] {
+function endProblems(whole: RunResult<unknown> | undefined, cut: RunResult<unknown> | undefined): string[] {
+  if (whole === undefined || cut === undefined) return [];
   if (whole.status !== cut.status) {
     const why = cut.status === "failed" ? ` (${cut.error.message})` : "";
     return [`it ended ${cut.status}${why}, uninterrupted ${whole.status}`];

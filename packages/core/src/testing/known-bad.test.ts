@@ -1,0 +1,134 @@
+// What interruptAnywhere must catch: each of these is wrong in one way, and it has to say at which point and by which
+// fault that shows. A check that lets one of them pass proves nothing.
+
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../agent.ts";
+import { type AgentOptions, agent } from "../chat/agent.ts";
+import type { Clock } from "../clock.ts";
+import { Frame } from "../frame.ts";
+import { StopSignal } from "../interrupt/stop-signal.ts";
+import type { Message } from "../message.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { Append, Store } from "../store/store.ts";
+import { type ToolOptions, tool } from "../tool/tool.ts";
+import { type Fault, interruptAnywhere, type ScenarioKit } from "./interrupt-anywhere.ts";
+import { scriptedModel } from "./scripted-model.ts";
+import { speak } from "./speak.ts";
+import { wrapStore } from "./wrap-store.ts";
+
+const noArgs = jsonSchema<object>({ type: "object" });
+const isCall = (message: Message) => message.parts.some((part) => part.type === "call");
+
+/** One call with an effect, and an answer. */
+function worker(
+  kit: ScenarioKit,
+  more: {
+    readonly tool?: Partial<ToolOptions<typeof noArgs, unknown>>;
+    readonly agent?: Partial<AgentOptions<undefined, unknown>>;
+    readonly forgets?: boolean;
+  } = {},
+): Agent<string, unknown> {
+  const work = tool({
+    name: "work",
+    description: "touches the world",
+    input: noArgs,
+    async execute(_args, ctx) {
+      kit.effect(ctx.address);
+      await new Promise((resolve) => setImmediate(resolve));
+      return "worked";
+    },
+    ...more.tool,
+  });
+  const model = scriptedModel((request) => {
+    if (!request.messages.some(isCall)) return [{ call: "work" }];
+    return more.forgets ? [{ text: ["It ", "is ", "done."] }] : speak("It is done.")(request);
+  });
+  return agent({ name: "worker", model, tools: [work], graceMs: 5, ...more.agent });
+}
+
+/** Fails unless the attack fails, naming the fault and the point. */
+async function caught(scenario: Parameters<typeof interruptAnywhere>[0], fault: Fault, problem: string): Promise<void> {
+  const attack = interruptAnywhere({ anyEnd: true, ...scenario, faults: [fault] });
+  const words = await attack.then(
+    () => "nothing was found",
+    (error: Error) => error.message,
+  );
+  expect(words).toMatch(new RegExp(`${fault} at point \\d+ \\((append|load|model|tool):\\w+\\): .*${problem}`));
+}
+
+const broken = (change: (store: Store) => Partial<Store>) => (clock: Clock) => {
+  const store = memoryStore({ clock });
+  return wrapStore(store, change(store));
+};
+
+const input = "Do it.";
+
+describe("interruptAnywhere catches", () => {
+  it("nothing where nothing is wrong", async () => {
+    await interruptAnywhere({ agent: worker, input, anyEnd: true });
+  }, 30_000);
+
+  it("a store that takes an append from whoever sends it", async () => {
+    const anyone = broken((inner) => ({
+      async append(key, append) {
+        const first = await inner.append(key, append);
+        if (first.ok || "take" in append.writer) return first;
+        const { row } = (await inner.load(key))!;
+        const taken = { ...append, appendId: `${append.appendId}!`, expect: row.head };
+        return inner.append(key, { ...taken, writer: { take: "anyone", ttlMs: 1 } });
+      },
+    }));
+    await caught({ agent: worker, input, store: anyone }, "freeze", "");
+  }, 30_000);
+
+  it("a store that does not know an append which it has already", async () => {
+    let n = 0;
+    const store = broken((inner) => ({
+      async append(key, append: Append) {
+        const head = (await inner.load(key))?.row.head ?? 0;
+        n += 1;
+        return inner.append(key, { ...append, appendId: `${n}`, expect: head });
+      },
+    }));
+    await caught({ agent: worker, input, store }, "lost-answer", "");
+  }, 30_000);
+
+  it("a tool that is tried again blindly although it must not be", async () => {
+    const blind = (kit: ScenarioKit) => worker(kit, { tool: { onCrash: "retry" } });
+    await caught({ agent: blind, input }, "crash", "happened twice");
+  }, 30_000);
+
+  it("a store that forgets what was sent when it is asked to keep it", async () => {
+    const store = broken((inner) => ({
+      async append(key, append) {
+        const appended = await inner.append(key, append);
+        for (const { key: sent } of (await inner.load(key))?.commands ?? []) await inner.withdraw(key, sent);
+        return appended;
+      },
+    }));
+    await caught({ agent: worker, input, store }, "steer", "is gone");
+  }, 30_000);
+
+  it("an agent that loses a stop", async () => {
+    const deaf = (kit: ScenarioKit): Agent<string, unknown> => {
+      const good = worker(kit);
+      const run = (frame: Frame) =>
+        good.run(new Frame(frame.place, frame.scope, new StopSignal(), frame.clock, frame.deps, frame.desk));
+      return { ...good, run };
+    };
+    await caught({ agent: deaf, input }, "stop", "after the stop");
+  }, 30_000);
+
+  it("a context that leaves out a result once an answer was cut", async () => {
+    const context = (all: readonly Message[]) =>
+      all.some((message) => message.interrupted) ? all.filter(({ role }) => role !== "tool") : all;
+    const dropping = (kit: ScenarioKit) => worker(kit, { agent: { context } });
+    await caught({ agent: dropping, input, anyEnd: false }, "stop", "it ended failed");
+  }, 30_000);
+
+  it("a model that begins anew where it was asked to go on", async () => {
+    const forgetful = (kit: ScenarioKit) => worker(kit, { forgets: true });
+    await caught({ agent: forgetful, input, anyEnd: false }, "stop", "its output is");
+  }, 30_000);
+});
