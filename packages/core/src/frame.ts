@@ -20,10 +20,17 @@ import type { CallState, Scope } from "./journal/state.ts";
 import type { Json } from "./json.ts";
 import type { Message, Outcome } from "./message.ts";
 
+/** One thing to write down. */
+export interface Recording {
+  /** Called when its turn to write has come, so it decides by the state of that moment. */
+  facts(): readonly Fact[];
+  /** They are in the store and in the fold. Never called where saving fails. */
+  recorded(): void;
+}
+
 /** What the owner of a frame does for it. */
 export interface Desk {
-  /** `make` is called when its turn to write has come, so it decides by the state of that moment. Never rejects: where saving fails, it never settles. */
-  record(make: () => readonly Fact[]): Promise<void>;
+  record(recording: Recording): void;
   publish(draft: Draft): void;
   /** True while someone listens to drafts. */
   readonly watched: boolean;
@@ -68,8 +75,9 @@ export class Frame {
     this.desk = desk;
   }
 
-  record(make: () => readonly Fact[]): Promise<void> {
-    return this.desk.record(make);
+  /** Settles when they are recorded. Never rejects: where saving fails, it never settles. */
+  record(facts: () => readonly Fact[]): Promise<void> {
+    return new Promise((recorded) => this.desk.record({ facts, recorded }));
   }
 
   message(message: Message, turn: number, attempt: number): MessageEvent {

@@ -7,9 +7,14 @@ import { isBlank } from "../message.ts";
 import type { Model, ModelEvent } from "../model/model.ts";
 import { parseArgs } from "../tool/parse-args.ts";
 
+/** Says under which id a call may enter the thread. */
+export interface CallIds {
+  callId(wanted: string): string;
+}
+
 export class Answer {
   readonly #provider: string;
-  readonly #callId: (wanted: string) => string;
+  readonly #ids: CallIds;
   readonly #parts: Part[] = [];
   #open: { type: "text" | "reasoning"; text: string; block: string | undefined } | undefined;
   /** Characters of text and of reasoning so far, over all parts. */
@@ -19,9 +24,9 @@ export class Answer {
   finish: Finish | undefined;
   usage: Usage | undefined;
 
-  constructor(model: Model, callId: (wanted: string) => string) {
+  constructor(model: Model, ids: CallIds) {
     this.#provider = model.provider ?? model.id;
-    this.#callId = callId;
+    this.#ids = ids;
   }
 
   /** True once anything at all has come. */
@@ -119,7 +124,7 @@ export class Answer {
     const { args } = parseArgs(event.args);
     const given = typeof event.id === "string" ? event.id : "";
     const repeated = this.#parts.some((part) => part.type === "call" && part.id === given);
-    const id = this.#callId(repeated ? "" : given);
+    const id = this.#ids.callId(repeated ? "" : given);
     // The provider's data speaks of its own id.
     const provider = id === event.id ? this.#data(event.provider) : undefined;
     return { type: "call", id, tool: String(event.tool), args, ...(provider && { provider }) };
@@ -134,6 +139,9 @@ export class Answer {
 function counted(usage: Usage | undefined): Usage | undefined {
   if (typeof usage !== "object" || usage === null) return undefined;
   const counts: Record<string, number> = { inputTokens: 0, outputTokens: 0 };
-  for (const [of, count] of Object.entries(usage)) if (Number.isFinite(count)) counts[of] = count;
+  for (const of in usage) {
+    const count = usage[of as keyof Usage];
+    if (count !== undefined && Number.isFinite(count)) counts[of] = count;
+  }
   return counts as unknown as Usage;
 }

@@ -7,6 +7,7 @@ import type { BelayError } from "../error.ts";
 import { belayError, errorText, UserInterrupt } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
+import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
 import { point } from "../point.ts";
 import { Answer } from "./answer.ts";
@@ -37,24 +38,9 @@ export type ModelCallEnd =
   | { readonly how: "finished" | "stopped"; readonly answer: Answer; readonly attempt: number }
   | { readonly how: "failed"; readonly answer: Answer; readonly attempt: number; readonly error: BelayError };
 
-export async function callModel(frame: Frame, call: ModelCall): Promise<ModelCallEnd> {
-  let attempt = call.attempt;
-  for (let tries = 1; ; tries++) {
-    attempt += 1;
-    if (attempt > 1 && !call.quiet) frame.superseded(call.messageId, attempt);
-    const answer = new Answer(call.model, (id) => frame.desk.callId(id));
-    try {
-      const how = await stream(frame, call, answer, attempt);
-      return { how, answer, attempt };
-    } catch (error) {
-      if (frame.signal.stop !== undefined) return { how: "stopped", answer, attempt };
-      const last = answer.begun || tries >= call.retry.attempts || !isWorthRetrying(error);
-      if (last) return { how: "failed", answer, attempt, error: modelError(call.model, tries, error) };
-      const { clock } = frame;
-      const waited = await sleep(frame, retryDelay(call.retry, tries, error, clock.now(), Math.random()));
-      if (!waited) return { how: "stopped", answer, attempt };
-    }
-  }
+/** Never rejects. */
+export function callModel(frame: Frame, call: ModelCall): Promise<ModelCallEnd> {
+  return new Promise((resolve) => new Calling(frame, call, resolve).begin());
 }
 
 function modelError(model: Model, tries: number, error: unknown): BelayError {
@@ -65,15 +51,6 @@ function modelError(model: Model, tries: number, error: unknown): BelayError {
 
 function isTimeout(error: unknown): error is BelayError {
   return (error as Partial<BelayError> | null)?.code === "MODEL_TIMEOUT";
-}
-
-function stream(frame: Frame, call: ModelCall, answer: Answer, attempt: number): Promise<"finished" | "stopped"> {
-  const abort = new LazyAbort();
-  point("model:request", call.request);
-  const source = call.model.stream(call.request, abort)[Symbol.asyncIterator]();
-  return new Promise((resolve, reject) => {
-    new Reading(frame, call, answer, attempt, abort, source, resolve, reject).start();
-  });
 }
 
 function take(frame: Frame, { messageId, quiet }: ModelCall, answer: Answer, event: ModelEvent, attempt: number): void {
@@ -101,52 +78,59 @@ function said({ type, text }: Extract<ModelEvent, { type: "text" | "reasoning" }
  * Reads a source to its end, by callbacks: a read that is under way can be given up at once, without a race against a
  * long-lived promise, which would leak, and without a promise of our own for each event.
  */
-class Reading {
+class Calling implements StopListener {
   readonly #frame: Frame;
   readonly #call: ModelCall;
-  readonly #answer: Answer;
-  readonly #attempt: number;
-  readonly #abort: LazyAbort;
-  readonly #source: AsyncIterator<ModelEvent>;
-  readonly #resolve: (how: "finished" | "stopped") => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #resolve: (end: ModelCallEnd) => void;
+  #attempt: number;
+  #tries = 0;
+  // Of the present try:
+  #answer: Answer;
+  #abort: LazyAbort;
+  #source: AsyncIterator<ModelEvent> | undefined;
   #limits: Limits | undefined;
-  #unlisten: (() => void) | undefined;
   #over = false;
 
-  constructor(
-    frame: Frame,
-    call: ModelCall,
-    answer: Answer,
-    attempt: number,
-    abort: LazyAbort,
-    source: AsyncIterator<ModelEvent>,
-    resolve: (how: "finished" | "stopped") => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(frame: Frame, call: ModelCall, resolve: (end: ModelCallEnd) => void) {
     this.#frame = frame;
     this.#call = call;
-    this.#answer = answer;
-    this.#attempt = attempt;
-    this.#abort = abort;
-    this.#source = source;
     this.#resolve = resolve;
-    this.#reject = reject;
+    this.#attempt = call.attempt;
+    this.#answer = new Answer(call.model, frame.desk);
+    this.#abort = new LazyAbort();
   }
 
-  start(): void {
+  begin(): void {
+    const { model, request, timeouts, quiet, messageId } = this.#call;
     const { signal } = this.#frame;
-    this.#unlisten = signal.on(this.#stopped);
+    this.#tries += 1;
+    this.#attempt += 1;
+    if (this.#attempt > 1 && !quiet) this.#frame.superseded(messageId, this.#attempt);
+    signal.on(this);
+    try {
+      point("model:request", request);
+      this.#source = model.stream(request, this.#abort)[Symbol.asyncIterator]();
+    } catch (error) {
+      return this.#failed(error);
+    }
     // The stop may have come from inside stream() itself.
-    if (signal.stop !== undefined) return this.#stopped();
-    if (hasLimits(this.#call.timeouts))
-      this.#limits = new Limits(this.#frame, this.#call, (error) => this.#expire(error));
+    if (signal.stop !== undefined) return this.stopped();
+    if (hasLimits(timeouts)) this.#limits = new Limits(this.#frame, this.#call, (error) => this.#expire(error));
     this.#read();
+  }
+
+  #again(): void {
+    this.#answer = new Answer(this.#call.model, this.#frame.desk);
+    this.#abort = new LazyAbort();
+    this.#source = undefined;
+    this.#limits = undefined;
+    this.#over = false;
+    this.begin();
   }
 
   #read(): void {
     try {
-      this.#source.next().then(this.#heard, this.#failed);
+      this.#source!.next().then(this.#heard, this.#failed);
     } catch (error) {
       this.#failed(error);
     }
@@ -171,14 +155,24 @@ class Reading {
 
   readonly #failed = (error: unknown): void => {
     point("model:failed", error);
-    if (this.#close()) this.#reject(error);
+    if (!this.#close()) return;
+    const { signal, clock } = this.#frame;
+    if (signal.stop !== undefined) return this.#tell("stopped");
+    const { retry, model } = this.#call;
+    const answer = this.#answer;
+    if (answer.begun || this.#tries >= retry.attempts || !isWorthRetrying(error)) {
+      const failure = modelError(model, this.#tries, error);
+      return this.#resolve({ how: "failed", answer, attempt: this.#attempt, error: failure });
+    }
+    const ms = retryDelay(retry, this.#tries, error, clock.now(), Math.random());
+    void sleep(this.#frame, ms).then((waited) => (waited ? this.#again() : this.#tell("stopped")));
   };
 
-  readonly #stopped = (): void => {
+  stopped(): void {
     const { stop } = this.#frame.signal;
     this.#abort.abort(new UserInterrupt(stop?.at ?? 0, stop?.reason));
     this.#end("stopped");
-  };
+  }
 
   #expire(error: BelayError): void {
     this.#abort.abort(error);
@@ -186,17 +180,21 @@ class Reading {
   }
 
   #end(how: "finished" | "stopped"): void {
-    if (this.#close()) this.#resolve(how);
+    if (this.#close()) this.#tell(how);
+  }
+
+  #tell(how: "finished" | "stopped"): void {
+    this.#resolve({ how, answer: this.#answer, attempt: this.#attempt });
   }
 
   /** True the first time. */
   #close(): boolean {
     if (this.#over) return false;
     this.#over = true;
-    this.#unlisten?.();
+    this.#frame.signal.off(this);
     this.#limits?.clear();
     try {
-      this.#source.return?.()?.then(undefined, ignore);
+      this.#source?.return?.()?.then(undefined, ignore);
     } catch {
       // A source that cannot even be closed has nothing more to say to us.
     }
@@ -260,13 +258,16 @@ class Limits {
 /** False when a stop came first. */
 function sleep(frame: Frame, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const unlisten = frame.signal.on(() => {
-      frame.clock.clearTimeout(timer);
-      unlisten();
-      resolve(false);
-    });
+    const listener = {
+      stopped: () => {
+        frame.clock.clearTimeout(timer);
+        frame.signal.off(listener);
+        resolve(false);
+      },
+    };
+    frame.signal.on(listener);
     const timer = frame.clock.setTimeout(() => {
-      unlisten();
+      frame.signal.off(listener);
       resolve(true);
     }, ms);
   });

@@ -70,21 +70,36 @@ async function openCalls(frame: Frame, agent: ChatDefinition): Promise<Next> {
   return runCalls(frame, agent, open, lost);
 }
 
-async function runCalls(
+function runCalls(
   frame: Frame,
   agent: ChatDefinition,
   open: readonly CallState[],
   first: readonly Fact[],
 ): Promise<Next> {
-  const prepared: PreparedCall[] = [];
-  for (const call of open) {
-    const found = prepareCall(agent.tools, call);
-    const one = found instanceof Promise ? await frame.signal.orStopped(found) : found;
-    if (one === undefined) return stoppedWith(first, { ...noCalls, notStarted: open.map(({ part }) => part.id) });
-    prepared.push(one);
-  }
-  const calls = new TurnCalls(frame, prepared, agent.graceMs);
-  await calls.run(first);
+  const found = open.map((call) => prepareCall(agent.tools, call));
+  if (found.every(isPrepared)) return runPrepared(frame, agent, found, first);
+  return frame.signal.orStopped(Promise.all(found)).then((prepared) => {
+    if (prepared !== undefined) return runPrepared(frame, agent, prepared, first);
+    return stoppedWith(first, { ...noCalls, notStarted: open.map(({ part }) => part.id) });
+  });
+}
+
+function isPrepared(found: PreparedCall | Promise<PreparedCall>): found is PreparedCall {
+  return !(found instanceof Promise);
+}
+
+function runPrepared(
+  frame: Frame,
+  agent: ChatDefinition,
+  calls: readonly PreparedCall[],
+  first: readonly Fact[],
+): Promise<Next> {
+  return new Promise((resolve) => {
+    new TurnCalls(frame, calls, agent.graceMs, first, (done) => resolve(afterCalls(frame, done))).start();
+  });
+}
+
+function afterCalls(frame: Frame, calls: TurnCalls): Next {
   if (calls.complete && !frame.signal.halts("after-tools")) return "on";
   const { turn } = frame.scope;
   return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
@@ -131,75 +146,86 @@ async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
     const again = { ...call, request: { ...agent.request, messages: promptFor(scope, agent) }, attempt: end.attempt };
     if (scope.prompt.length < before) end = await callModel(frame, again);
   }
-  const next = await conclude(frame, agent, end, turn, messageId, continued?.id);
+  const next = await conclude({ frame, agent, end, turn, id: messageId, continues: continued?.id });
   return next === "on" ? next : { ...next, turn };
 }
 
+/** What the model said, and where it stands. */
+interface Said {
+  readonly frame: Frame;
+  readonly agent: ChatDefinition;
+  readonly end: ModelCallEnd;
+  readonly turn: number;
+  readonly id: string;
+  readonly continues: string | undefined;
+}
+
 /** Makes the message of what the model said, and decides what follows from it. */
-function conclude(
-  frame: Frame,
-  agent: ChatDefinition,
-  end: ModelCallEnd,
-  turn: number,
-  id: string,
-  continues: string | undefined,
-): Promise<Next> | Ended {
-  const { answer, attempt } = end;
-  const { stop } = frame.signal;
-  const message = (parts: readonly Part[], finish: Message["finish"], interrupted?: Message["interrupted"]): Fact => {
-    const { usage } = answer;
-    const at = frame.clock.now();
-    const { id: model } = agent.model;
-    // By assignment: objects spread into one another cost more than all else here.
-    const said: { -readonly [K in keyof Message]: Message[K] } = {
-      id,
-      role: "assistant",
-      parts,
-      at,
-      origin: "model",
-      model,
-    };
-    if (usage !== undefined) said.usage = usage;
-    if (continues !== undefined) said.continues = continues;
-    if (interrupted !== undefined) said.interrupted = interrupted;
-    if (finish !== undefined) said.finish = finish;
-    return frame.message(said, turn, attempt);
-  };
-  /** What was seen of an answer that an error ended is kept, without calls: the next try makes its own. */
-  const failed = (error: BelayError, finish?: Message["finish"]): Ended => {
-    const parts = answer.cutParts()?.filter((part) => part.type !== "call");
-    const interrupted = { by: "error", at: frame.clock.now(), reason: error.code };
-    if (parts === undefined || !parts.some((part) => part.type === "text")) {
-      return { how: "failed", facts: [], error, attempt: attempt + 1 };
-    }
-    return { how: "failed", facts: [message(parts, finish, interrupted)], error };
-  };
-  if (end.how === "failed") return failed(end.error);
-  if (end.how === "stopped") {
-    const parts = stop?.rollbackPartial ? undefined : answer.cutParts();
-    const { by = "user", at = 0, reason } = stop ?? {};
-    const facts = parts === undefined ? [] : [message(parts, undefined, { by, at, ...(reason && { reason }) })];
-    const notStarted = (parts ?? []).filter((part) => part.type === "call").map((part) => part.id);
-    const partialText = parts === undefined ? "" : answer.text();
-    return {
-      how: "stopped",
-      facts,
-      partialText,
-      calls: { ...noCalls, notStarted },
-      attempt: facts.length > 0 ? 1 : attempt + 1,
-    };
-  }
+function conclude(said: Said): Promise<Next> | Ended {
+  const { frame, agent, end, turn, continues } = said;
+  const { answer } = end;
+  if (end.how === "failed") return failed(said, end.error);
+  if (end.how === "stopped") return stopped(said);
   const parts = answer.parts();
   const finish = answer.finish ?? (answer.calls > 0 ? "tool-calls" : "stop");
-  if (finish === "length") return failed(belayError("MAX_TOKENS", { model: agent.model.id, turn }), finish);
+  if (finish === "length") return failed(said, belayError("MAX_TOKENS", { model: agent.model.id, turn }), finish);
   if (answer.calls > 0) {
-    const fact = message(parts, finish);
-    return runCalls(frame, agent, newCalls(frame, parts, turn), [fact]);
+    return runCalls(frame, agent, newCalls(frame, parts, turn), [messageFact(said, parts, finish)]);
   }
   // An answer that had nothing to add to its cut beginning is complete all the same.
-  const facts = parts.length > 0 || continues !== undefined ? [message(parts, finish)] : [];
+  const facts = parts.length > 0 || continues !== undefined ? [messageFact(said, parts, finish)] : [];
   const before = continues === undefined ? "" : messageText(frame.scope.messages.at(-1)!);
   return settle(frame, agent, before + answer.text(), facts, finish);
+}
+
+/** What was seen of an answer that an error ended is kept, without calls: the next try makes its own. */
+function failed(said: Said, error: BelayError, finish?: Message["finish"]): Ended {
+  const { answer, attempt } = said.end;
+  const parts = answer.cutParts()?.filter((part) => part.type !== "call");
+  const interrupted = { by: "error", at: said.frame.clock.now(), reason: error.code };
+  if (parts === undefined || !parts.some((part) => part.type === "text")) {
+    return { how: "failed", facts: [], error, attempt: attempt + 1 };
+  }
+  return { how: "failed", facts: [messageFact(said, parts, finish, interrupted)], error };
+}
+
+function stopped(said: Said): Ended {
+  const { answer, attempt } = said.end;
+  const { stop } = said.frame.signal;
+  const parts = stop?.rollbackPartial ? undefined : answer.cutParts();
+  const { by = "user", at = 0, reason } = stop ?? {};
+  const facts = parts === undefined ? [] : [messageFact(said, parts, undefined, { by, at, ...(reason && { reason }) })];
+  const notStarted = (parts ?? []).filter((part) => part.type === "call").map((part) => part.id);
+  return {
+    how: "stopped",
+    facts,
+    partialText: parts === undefined ? "" : answer.text(),
+    calls: { ...noCalls, notStarted },
+    attempt: facts.length > 0 ? 1 : attempt + 1,
+  };
+}
+
+function messageFact(
+  { frame, agent, end, turn, id, continues }: Said,
+  parts: readonly Part[],
+  finish: Message["finish"],
+  interrupted?: Message["interrupted"],
+): Fact {
+  const { usage } = end.answer;
+  // By assignment: objects spread into one another cost more than all else here.
+  const message: { -readonly [K in keyof Message]: Message[K] } = {
+    id,
+    role: "assistant",
+    parts,
+    at: frame.clock.now(),
+    origin: "model",
+    model: agent.model.id,
+  };
+  if (usage !== undefined) message.usage = usage;
+  if (continues !== undefined) message.continues = continues;
+  if (interrupted !== undefined) message.interrupted = interrupted;
+  if (finish !== undefined) message.finish = finish;
+  return frame.message(message, turn, end.attempt);
 }
 
 function newCalls(frame: Frame, parts: readonly Part[], turn: number): CallState[] {

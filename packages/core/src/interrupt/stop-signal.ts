@@ -26,13 +26,20 @@ export function overriding(later: Stop, now: Stop): Stop {
 /** Where a stop for later takes hold: once the model has ended, or once its calls have. */
 export type Boundary = "after-model" | "after-tools";
 
+/** Told when the stop comes, and again when it is forced. */
+export interface StopListener {
+  stopped(): void;
+}
+
 export class StopSignal {
   /** The stop in force; nothing starts any more. */
   stop: Stop | undefined;
   /** No grace is given any more. */
   forced = false;
   #boundaries: Set<Boundary> | undefined;
-  #listeners: Set<() => void> | undefined;
+  /** Most of the time there is one who listens: the model call, or the only tool call. */
+  #listener: StopListener | undefined;
+  #others: StopListener[] | undefined;
 
   /** True when work must not go on past this boundary. */
   halts(boundary: Boundary): boolean {
@@ -56,24 +63,37 @@ export class StopSignal {
     this.#tell();
   }
 
-  /** `listener` is called when the stop comes, and again when it is forced. Returns how to end that. */
-  on(listener: () => void): () => void {
-    this.#listeners ??= new Set();
-    const listeners = this.#listeners;
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+  on(listener: StopListener): void {
+    if (this.#listener === undefined) {
+      this.#listener = listener;
+      return;
+    }
+    this.#others ??= [];
+    this.#others.push(listener);
+  }
+
+  off(listener: StopListener): void {
+    if (this.#listener === listener) {
+      this.#listener = this.#others?.shift();
+      return;
+    }
+    const index = this.#others?.indexOf(listener) ?? -1;
+    if (index !== -1) this.#others!.splice(index, 1);
   }
 
   /** What `work` gives, or undefined when a stop comes first: then nobody waits for it any more. */
   orStopped<T>(work: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      const unlisten = this.on(() => resolve(undefined));
-      work.then(resolve, reject).finally(unlisten);
+      const listener = { stopped: () => resolve(undefined) };
+      this.on(listener);
+      work.then(resolve, reject).finally(() => this.off(listener));
       if (this.stop !== undefined) resolve(undefined);
     });
   }
 
   #tell(): void {
-    if (this.#listeners !== undefined) for (const listener of [...this.#listeners]) listener();
+    const others = this.#others?.slice();
+    this.#listener?.stopped();
+    if (others !== undefined) for (const listener of others) listener.stopped();
   }
 }

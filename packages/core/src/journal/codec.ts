@@ -92,13 +92,14 @@ const KEYS = new Set(
 
 export function encode(facts: readonly Fact[]): string {
   const { runId: r, segment, agentName: n, runPath } = facts[0]!;
-  const e: Body["e"][number][] = [];
+  const e = new Array<Body["e"][number]>(facts.length);
   let inputs = 0;
   let last: Message | undefined;
-  for (const fact of facts) {
+  for (let i = 0; i < facts.length; i++) {
+    const fact = facts[i]!;
     const word = fact.attempt === 1 && fact.runPath === runPath ? wordFor(fact) : undefined;
     if (word !== undefined) {
-      e.push(word);
+      e[i] = word;
       continue;
     }
     const written: Mutable<Written> = write(fact, inputs, last);
@@ -107,7 +108,7 @@ export function encode(facts: readonly Fact[]): string {
       written.n = fact.agentName;
       written.p = fact.runPath;
     }
-    e.push(written);
+    e[i] = written;
     if (fact.type !== "message") continue;
     if (fact.turn === 0) inputs += 1;
     last = fact.message;

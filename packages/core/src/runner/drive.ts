@@ -4,11 +4,16 @@
 //    when it is written, not when it was asked for.
 // 3. Nothing is written after an append failed; whoever waits for one never wakes (F6).
 // 4. Nothing is written after the append that released the lease.
+// 5. Whoever waits for an append wakes before the next one is made: what it does at once counts there, and what it asks
+//    for meanwhile goes into it.
+//
+// By callbacks, and with one append in flight in fields: it is most of what a turn costs, and promises for each step of
+// it were most of that.
 
 import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { BelayEvent, Draft, Fact } from "../event.ts";
-import type { Desk, Frame, LateResult } from "../frame.ts";
+import type { Desk, Frame, LateResult, Recording } from "../frame.ts";
 import { encode } from "../journal/codec.ts";
 import { reduce } from "../journal/reduce.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
@@ -28,13 +33,11 @@ export interface DriveSetup {
   readonly leaseTtlMs: number;
 }
 
-interface Waiting {
-  readonly make: () => readonly Fact[];
-  readonly done: () => void;
+interface Waiting extends Recording {
   /** Written alone; made anew without what its sender took back. */
   readonly mail?: boolean;
   /** The last append: gives the lease back. Called when it is in the fold, before anyone sees it. */
-  readonly released?: () => void;
+  released?(): void;
   /** Published among its facts, before the last `before()` of them. */
   readonly draft?: { readonly before: () => number; readonly event: Draft };
 }
@@ -46,6 +49,9 @@ const CALL_ID = /^[A-Za-z0-9_-]{1,40}$/;
 
 const RETRY_AFTER_MS = [10, 100];
 
+const nothing: readonly never[] = [];
+const settled = Promise.resolve();
+
 /** Of all drives of this process: an append must never have the id of another one, also of another drive on its thread. */
 let appends = 0;
 
@@ -56,8 +62,14 @@ export class Drive implements Desk {
   readonly #feed: Feed;
   readonly #failed: (error: BelayError) => void;
   readonly state: ThreadState;
-  #waiting: Waiting[] = [];
-  #writing = false;
+  #waiting: Waiting[] | undefined;
+  /** The append in flight: who asked for it, its facts, what is sent, who is told, and how often it was tried. */
+  #batch: Waiting[] | undefined;
+  #facts: readonly Fact[] = nothing;
+  #append: Append | undefined;
+  #answered: ((appended: Appended) => void) | undefined;
+  #unanswered: ((error: unknown) => void) | undefined;
+  #tries = 0;
   #over = false;
   #fence = 0;
   /** An append was tried again: a refusal no longer says that it was not written, for others may have written after it. */
@@ -141,8 +153,9 @@ export class Drive implements Desk {
   takeMail(frame: Frame): Promise<void> {
     const { place, scope, clock } = frame;
     const { callIds } = this.state;
-    const make = () => this.#mailbox?.take(place, scope, place.runPath === this.#agent, clock.now(), callIds) ?? [];
-    return new Promise((done) => this.#enqueue({ make, done, mail: true }));
+    const root = place.runPath === this.#agent;
+    const facts = () => this.#mailbox?.take(place, scope, root, clock.now(), callIds) ?? [];
+    return new Promise((recorded) => this.record({ facts, recorded, mail: true }));
   }
 
   /** The first append: takes the lease, or, with `release`, takes it and gives it back. Says why not, where it cannot. `taken` is called when it is in the fold, before anyone sees it. */
@@ -153,7 +166,7 @@ export class Drive implements Desk {
   ): Promise<Exclude<Appended, { ok: true }> | undefined> {
     const { owner: take, leaseTtlMs: ttlMs } = this.#setup;
     const append = this.#prepare(facts, { take, ttlMs }, release);
-    const appended = await this.#put(append);
+    const appended = await new Promise<Appended>((answered, failed) => this.#put(append, answered, failed));
     if (!appended.ok) {
       if (this.#answerLost) throw doubtful(this.#key);
       return appended;
@@ -161,82 +174,102 @@ export class Drive implements Desk {
     this.#fence = appended.fence;
     this.mail = appended.mail;
     if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
-    this.#apply(facts, taken);
+    this.#apply(facts, { released: taken });
     return undefined;
   }
 
-  record(make: () => readonly Fact[]): Promise<void> {
-    return new Promise((done) => this.#enqueue({ make, done }));
+  record(recording: Waiting): void {
+    if (this.#over) return;
+    if (this.#waiting === undefined) this.#waiting = [recording];
+    else this.#waiting.push(recording);
+    if (this.#batch === undefined) this.#writeNext();
   }
 
   /** The last append of this drive. With no facts it only gives the lease back. */
-  release(make: () => readonly Fact[], released: () => void, draft?: Waiting["draft"]): Promise<void> {
-    return new Promise((done) => this.#enqueue({ make, done, released, draft }));
+  release(facts: () => readonly Fact[], released: () => void, draft?: Waiting["draft"]): void {
+    this.record({ facts, released, draft, recorded: () => {} });
   }
 
   /** Ends it without a word to the store: the lease lapses, or is somebody else's. */
   abandon(): void {
     this.#over = true;
-    this.#waiting = [];
+    this.#waiting = undefined;
   }
 
-  #enqueue(waiting: Waiting): void {
-    if (this.#over) return;
-    this.#waiting.push(waiting);
-    if (!this.#writing) void this.#write();
+  #writeNext(): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined || this.#over) {
+      this.#batch = undefined;
+      return;
+    }
+    const size = batchSize(waiting);
+    this.#waiting = size === waiting.length ? undefined : waiting.slice(size);
+    this.#writeBatch(size === waiting.length ? waiting : waiting.slice(0, size));
   }
 
-  async #write(): Promise<void> {
-    this.#writing = true;
+  #writeBatch(batch: Waiting[]): void {
+    this.#batch = batch;
     try {
-      while (this.#waiting.length > 0 && !this.#over) {
-        await this.#writeBatch(this.#waiting.splice(0, this.#batchSize()));
+      const last = batch[batch.length - 1]!;
+      const facts = batch.length === 1 ? last.facts() : batch.flatMap((waiting) => waiting.facts());
+      this.#facts = facts;
+      if (facts.length > 0) {
+        const writer = { fence: this.#fence, ttlMs: this.#setup.leaseTtlMs };
+        this.#put(this.#prepare(facts, writer, last.released !== undefined), this.#appended, this.#broke);
+      } else if (last.released !== undefined) {
+        this.#setup.store.release(this.#key, this.#fence).then(() => this.#released(last), this.#broke);
+      } else {
+        this.#wake(batch);
       }
     } catch (error) {
-      if (this.#over) return;
-      this.abandon();
-      this.#failed(storeError(this.#key, error));
-    } finally {
-      this.#writing = false;
+      this.#broke(error);
     }
   }
 
-  /** Mail is written alone; the append that gives the lease back ends its batch, whatever was asked for after it. */
-  #batchSize(): number {
-    for (let i = 0; i < this.#waiting.length; i++) {
-      const { mail, released } = this.#waiting[i]!;
-      if (mail) return Math.max(1, i);
-      if (released !== undefined) return i + 1;
-    }
-    return this.#waiting.length;
-  }
-
-  async #writeBatch(batch: readonly Waiting[]): Promise<void> {
-    const last = batch[batch.length - 1]!;
-    const { released } = last;
-    const facts = batch.length === 1 ? batch[0]!.make() : batch.flatMap((waiting) => waiting.make());
-    const { leaseTtlMs: ttlMs } = this.#setup;
-    if (facts.length > 0) {
-      const append = this.#prepare(facts, { fence: this.#fence, ttlMs }, released !== undefined);
-      const appended = await this.#put(append);
-      if (this.#over) return;
-      if (!appended.ok && appended.why === "gone" && last.mail) {
+  readonly #appended = (appended: Appended): void => {
+    if (this.#over) return;
+    const batch = this.#batch!;
+    try {
+      const last = batch[batch.length - 1]!;
+      if (!appended.ok) {
+        if (appended.why !== "gone" || !last.mail) throw refused(this.#key, this.#append!, appended);
         this.#mailbox?.drop(appended.keys);
         return this.#writeBatch(batch);
       }
-      if (!appended.ok) throw refused(this.#key, append, appended);
-      if (last.mail) this.#mailbox?.taken(facts);
+      if (last.mail) this.#mailbox?.taken(this.#facts);
       this.mail = appended.mail;
+      const append = this.#append!;
       if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
-      this.#apply(facts, released, last.draft);
-    } else if (released !== undefined) {
-      await this.#setup.store.release(this.#key, this.#fence);
-      if (last.draft !== undefined) this.publish({ ...last.draft.event, seq: this.head });
-      released();
+      this.#apply(this.#facts, last);
+      if (last.released !== undefined) this.abandon();
+      this.#wake(batch);
+    } catch (error) {
+      this.#broke(error);
     }
-    if (released !== undefined) this.abandon();
-    for (const waiting of batch) waiting.done();
+  };
+
+  #released(last: Waiting): void {
+    if (last.draft !== undefined) this.publish({ ...last.draft.event, seq: this.head });
+    last.released?.();
+    this.abandon();
   }
+
+  readonly #broke = (error: unknown): void => {
+    if (this.#over) return;
+    this.abandon();
+    this.#failed(storeError(this.#key, error));
+  };
+
+  /** The batch stays in flight while its waiters wake, and those of them that wait by a promise wake in the microtasks before the next. */
+  #wake(batch: readonly Waiting[]): void {
+    for (const waiting of batch) waiting.recorded();
+    this.#facts = nothing;
+    this.#append = undefined;
+    if (batch.length === 1 && this.#waiting === undefined) this.#batch = undefined;
+    else void settled.then(this.#next);
+  }
+
+  readonly #next = (): void => this.#writeNext();
 
   #prepare(facts: readonly Fact[], writer: Append["writer"], release: boolean): Append {
     const at = this.#setup.clock.now();
@@ -261,43 +294,69 @@ export class Drive implements Desk {
       release,
       agent: this.#agent,
       state,
-      ...consumption(facts, this.#mailbox),
-      ...(snapshot !== undefined && { snapshot }),
+      consume: consumption(facts, this.#mailbox),
+      snapshot,
     };
   }
 
-  /** An append whose answer was lost is tried again under the same id, which tells the store that it has it already. */
-  async #put(append: Append): Promise<Appended> {
-    for (let tries = 0; ; tries++) {
-      try {
-        point("append:before", append);
-        const appended = await this.#setup.store.append(this.#key, append);
-        point("append:after", append);
-        return appended;
-      } catch (error) {
-        this.#answerLost = true;
-        const wait = RETRY_AFTER_MS[tries];
-        if (wait === undefined || error instanceof BelayError || this.#over) throw error;
-        await new Promise<void>((resolve) => this.#setup.clock.setTimeout(resolve, wait));
-      }
+  #put(append: Append, answered: (appended: Appended) => void, failed: (error: unknown) => void): void {
+    this.#append = append;
+    this.#answered = answered;
+    this.#unanswered = failed;
+    this.#tries = 0;
+    this.#send();
+  }
+
+  #send(): void {
+    try {
+      point("append:before", this.#append);
+      this.#setup.store.append(this.#key, this.#append!).then(this.#heard, this.#lost);
+    } catch (error) {
+      this.#lost(error);
     }
   }
 
-  #apply(facts: readonly Fact[], before: (() => void) | undefined, draft?: Waiting["draft"]): void {
+  readonly #heard = (appended: Appended): void => {
+    point("append:after", this.#append);
+    this.#answered!(appended);
+  };
+
+  /** An append whose answer was lost is tried again under the same id, which tells the store that it has it already. */
+  readonly #lost = (error: unknown): void => {
+    this.#answerLost = true;
+    const wait = RETRY_AFTER_MS[this.#tries];
+    if (wait === undefined || error instanceof BelayError || this.#over) return this.#unanswered!(error);
+    this.#tries += 1;
+    this.#setup.clock.setTimeout(() => this.#send(), wait);
+  };
+
+  #apply(facts: readonly Fact[], { released, draft }: Pick<Waiting, "released" | "draft">): void {
     for (const fact of facts) reduce(this.state, fact);
-    before?.();
+    released?.();
     if (!this.#feed.watched) return;
-    const events: BelayEvent[] = [...facts];
-    if (draft !== undefined) {
+    if (draft === undefined) {
+      for (const fact of facts) this.#feed.publish(fact);
+    } else {
+      const events: BelayEvent[] = [...facts];
       const at = facts.length - draft.before();
       events.splice(at, 0, { ...draft.event, seq: facts[0]!.seq - 1 + at });
+      for (const event of events) this.#feed.publish(event);
     }
-    for (const event of events) this.#feed.publish(event);
   }
 }
 
+/** Mail is written alone; the append that gives the lease back ends its batch, whatever was asked for after it. */
+function batchSize(waiting: readonly Waiting[]): number {
+  for (let i = 0; i < waiting.length; i++) {
+    const { mail, released } = waiting[i]!;
+    if (mail) return Math.max(1, i);
+    if (released !== undefined) return i + 1;
+  }
+  return waiting.length;
+}
+
 /** The commands that take effect by these facts. Stops of this process are no commands. */
-function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): Pick<Append, "consume"> {
+function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): readonly string[] | undefined {
   let consume: string[] | undefined;
   for (const fact of facts) {
     if (fact.type === "input-consumed" || fact.type === "tool-late") {
@@ -307,7 +366,7 @@ function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): Pick
       consume = [...(consume ?? []), ...fact.stops.filter((key) => mailbox?.stops.includes(key))];
     }
   }
-  return consume === undefined || consume.length === 0 ? {} : { consume };
+  return consume?.length === 0 ? undefined : consume;
 }
 
 function stateAfter(facts: readonly Fact[], before: SessionState): SessionState {

@@ -56,7 +56,7 @@ export interface Ending {
 export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, circumstances: Circumstances): Ending {
   const { intent, asked, stops } = circumstances;
   const usage = addUsage(state.run?.usage, usageOf(ended.facts));
-  const move = (to: SessionState, more: Partial<StateEvent> = {}) =>
+  const move = (to: SessionState, more?: Partial<StateEvent>) =>
     stateFact(place, to, stops.length > 0 ? { ...more, stops } : more);
   const ends = (...facts: readonly Fact[]): Ending => ({
     facts: [...ended.facts, ...facts],

@@ -76,7 +76,7 @@ export class Execution {
       store,
       host.key,
       (mail) => this.#stopByMail(mail),
-      () => void this.#drive?.record(() => this.#mailbox.queued(place, this.state?.queued)),
+      () => this.#drive?.record({ facts: () => this.#mailbox.queued(place, this.state?.queued), recorded: () => {} }),
     );
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
@@ -94,8 +94,7 @@ export class Execution {
       return this.#fail(storeError(this.#host.key, error));
     }
     const ended = await this.#runAgent(state);
-    if (this.#over) return;
-    await this.#close(ended, state);
+    if (!this.#over) this.#close(ended, state);
   }
 
   async #open(opening: Opening): Promise<ThreadState> {
@@ -262,7 +261,7 @@ export class Execution {
     return this.#receipt.promise;
   }
 
-  async #close(ended: Ended, state: ThreadState): Promise<void> {
+  #close(ended: Ended, state: ThreadState): void {
     const place = this.#place;
     const { clock } = this.#host.setup;
     let ending: Ending | undefined;
@@ -282,7 +281,7 @@ export class Execution {
     // The turn ends after its own facts and before those that end the stretch.
     const { turn } = ended;
     const event = turn === undefined ? undefined : turnEnd(place, turn, clock.now());
-    await this.#drive!.release(make, released, event && { event, before: () => ending?.tail ?? 0 });
+    this.#drive!.release(make, released, event && { event, before: () => ending?.tail ?? 0 });
   }
 
   get #late(): readonly string[] {

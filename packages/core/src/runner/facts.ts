@@ -15,18 +15,21 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { ThreadState } from "../journal/state.ts";
 import type { Message, Part, Usage } from "../message.ts";
 
-function base(place: FramePlace, attempt = 1): EventBase {
+function base(place: FramePlace): EventBase {
   const { threadId, runId, segment, agentName, runPath } = place;
-  return { seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath };
+  return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }
 
 export function runStart(place: FramePlace): RunStartEvent {
-  return { ...base(place), type: "run-start" };
+  const { threadId, runId, segment, agentName, runPath } = place;
+  return { type: "run-start", seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }
 
 export function stateFact(place: FramePlace, state: StateEvent["state"], more?: Partial<StateEvent>): StateEvent {
-  if (more === undefined) return { ...base(place), type: "state", state };
-  return { ...base(place, more.attempt), ...more, type: "state", state };
+  const { threadId, runId, segment, agentName, runPath } = place;
+  const attempt = more?.attempt ?? 1;
+  const fact = { type: "state" as const, seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath, state };
+  return more === undefined ? fact : { ...more, ...fact };
 }
 
 export function interruptedFact(place: FramePlace, interrupted: Interrupt): ActionEvent {
@@ -39,11 +42,29 @@ export function runEnd(
   usage: Usage,
   more: Pick<RunEndEvent, "finish" | "output" | "error"> = {},
 ): RunEndEvent {
-  return { ...base(place), type: "run-end", status, usage, ...more };
+  const { threadId, runId, segment, agentName, runPath } = place;
+  const { finish, error } = more;
+  const fact: { -readonly [K in keyof RunEndEvent]: RunEndEvent[K] } = {
+    type: "run-end",
+    seq: 0,
+    at: 0,
+    threadId,
+    runId,
+    segment,
+    attempt: 1,
+    agentName,
+    runPath,
+    status,
+    usage,
+  };
+  if (finish !== undefined) fact.finish = finish;
+  if (error !== undefined) fact.error = error;
+  return fact;
 }
 
 export function turnEnd(place: FramePlace, turn: number, at: number): TurnEndEvent {
-  return { ...base(place), at, type: "turn-end", turn };
+  const { threadId, runId, segment, agentName, runPath } = place;
+  return { type: "turn-end", seq: 0, at, threadId, runId, segment, attempt: 1, agentName, runPath, turn };
 }
 
 export function inputFacts(
@@ -54,7 +75,20 @@ export function inputFacts(
   return inputs.map(({ id, parts }, i) => {
     const own = id ?? `${place.runId}.i${place.segment}.${i}`;
     const message: Message = { id: own, role: "user", parts, at, origin: "person" };
-    return { ...base(place), type: "message", turn: 0, message };
+    const { threadId, runId, segment, agentName, runPath } = place;
+    return {
+      type: "message",
+      seq: 0,
+      at: 0,
+      threadId,
+      runId,
+      segment,
+      attempt: 1,
+      agentName,
+      runPath,
+      turn: 0,
+      message,
+    };
   });
 }
 

@@ -72,7 +72,12 @@ class MemoryStore implements Store {
     return this.#find(key)?.lines.after(0) ?? [];
   }
 
-  async append(key: ThreadKey, append: Append): Promise<Appended> {
+  // Not an async function: a promise is all that it needs.
+  append(key: ThreadKey, append: Append): Promise<Appended> {
+    return Promise.resolve(this.#append(key, append));
+  }
+
+  #append(key: ThreadKey, append: Append): Appended {
     const found = this.#find(key);
     const thread = found ?? this.#create(key, append);
     if (found !== undefined && thread.appendId === append.appendId) return done(thread);

@@ -1,11 +1,12 @@
 // One call of a tool: prepare → execute → finalize. Invariants:
-// 1. `executeCall` always settles, and never rejects: with what the tool gave, or, after a stop or a time-out, at the
-//    latest when its grace is over. A tool that is deaf is left behind, not waited for.
+// 1. `executeCall` always tells the end, once: what the tool gave, or, after a stop or a time-out, at the latest when
+//    its grace is over. A tool that is deaf is left behind, not waited for.
 // 2. A result that exists is recorded, also when it came after the stop; what was thrown after it is the stop.
 // 3. A result that cannot be stored does not make the tool run again.
 
 import { BelayError, belayError, errorText } from "../error.ts";
-import type { Frame } from "../frame.ts";
+import type { Frame, LateResult } from "../frame.ts";
+import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import type { Outcome } from "../message.ts";
@@ -29,9 +30,9 @@ export interface RefusedCall {
 
 export type PreparedCall = ReadyCall | RefusedCall;
 
-export interface CallEnd {
-  readonly outcome: Outcome;
-  readonly output: Json;
+/** Who waits for the end of a call. */
+export interface CallEnding {
+  ended(outcome: Outcome, output: Json): void;
 }
 
 /** Finds the tool and checks the arguments; waits only where the schema does. */
@@ -58,43 +59,42 @@ function judge(call: CallState, tool: Tool, checked: Checked): PreparedCall {
   return { call, refusal: `The arguments do not fit the tool's schema: ${checked.problem}. Call the tool again.` };
 }
 
-/** Runs the call. The promise settles by itself, after a stop by the tool's `onStop` and its grace. */
-export function executeCall(frame: Frame, ready: ReadyCall, defaultGraceMs: number): Promise<CallEnd> {
-  return new Promise((resolve) => new LiveCall(frame, ready, defaultGraceMs, resolve).start());
+/** Runs the call. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before this returns. */
+export function executeCall(frame: Frame, ready: ReadyCall, defaultGraceMs: number, ending: CallEnding): void {
+  new LiveCall(frame, ready, defaultGraceMs, ending).start();
 }
 
-class LiveCall {
+class LiveCall implements StopListener {
   readonly #frame: Frame;
   readonly #tool: Tool;
   readonly #args: unknown;
   readonly #call: CallState;
   readonly #context: CallContext;
   readonly #graceMs: number;
-  readonly #resolve: (end: CallEnd) => void;
-  readonly #yielded: Json[] = [];
+  readonly #ending: CallEnding;
+  #yielded: Json[] | undefined;
   #iterator: AsyncIterator<unknown, unknown> | undefined;
   /** We closed the iterator. */
   #closed = false;
-  #unlisten: () => void = () => {};
   #timers: unknown[] | undefined;
   #timedOut: string | undefined;
   #ended = false;
   /** Told what the tool gave when it has ended, also long after we stopped waiting for it. */
-  #done: (late: CallEnd | undefined) => void = () => {};
+  #done: ((late: LateResult | undefined) => void) | undefined;
 
-  constructor(frame: Frame, ready: ReadyCall, defaultGraceMs: number, resolve: (end: CallEnd) => void) {
+  constructor(frame: Frame, ready: ReadyCall, defaultGraceMs: number, ending: CallEnding) {
     this.#frame = frame;
     this.#tool = ready.tool;
     this.#args = ready.args;
     this.#call = ready.call;
     this.#graceMs = ready.tool.graceMs ?? defaultGraceMs;
-    this.#resolve = resolve;
+    this.#ending = ending;
     const { part, address } = ready.call;
     this.#context = new CallContext(frame.place, part.id, address, frame.deps, this.#graceMs);
   }
 
   start(): void {
-    this.#unlisten = this.#frame.signal.on(() => this.#stopped());
+    this.#frame.signal.on(this);
     const { timeoutMs } = this.#tool;
     if (timeoutMs !== undefined) this.#after(timeoutMs, () => this.#timeOut(timeoutMs));
     let returned: unknown;
@@ -123,6 +123,7 @@ class LiveCall {
       if (step.done) return step.value === undefined ? this.#lastYield() : step.value;
       if (this.#ended) continue;
       const data = storable(step.value, this.#tool.name);
+      this.#yielded ??= [];
       this.#yielded.push(data);
       if (this.#frame.signal.stop === undefined) this.#frame.progress(this.#call, data);
     }
@@ -131,12 +132,12 @@ class LiveCall {
   /** Stands for the result of a generator that returns nothing, unless it was we who closed it. */
   #lastYield(): unknown {
     if (this.#closed) throw this.#context.signal.reason;
-    return this.#yielded.at(-1);
+    return this.#yielded?.at(-1);
   }
 
   #returned(value: unknown): void {
     point("tool:end", this.#call);
-    if (this.#ended) return this.#done({ outcome: "ok", output: storable(value, this.#tool.name) });
+    if (this.#ended) return this.#done?.({ outcome: "ok", output: storable(value, this.#tool.name) });
     if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
     this.#end("ok", storable(value, this.#tool.name));
   }
@@ -145,12 +146,12 @@ class LiveCall {
     point("tool:failed", this.#call);
     // Thrown because of the stop: what was told of it is still true.
     if (this.#ended)
-      return this.#done(this.#context.isInterrupted() ? undefined : { outcome: "error", output: errorText(error) });
+      return this.#done?.(this.#context.isInterrupted() ? undefined : { outcome: "error", output: errorText(error) });
     if (this.#context.isInterrupted()) return this.#cut();
     this.#end("error", this.#timedOut ?? errorText(error));
   }
 
-  #stopped(): void {
+  stopped(): void {
     const { signal } = this.#frame;
     const stop = signal.stop;
     if (this.#ended || stop === undefined) return;
@@ -179,20 +180,21 @@ class LiveCall {
   }
 
   #cut(): void {
-    this.#end("interrupted", this.#yielded.length > 0 ? this.#yielded : null);
+    this.#end("interrupted", this.#yielded ?? null);
   }
 
   #end(outcome: Outcome, output: Json): void {
     this.#ended = true;
-    this.#unlisten();
+    this.#frame.signal.off(this);
     if (this.#timers !== undefined) for (const timer of this.#timers) this.#frame.clock.clearTimeout(timer);
     const gone = this.#context.release();
-    if (gone === undefined || this.#frame.signal.stop === undefined) return this.#resolve({ outcome, output });
+    if (gone === undefined || this.#frame.signal.stop === undefined) return this.#ending.ended(outcome, output);
     // A stop is not told of before the processes of the call have ended, too (X3).
-    const unlisten = this.#frame.signal.on(() => this.#context.force());
+    const forced = { stopped: () => this.#context.force() };
+    this.#frame.signal.on(forced);
     void gone.then(() => {
-      unlisten();
-      this.#resolve({ outcome, output });
+      this.#frame.signal.off(forced);
+      this.#ending.ended(outcome, output);
     });
   }
 
