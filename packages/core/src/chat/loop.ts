@@ -8,7 +8,7 @@ import type { Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { CallState } from "../journal/state.ts";
-import type { CallPart, Message, Part } from "../message.ts";
+import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { validate } from "../schema/schema.ts";
 import { type PreparedCall, prepareCall } from "../tool/call.ts";
@@ -76,7 +76,8 @@ function runCalls(
   open: readonly CallState[],
   first: readonly Fact[],
 ): Promise<Next> {
-  const found = open.map((call) => prepareCall(agent.tools, call));
+  const found = new Array<PreparedCall | Promise<PreparedCall>>(open.length);
+  for (let i = 0; i < open.length; i++) found[i] = prepareCall(agent.tools, open[i]!);
   if (found.every(isPrepared)) return runPrepared(frame, agent, found, first);
   return frame.signal.orStopped(Promise.all(found)).then((prepared) => {
     if (prepared !== undefined) return runPrepared(frame, agent, prepared, first);
@@ -170,7 +171,7 @@ function conclude(said: Said): Promise<Next> | Ended {
   const finish = answer.finish ?? (answer.calls > 0 ? "tool-calls" : "stop");
   if (finish === "length") return failed(said, belayError("MAX_TOKENS", { model: agent.model.id, turn }), finish);
   if (answer.calls > 0) {
-    return runCalls(frame, agent, newCalls(frame, parts, turn), [messageFact(said, parts, finish)]);
+    return runCalls(frame, agent, newCalls(frame, parts, answer.calls, turn), [messageFact(said, parts, finish)]);
   }
   // An answer that had nothing to add to its cut beginning is complete all the same.
   const facts = parts.length > 0 || continues !== undefined ? [messageFact(said, parts, finish)] : [];
@@ -228,10 +229,16 @@ function messageFact(
   return frame.message(message, turn, end.attempt);
 }
 
-function newCalls(frame: Frame, parts: readonly Part[], turn: number): CallState[] {
+function newCalls(frame: Frame, parts: readonly Part[], count: number, turn: number): CallState[] {
   const at = turnAddress(frame.place.runPath, turn);
-  const calls = parts.filter((part): part is CallPart => part.type === "call");
-  return calls.map((part, i) => ({ part, address: callAddress(at, i), status: "held", cut: false, result: undefined }));
+  const calls = new Array<CallState>(count);
+  let index = 0;
+  for (const part of parts) {
+    if (part.type !== "call") continue;
+    calls[index] = { part, address: callAddress(at, index), status: "held", cut: false, result: undefined };
+    index += 1;
+  }
+  return calls;
 }
 
 /** The run's end: its text, or, with an output schema, the value in it. An answer that does not fit is sent back. */

@@ -246,73 +246,141 @@ function isList(value: WrittenUsage): value is readonly (number | null)[] {
 export function decode(threadId: string, line: Line, argsOf?: (callId: string) => Json | undefined): Fact[] {
   const body = parse(threadId, line);
   const { at } = line;
-  const segment = body.s ?? 1;
-  const facts: Fact[] = [];
+  const { r: runId, e, n, p = n, s: segment = 1 } = body;
+  const facts = new Array<Fact>(e.length);
   let asked: Map<string, Json> | undefined;
   let inputs = 0;
   let last: Message | undefined;
-  for (const one of body.e) {
-    const seq = line.seq + facts.length;
-    const written: Written = one === "start" ? { run: one } : typeof one === "string" ? { state: one } : one;
-    if (written === one) refuseUnknown(threadId, seq, written);
-    const agentName = written.n ?? body.n;
-    const runPath = written.p ?? written.n ?? body.p ?? body.n;
-    const base: EventBase = { seq, at, threadId, runId: body.r, segment, attempt: written.x ?? 1, agentName, runPath };
-    if ("m" in written) {
-      const fact = readMessage(written, base, inputs);
+  for (let i = 0; i < e.length; i++) {
+    const seq = line.seq + i;
+    const one = e[i]!;
+    if (one === "start") {
+      facts[i] = { type: "run-start", seq, at, threadId, runId, segment, attempt: 1, agentName: n, runPath: p };
+      continue;
+    }
+    if (typeof one === "string") {
+      const place = { seq, at, threadId, runId, segment, attempt: 1, agentName: n, runPath: p };
+      facts[i] = readState({ state: one }, place);
+      continue;
+    }
+    refuseUnknown(threadId, seq, one);
+    const { x: attempt = 1, n: agentName = n, p: runPath = one.n ?? p } = one;
+    const place: EventBase = { seq, at, threadId, runId, segment, attempt, agentName, runPath };
+    if ("m" in one) {
+      const fact = readMessage(one, place, inputs);
       if (fact.turn === 0) inputs += 1;
       last = fact.message;
-      for (const part of fact.message.parts) {
+      for (const part of last.parts) {
         if (part.type !== "call") continue;
         asked ??= new Map();
         asked.set(part.id, part.args);
       }
-      facts.push(fact);
-    } else if ("call" in written) {
-      const { call: callId, tool, address } = written;
+      facts[i] = fact;
+    } else if ("call" in one) {
+      const { call: callId, tool, address } = one;
       const args = asked?.get(callId) ?? argsOf?.(callId) ?? null;
-      facts.push({ ...base, type: "tool-start", callId, tool, address, args });
+      facts[i] = {
+        type: "tool-start",
+        seq,
+        at,
+        threadId,
+        runId,
+        segment,
+        attempt,
+        agentName,
+        runPath,
+        callId,
+        tool,
+        address,
+        args,
+      };
     } else {
-      facts.push(read(written, base, last));
+      facts[i] = read(one, place, last);
     }
   }
   return facts;
 }
 
+// Literals, and no objects spread into one another: those were most of what reading a thread cost.
 function read(
   written: Exclude<Written, { m: unknown } | { call: unknown }>,
-  base: EventBase,
+  place: EventBase,
   last: Message | undefined,
 ): Fact {
-  if ("state" in written) return readState(written, base);
+  const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
+  if ("state" in written) return readState(written, place);
   if ("end" in written) {
     const { end: callId, tool, address, outcome = "ok", output, held } = written;
-    return { ...base, type: "tool-end", callId, tool, address, outcome, output, ...(held && { held }) };
+    const fact: Mutable<ToolEndEvent> = {
+      type: "tool-end",
+      seq,
+      at,
+      threadId,
+      runId,
+      segment,
+      attempt,
+      agentName,
+      runPath,
+      callId,
+      tool,
+      address,
+      outcome,
+      output,
+    };
+    if (held) fact.held = held;
+    return fact;
   }
   if ("run" in written) {
-    if (written.run === "start") return { ...base, type: "run-start" };
+    if (written.run === "start") return { ...place, type: "run-start" };
     const { run: status, output, error } = written;
     const finish = written.finish === undefined ? last?.finish : written.finish;
     const usage = written.usage === undefined ? last?.usage : readUsage(written.usage);
-    if (usage === undefined) throw corrupt(base.threadId, base.seq, "the end of a run without its usage");
-    const more = { ...(output !== undefined && { output }), ...(error && { error }) };
-    return { ...base, type: "run-end", status, ...(finish && { finish }), usage, ...more };
+    if (usage === undefined) throw corrupt(threadId, seq, "the end of a run without its usage");
+    const fact: Mutable<RunEndEvent> = {
+      type: "run-end",
+      seq,
+      at,
+      threadId,
+      runId,
+      segment,
+      attempt,
+      agentName,
+      runPath,
+      status,
+      usage,
+    };
+    if (finish) fact.finish = finish;
+    if (output !== undefined) fact.output = output;
+    if (error) fact.error = error;
+    return fact;
   }
   if ("late" in written) {
     const { late: callId, id, tool, address, outcome, output, as } = written;
-    return { ...base, type: "tool-late", id, callId, tool, address, outcome, output, as };
+    return { ...place, type: "tool-late", id, callId, tool, address, outcome, output, as };
   }
-  if ("queued" in written) return { ...base, type: "input-queued", id: written.id, kind: written.queued };
-  if ("consumed" in written) return { ...base, type: "input-consumed", id: written.id, kind: written.consumed };
-  if ("action" in written) return { ...base, type: "action", action: written.action };
+  if ("queued" in written) return { ...place, type: "input-queued", id: written.id, kind: written.queued };
+  if ("consumed" in written) return { ...place, type: "input-consumed", id: written.id, kind: written.consumed };
+  if ("action" in written) return { ...place, type: "action", action: written.action };
   written satisfies never;
-  throw corrupt(base.threadId, base.seq, `a fact of no known kind: ${JSON.stringify(written)}`);
+  throw corrupt(threadId, seq, `a fact of no known kind: ${JSON.stringify(written)}`);
 }
 
-function readState(written: Own<StateEvent>, base: EventBase): StateEvent {
+function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
+  const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
   const { state, pauseType, interrupts, tokenHash, mode, repair, stops, id } = written;
-  if (!Object.hasOwn(moves, state)) throw corrupt(base.threadId, base.seq, `unknown state ${JSON.stringify(state)}`);
-  const fact: Mutable<StateEvent> = { ...base, type: "state", state };
+  if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
+  const fact: Mutable<StateEvent> = {
+    type: "state",
+    seq,
+    at,
+    threadId,
+    runId,
+    segment,
+    attempt,
+    agentName,
+    runPath,
+    state,
+  };
   if (pauseType !== undefined) fact.pauseType = pauseType;
   if (interrupts !== undefined) fact.interrupts = interrupts;
   if (tokenHash !== undefined) fact.tokenHash = tokenHash;
@@ -328,9 +396,10 @@ function refuseUnknown(threadId: string, seq: number, written: object): void {
   for (const key in written) if (!KEYS.has(key)) throw corrupt(threadId, seq, `unknown ${JSON.stringify(key)}`);
 }
 
-function readMessage(written: WrittenMessage, base: EventBase, input: number): MessageEvent {
+function readMessage(written: WrittenMessage, place: EventBase, input: number): MessageEvent {
+  const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
   const { m, t: turn = 0, interrupted, continues, model } = written;
-  const known = defaults(base, turn, input);
+  const known = defaults(place, turn, input);
   const message: Mutable<Message> = {
     id: written.id ?? known.id,
     role: written.role ?? known.role,
@@ -345,7 +414,19 @@ function readMessage(written: WrittenMessage, base: EventBase, input: number): M
   const finish = written.finish === undefined ? usualFinish(message, turn) : written.finish;
   if (finish) message.finish = finish;
   if (written.summary !== undefined) message.summary = written.summary;
-  return { ...base, type: "message", turn, message };
+  return {
+    type: "message",
+    seq,
+    at,
+    threadId,
+    runId,
+    segment,
+    attempt,
+    agentName,
+    runPath,
+    turn,
+    message,
+  };
 }
 
 function parse(threadId: string, line: Line): Body {

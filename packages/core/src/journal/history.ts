@@ -6,7 +6,7 @@
 
 import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { Json } from "../json.ts";
-import type { CallPart, Message, Outcome, ResultPart } from "../message.ts";
+import type { Message, Outcome } from "../message.ts";
 import { isBlank } from "../message.ts";
 import { joined, lateNote, resultPart, sendable } from "./render.ts";
 import type { CallState, Scope } from "./state.ts";
@@ -41,22 +41,27 @@ export function addAnswer(scope: Scope, message: Message, turn: number): void {
   scope.messages.push(whole);
   scope.turn = turn;
   scope.attempt = 0;
-  const calls = whole.parts.filter((part): part is CallPart => part.type === "call");
-  if (calls.length > 0) {
-    const at = turnAddress(scope.path, turn);
-    scope.calls = calls.map((part, i) => ({
-      part,
-      address: callAddress(at, i),
-      status: "held",
-      cut: false,
-      result: undefined,
-    }));
+  const calls = openCalls(whole, scope.path, turn);
+  if (calls !== undefined) {
+    scope.calls = calls;
     scope.last = "calls";
     return;
   }
   const sent = sendable(whole, true);
   if (sent !== undefined) scope.prompt.push(sent);
   scope.last = whole.interrupted === undefined ? "answer" : "cut";
+}
+
+function openCalls(message: Message, path: string, turn: number): CallState[] | undefined {
+  let calls: CallState[] | undefined;
+  for (const part of message.parts) {
+    if (part.type !== "call") continue;
+    const address = callAddress(turnAddress(path, turn), calls?.length ?? 0);
+    const call: CallState = { part, address, status: "held", cut: false, result: undefined };
+    if (calls === undefined) calls = [call];
+    else calls.push(call);
+  }
+  return calls;
 }
 
 export function startCall(scope: Scope, callId: string): void {
@@ -156,8 +161,11 @@ function groupIndex(scope: Scope): number {
 function showResults(scope: Scope): void {
   const index = groupIndex(scope);
   const answer = scope.messages[index]!;
-  const parts: ResultPart[] = [];
-  for (const call of scope.calls) if (call.result !== undefined) parts.push(call.result);
+  const [only] = scope.calls;
+  const parts =
+    scope.calls.length === 1
+      ? [only!.result!]
+      : scope.calls.flatMap(({ result }) => (result === undefined ? [] : [result]));
   scope.messages[index + 1] = { id: `${answer.id}.r`, role: "tool", parts, at: answer.at, origin: "runtime" };
 }
 

@@ -108,20 +108,23 @@ function plain(part: Part): Part {
 
 /** The value itself where all of its texts are whole. */
 function wellFormed(value: Json): Json {
-  if (typeof value === "string") return value.isWellFormed() ? value : value.toWellFormed();
+  return isWellFormed(value) ? value : mended(value);
+}
+
+function isWellFormed(value: Json): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  const items = value as { readonly [key: string]: Json };
+  for (const key in items) if (!key.isWellFormed() || !isWellFormed(items[key]!)) return false;
+  return true;
+}
+
+function mended(value: Json): Json {
+  if (typeof value === "string") return value.toWellFormed();
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map(wellFormed);
-    return items.every((item, i) => item === value[i]) ? value : items;
-  }
-  let same = true;
-  const out: Record<string, Json> = {};
-  for (const [key, item] of Object.entries(value)) {
-    const name = key.isWellFormed() ? key : key.toWellFormed();
-    out[name] = wellFormed(item);
-    same &&= name === key && out[name] === item;
-  }
-  return same ? value : out;
+  if (Array.isArray(value)) return value.map(mended);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), mended(item)]));
 }
 
 function markText(message: Message): string {

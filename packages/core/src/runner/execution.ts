@@ -11,7 +11,7 @@ import { Frame, type FramePlace } from "../frame.ts";
 import { overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { addUsage } from "../message.ts";
-import type { Command, ThreadKey } from "../store/store.ts";
+import type { Change, Command, ThreadKey } from "../store/store.ts";
 import { Drive, type DriveSetup, storeError } from "./drive.ts";
 import { type Circumstances, type Ending, endingOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
 import { turnEnd } from "./facts.ts";
@@ -123,18 +123,19 @@ export class Execution {
       }
       state = await host.load(true);
     }
-    await this.#openMail();
+    this.#openMail();
+    if (this.#drive!.mail) await this.#mailbox.look();
     this.#opened(undefined);
     return state;
   }
 
   /** From now on commands reach this execution: those that wait, and those to come. */
-  async #openMail(): Promise<void> {
+  #openMail(): void {
     const { store } = this.#host.setup;
-    this.#unwatch = store.watch(this.#host.key, (what) => {
+    const look = (what?: Change): void => {
       if (what !== "append") void this.#mailbox.look();
-    });
-    if (this.#drive!.mail) await this.#mailbox.look();
+    };
+    this.#unwatch = store.watch(this.#host.key, look, "command");
   }
 
   /** Commands that this process has just sent: no need to wait for the store's hint. */

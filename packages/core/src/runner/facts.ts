@@ -43,7 +43,7 @@ export function runEnd(
   more: Pick<RunEndEvent, "finish" | "output" | "error"> = {},
 ): RunEndEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
-  const { finish, error } = more;
+  const { finish, output, error } = more;
   const fact: { -readonly [K in keyof RunEndEvent]: RunEndEvent[K] } = {
     type: "run-end",
     seq: 0,
@@ -58,6 +58,7 @@ export function runEnd(
     usage,
   };
   if (finish !== undefined) fact.finish = finish;
+  if (output !== undefined) fact.output = output;
   if (error !== undefined) fact.error = error;
   return fact;
 }

@@ -28,9 +28,9 @@ describe("as one knows it from Dolphin", () => {
           return "found";
         },
       });
-      const kit = await openKit([[{ text: ["a", "b"] }, { call: "probe" }, { call: "probe" }], "end"], {
-        tools: [probe],
-      });
+      // The waits let the reader catch up: how many microtasks it lags behind is nobody's business.
+      const said = [{ text: "a" }, { wait: 1 }, { text: "b" }, { wait: 1 }, { call: "probe" }, { call: "probe" }];
+      const kit = await openKit([said, "end"], { tools: [probe] });
       const run = kit.session.run("go");
       for await (const event of run) {
         if (place === "chunk" && event.type === "text-delta" && event.text === "a") void kit.session.interrupt();

@@ -6,7 +6,9 @@ import type { Json } from "../json.ts";
 import { describe, type Issues, issue, join, MAX_ISSUES, NONE, type Place, show } from "./json-schema-issue.ts";
 
 /** What references said of each object so far. */
-export type Run = Map<object, Map<object, Issues>>;
+export interface Run {
+  seen?: Map<object, Map<object, Issues>>;
+}
 export type Check = (value: unknown, at: Place, run: Run) => Issues;
 export type SchemaObject = { readonly [key: string]: Json };
 

@@ -41,7 +41,7 @@ const MAX_DEPTH = 500;
 /** Compiles a schema; the check returns what is wrong with a value. Throws `OPTION_INVALID` for a malformed schema. */
 export function compileJsonSchema(schema: Json): (value: unknown) => readonly Issue[] {
   const check = new Compilation(schema).root();
-  return (value) => check(value, { key: "", above: undefined, depth: 0 }, new Map());
+  return (value) => check(value, { key: "", above: undefined, depth: 0 }, {});
 }
 
 interface Target {
@@ -187,10 +187,11 @@ function seenAt(value: unknown, at: Place, run: Run): Map<object, Issues> {
     at.seen ??= new Map();
     return at.seen;
   }
-  const known = run.get(value);
+  run.seen ??= new Map();
+  const known = run.seen.get(value);
   if (known !== undefined) return known;
   const seen = new Map<object, Issues>();
-  run.set(value, seen);
+  run.seen.set(value, seen);
   return seen;
 }
 

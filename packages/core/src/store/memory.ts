@@ -18,7 +18,10 @@ import type {
   ThreadRow,
 } from "./store.ts";
 
-type Watcher = (what?: Change) => void;
+interface Watcher {
+  readonly changed: (what?: Change) => void;
+  readonly only: Change | undefined;
+}
 
 interface Thread {
   readonly threadId: string;
@@ -173,7 +176,7 @@ class MemoryStore implements Store {
     notify(thread.watchers, "append");
   }
 
-  watch(key: ThreadKey, changed: Watcher): () => void {
+  watch(key: ThreadKey, changed: Watcher["changed"], only?: Change): () => void {
     const thread = this.#find(key);
     let watchers = thread === undefined ? this.#early.get(name(key)) : thread.watchers;
     if (watchers === undefined) {
@@ -182,11 +185,11 @@ class MemoryStore implements Store {
       else thread.watchers = watchers;
     }
     const set = watchers;
-    const entry: Watcher = (what) => changed(what);
+    const entry: Watcher = { changed, only };
     set.add(entry);
     return () => {
       set.delete(entry);
-      if (set.size === 0 && this.#early.get(name(key)) === set) this.#early.delete(name(key));
+      if (set.size === 0 && this.#early.size > 0 && this.#early.get(name(key)) === set) this.#early.delete(name(key));
     };
   }
 
@@ -245,5 +248,8 @@ function name(key: ThreadKey): string {
 }
 
 function notify(watchers: Set<Watcher> | undefined, what: Change): void {
-  if (watchers !== undefined) for (const changed of watchers) queueMicrotask(() => changed(what));
+  if (watchers === undefined) return;
+  for (const { changed, only } of watchers) {
+    if (only === undefined || only === what) queueMicrotask(() => changed(what));
+  }
 }

@@ -112,8 +112,11 @@ export interface Store {
   threads(tenant: string): Promise<ThreadRow[]>;
   /** Removes the thread with its commands; does nothing where there is none. */
   delete(key: ThreadKey): Promise<void>;
-  /** Calls `changed` some time after each append or command of the thread, and says which where it knows: a hint, never the truth. Returns how to end it. */
-  watch(key: ThreadKey, changed: (what?: Change) => void): () => void;
+  /**
+   * Calls `changed` some time after each append or command of the thread, and says which where it knows: a hint, never
+   * the truth. With `only`, the other kind need not be told. Returns how to end it.
+   */
+  watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change): () => void;
   /** Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. */
   linesSync?(key: ThreadKey): readonly Line[];
 }

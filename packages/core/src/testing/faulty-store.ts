@@ -92,6 +92,6 @@ export function faultyStore(store: Store): FaultyStore {
     withdraw: (key, commandKey) => through("withdraw", () => store.withdraw(key, commandKey)),
     threads: (tenant) => through("threads", () => store.threads(tenant)),
     delete: (key) => through("delete", () => store.delete(key)),
-    watch: (key, changed) => store.watch(key, (what) => dead || frozen !== undefined || changed(what)),
+    watch: (key, changed, only) => store.watch(key, (what) => dead || frozen !== undefined || changed(what), only),
   };
 }

@@ -13,7 +13,7 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     withdraw: (key, commandKey) => store.withdraw(key, commandKey),
     threads: (tenant) => store.threads(tenant),
     delete: (key) => store.delete(key),
-    watch: (key, changed) => store.watch(key, changed),
+    watch: (key, changed, only) => store.watch(key, changed, only),
     ...(linesSync !== undefined && { linesSync: (key) => linesSync.call(store, key) }),
     ...changes,
   };

@@ -4,7 +4,10 @@
 import type { Change } from "../store.ts";
 import { type DatabaseSync, resultCode, type Statement } from "./database.ts";
 
-type Watcher = (what?: Change) => void;
+interface Watcher {
+  readonly changed: (what?: Change) => void;
+  readonly only: Change | undefined;
+}
 
 export class Poll {
   readonly #statement: Statement;
@@ -19,8 +22,8 @@ export class Poll {
     this.#version = this.#read();
   }
 
-  watch(thread: string, changed: Watcher): () => void {
-    const entry: Watcher = (what) => changed(what);
+  watch(thread: string, changed: Watcher["changed"], only?: Change): () => void {
+    const entry: Watcher = { changed, only };
     const set = this.#watchers.get(thread) ?? new Set();
     this.#watchers.set(thread, set.add(entry));
     if (this.#timer === undefined) this.#start();
@@ -33,7 +36,9 @@ export class Poll {
 
   /** This connection changed the thread: data_version does not tell. */
   changed(thread: string, what?: Change): void {
-    for (const changed of this.#watchers.get(thread) ?? []) queueMicrotask(() => changed(what));
+    for (const { changed, only } of this.#watchers.get(thread) ?? []) {
+      if (only === undefined || what === undefined || only === what) queueMicrotask(() => changed(what));
+    }
   }
 
   /** What was written since we last looked counts, too: between an append and this watch a stop may have come. */

@@ -282,8 +282,8 @@ class SqliteStore implements Store {
     this.#poll.changed(name(key), "append");
   }
 
-  watch(key: ThreadKey, changed: (what?: Change) => void): () => void {
-    return this.#poll.watch(name(key), changed);
+  watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change): () => void {
+    return this.#poll.watch(name(key), changed, only);
   }
 
   #row(key: ThreadKey): Row | undefined {
