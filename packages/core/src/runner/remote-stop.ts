@@ -63,12 +63,14 @@ async function waitForReceipt(setup: DriveSetup, key: ThreadKey, head: number, n
   try {
     for (;;) {
       const told = new Promise<void>((resolve) => (wake = resolve));
+      // The lease first: the append that ends the run gives it back.
+      const lease = (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
       const facts = await readFacts(store, key, head);
       const over = facts.findIndex((fact) => fact.type === "state");
       // Running again means that the owner died, and that somebody has taken over since.
       if (over !== -1) return receipt(facts.slice(0, over + 1), nothing);
       // The owner is gone: there is nothing left to stop.
-      if ((await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row.lease === undefined) return nothing;
+      if (lease === undefined) return nothing;
       const timer = clock.setTimeout(() => wake(), LOOK_MS);
       await told;
       clock.clearTimeout(timer);
