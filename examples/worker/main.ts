@@ -1,0 +1,40 @@
+// A process that moves what can move by itself, and lets go in good order when it is told to end.
+import { agent, createRunner, memoryStore } from "@belay/core";
+import { scriptedModel } from "@belay/core/testing";
+
+// In earnest a database that several processes share.
+const store = memoryStore();
+const model = scriptedModel((_request, call) =>
+  call === 0 ? [{ text: "I look" }, { stall: true }] : " for the drawer. Filed.",
+);
+const clerk = agent({ name: "clerk", model });
+
+// A process that was cut off in the middle of its work.
+const front = createRunner({ agent: clerk, store });
+const run = await front.run("File this.", { id: "office" });
+for await (const event of run) if (event.type === "text-delta") break;
+await front.close();
+console.log(`— left behind: ${(await front.threads())[0]?.state}`);
+
+// region worker
+const runner = createRunner({ agent: clerk, store });
+const ending = new AbortController();
+
+process.once("SIGTERM", () => {
+  ending.abort(); // take on nothing more
+  void runner.drain({ timeoutMs: 10_000 }); // let go of what runs, at its next boundary; others go on with it
+});
+
+const working = runner.work({ concurrency: 4, pollMs: 10, signal: ending.signal });
+// endregion
+
+for await (const event of runner.events("office")) {
+  if (event.type === "message") {
+    const text = event.message.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+    console.log(`${event.message.role}${event.message.interrupted ? " (cut)" : ""}: ${text}`);
+  }
+  if (event.type === "run-end") break;
+}
+process.kill(process.pid, "SIGTERM");
+await working;
+console.log("— drained");
