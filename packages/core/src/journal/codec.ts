@@ -5,6 +5,8 @@
 //
 // 1. decode(encode(facts)) gives equal facts.
 // 2. A line of a newer version, or with anything unknown in it, is refused, never guessed at (C4).
+//
+// Long, and still one piece: each way of writing stands beside its way of reading.
 
 import { belayError } from "../error.ts";
 import type {

@@ -5,6 +5,8 @@
 //    carries the last of each, and a crc of itself. What does not fit is refused with JOURNAL_CORRUPT, never read (P7).
 // 3. What is read together is read in one transaction: other processes write meanwhile.
 // 4. SQLite waits for its lock synchronously: we let it wait only a moment, then come back, so the event loop is free.
+//
+// Long, and still one piece: it is the methods of a store, each one transaction.
 
 import { hash as sha } from "node:crypto";
 import { type Clock, systemClock } from "../../clock.ts";
