@@ -2,7 +2,9 @@
 //
 // Threads have a number, so that what is stored once for each line is short. Each is found in two ways, by (tenant, id) and
 // by a crc of both: a damaged index does not make a thread look new. A thread's row counts its open commands, for the
-// same reason. entry is an ordinary rowid table: WITHOUT ROWID takes three times the space for long bodies.
+// same reason. A line's id is made of its thread's number and its seq, so that it needs no index of its own: each page
+// that an append changes is written to the disk twice. Threads are not indexed by the time of their last change for
+// the same reason.
 
 import { belayError } from "../../error.ts";
 import type { DatabaseSync } from "./database.ts";
@@ -18,11 +20,10 @@ const steps: readonly string[] = [
      created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, row_crc INTEGER NOT NULL,
      UNIQUE (tenant, id));
    CREATE INDEX thread_name ON thread (name);
-   CREATE INDEX thread_updated ON thread (tenant, updated_at);
+   CREATE INDEX thread_tenant ON thread (tenant);
    CREATE TABLE entry (
-     thread INTEGER NOT NULL, seq INTEGER NOT NULL, count INTEGER NOT NULL,
-     at INTEGER NOT NULL, fence INTEGER NOT NULL, body TEXT, blob TEXT, crc INTEGER NOT NULL, hash BLOB NOT NULL);
-   CREATE UNIQUE INDEX entry_seq ON entry (thread, seq);
+     id INTEGER PRIMARY KEY, count INTEGER NOT NULL, at INTEGER NOT NULL, fence INTEGER NOT NULL,
+     body TEXT, blob TEXT, crc INTEGER NOT NULL, hash BLOB NOT NULL);
    CREATE TABLE command (
      thread INTEGER NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL,
      body TEXT NOT NULL, at INTEGER NOT NULL, crc INTEGER NOT NULL, consumed_seq INTEGER);

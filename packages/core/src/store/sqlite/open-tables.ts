@@ -10,7 +10,7 @@ export function openTables(db: DatabaseSync): void {
   refuseNetworkFiles(db);
   db.exec("PRAGMA busy_timeout = 5000");
   refuseNewer(db);
-  db.exec("PRAGMA page_size = 8192; PRAGMA synchronous = FULL");
+  db.exec("PRAGMA page_size = 4096; PRAGMA synchronous = FULL");
   // Switching to WAL needs the file for itself, and SQLite does not wait for that by itself: several processes may open
   // a new file at once. Whoever finds it done needs no lock.
   patiently(() => db.exec("PRAGMA journal_mode = WAL"));

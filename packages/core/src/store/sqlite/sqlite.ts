@@ -26,7 +26,7 @@ import type {
   ThreadKey,
   ThreadRow,
 } from "../store.ts";
-import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, toText } from "./database.ts";
+import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
 import {
@@ -62,13 +62,11 @@ export function sqliteStore(db: DatabaseSync, options: SqliteStoreOptions = {}):
 }
 
 class SqliteStore implements Store {
-  readonly #db: DatabaseSync;
   readonly #clock: Clock;
   readonly #poll: Poll;
   readonly #sql: Statements;
 
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
-    this.#db = db;
     this.#clock = options.clock ?? systemClock;
     try {
       openTables(db);
@@ -81,7 +79,7 @@ class SqliteStore implements Store {
 
   async load(key: ThreadKey, from: number | "snapshot" = 0): Promise<Loaded | undefined> {
     return this.#guarded(key, () =>
-      this.#transaction("BEGIN", () => {
+      this.#transaction(this.#sql.read, () => {
         const row = this.#row(key);
         if (row === undefined) return undefined;
         const snapshot = from === "snapshot" ? this.#snapshot(key, row) : undefined;
@@ -101,7 +99,7 @@ class SqliteStore implements Store {
 
   linesSync(key: ThreadKey): readonly Line[] {
     try {
-      return this.#transaction("BEGIN", () => {
+      return this.#transaction(this.#sql.read, () => {
         const row = this.#row(key);
         return row === undefined ? [] : this.#lines(key, row, 0);
       });
@@ -261,7 +259,7 @@ class SqliteStore implements Store {
 
   async threads(tenant: string): Promise<ThreadRow[]> {
     return this.#guarded(undefined, () =>
-      this.#transaction("BEGIN", () => {
+      this.#transaction(this.#sql.read, () => {
         const rows = this.#sql.threads.all(toText(tenant)) as unknown as Row[];
         const { n } = this.#sql.countThreads.get(toText(tenant)) as { n: number };
         if (n !== rows.length) throw belayError("STORE_CORRUPT", { problem: "two indexes know different threads" });
@@ -302,7 +300,7 @@ class SqliteStore implements Store {
   /** The lines after `after`, checked against their crcs and the thread's row. */
   #lines(key: ThreadKey, row: Row, after: number): readonly Line[] {
     if (after >= row.head) return [];
-    const found = this.#sql.entries.all(row.num, row.num, after + 1) as unknown as EntryRow[];
+    const found = this.#sql.entries.all(row.num, after + 1) as unknown as EntryRow[];
     const first = found[0];
     const before = first === undefined || first.seq === 1 ? 0 : this.#crcBefore(key, row.num, first.seq);
     let crc = before;
@@ -368,18 +366,18 @@ class SqliteStore implements Store {
   }
 
   #writing<T>(work: () => T): T {
-    return this.#transaction("BEGIN IMMEDIATE", work);
+    return this.#transaction(this.#sql.write, work);
   }
 
-  #transaction<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
-    this.#db.exec(begin);
+  #transaction<T>(begin: Statement, work: () => T): T {
+    begin.run();
     try {
       const result = work();
-      this.#db.exec("COMMIT");
+      this.#sql.commit.run();
       return result;
     } catch (error) {
       try {
-        this.#db.exec("ROLLBACK");
+        this.#sql.rollback.run();
       } catch {
         // SQLite has rolled back by itself.
       }

@@ -6,7 +6,14 @@ export type Statements = ReturnType<typeof prepare>;
 
 export function prepare(db: DatabaseSync) {
   const of = "WHERE thread = ?";
+  // Of a line: its thread and its seq; and all lines of a thread.
+  const id = "((?1 << 32) | ?2)";
+  const lines = "WHERE id BETWEEN (?1 << 32) AND ((?1 << 32) | 0xffffffff)";
   return {
+    read: db.prepare("BEGIN"),
+    write: db.prepare("BEGIN IMMEDIATE"),
+    commit: db.prepare("COMMIT"),
+    rollback: db.prepare("ROLLBACK"),
     thread: db.prepare("SELECT * FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ? AND id = ?"),
     named: db.prepare("SELECT 1 FROM thread INDEXED BY thread_name WHERE name = ? AND tenant = ? AND id = ?"),
     num: db.prepare("SELECT num FROM thread WHERE tenant = ? AND id = ?"),
@@ -25,19 +32,19 @@ export function prepare(db: DatabaseSync) {
        open = ?, queued = ?, updated_at = ?, row_crc = ? WHERE num = ?`,
     ),
     addEntry: db.prepare(
-      `INSERT INTO entry (thread, seq, count, at, fence, body, blob, crc, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
     ),
     entries: db.prepare(
-      `SELECT seq, count, at, body, blob, crc FROM entry ${of}
-       AND seq >= (SELECT COALESCE(MAX(seq), 1) FROM entry ${of} AND seq <= ?) ORDER BY seq`,
+      `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${lines}
+       AND id >= (SELECT COALESCE(MAX(id), 0) FROM entry ${lines} AND id <= ${id}) ORDER BY id`,
     ),
-    crcBefore: db.prepare(`SELECT crc FROM entry ${of} AND seq < ? ORDER BY seq DESC LIMIT 1`),
+    crcBefore: db.prepare(`SELECT crc FROM entry ${lines} AND id < ${id} ORDER BY id DESC LIMIT 1`),
     addBlob: db.prepare("INSERT OR IGNORE INTO blob (tenant, id, body) VALUES (?, ?, ?)"),
     blob: db.prepare("SELECT body FROM blob WHERE tenant = ? AND id = ?"),
-    blobsOf: db.prepare(`SELECT DISTINCT blob FROM entry ${of} AND blob IS NOT NULL`),
+    blobsOf: db.prepare(`SELECT DISTINCT blob FROM entry ${lines} AND blob IS NOT NULL`),
     dropBlob: db.prepare(
       `DELETE FROM blob WHERE tenant = ? AND id = ? AND NOT EXISTS
-       (SELECT 1 FROM entry JOIN thread ON entry.thread = thread.num WHERE entry.blob = ? AND thread.tenant = ?)`,
+       (SELECT 1 FROM entry JOIN thread ON entry.id >> 32 = thread.num WHERE entry.blob = ? AND thread.tenant = ?)`,
     ),
     send: db.prepare("INSERT OR IGNORE INTO command (thread, key, kind, body, at, crc) VALUES (?, ?, ?, ?, ?, ?)"),
     commands: db.prepare(`SELECT key, kind, body, at, crc FROM command ${of} AND consumed_seq IS NULL ORDER BY rowid`),
@@ -46,8 +53,8 @@ export function prepare(db: DatabaseSync) {
     openKind: db.prepare(`SELECT kind FROM command ${of} AND key = ? AND consumed_seq IS NULL`),
     snapshot: db.prepare(`SELECT seq, body, crc FROM snapshot ${of}`),
     setSnapshot: db.prepare("INSERT OR REPLACE INTO snapshot (thread, seq, body, crc) VALUES (?, ?, ?, ?)"),
-    deletes: ["entry WHERE thread", "snapshot WHERE thread", "command WHERE thread", "thread WHERE num"].map((of) =>
-      db.prepare(`DELETE FROM ${of} = ?`),
+    deletes: [`entry ${lines}`, `snapshot ${of}`, `command ${of}`, "thread WHERE num = ?"].map((rows) =>
+      db.prepare(`DELETE FROM ${rows}`),
     ),
   };
 }
