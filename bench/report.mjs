@@ -50,10 +50,14 @@ Node ${machine.node}, ${machine.cpu}, ${machine.memory}, ${machine.system}; load
 - Costs are the least of many rounds: what else runs on the machine can only add to them. In parentheses, the same
   difference of the two medians. "Over" in the last column means over the target.
 - Each question runs in a process of its own, on the built package.
+- On a disk, Belay and the inserts take turns run by run; what is compared is the sum of each.
 ${notes.map((note) => `- ${note}\n`).join("")}
 ## What is not measured
 
-- Stores on a disk or behind a network: all of this is on the memory store.
+- Stores behind a network. \`durable\`, \`reopen\`, \`paused\` and \`remote-stop\` are on a SQLite file, the rest on the memory
+  store. What a write to the disk costs is the disk's; those questions put it beside the same number of plain inserts.
+- A disk that is full, slow or shared, and files that are not in the system's memory when they are read.
+- Many processes on one file, except for one stop.
 - Real providers, except for one stop: no network, no TLS, no parsing of what a provider sends. An AI SDK provider puts
   TransformStreams around its answer; what those cost is not in these numbers.
 - Several tools in one turn, large arguments and results, and schemas other than a small JSON Schema.

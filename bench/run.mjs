@@ -6,7 +6,19 @@ import { writeFileSync } from "node:fs";
 import { cpus, loadavg, platform, release, totalmem } from "node:os";
 import { resultsText, table } from "./report.mjs";
 
-const questions = ["loop", "chunk", "stop", "import", "heap", "runs", "open"];
+const questions = [
+  "loop",
+  "chunk",
+  "stop",
+  "import",
+  "heap",
+  "runs",
+  "open",
+  "durable",
+  "reopen",
+  "paused",
+  "remote-stop",
+];
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !questions.includes(name));

@@ -1,0 +1,76 @@
+// What does it cost to go on with a thread that lies in a SQLite file? From opening the file with a new store and a new
+// runner to the model's request, by the length of the thread's history. Everything is read anew, but the pages are in
+// the system's memory.
+
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { sqliteStore } from "@belay/core/sqlite";
+import { add, runnerOn } from "./fakes.mjs";
+import { answer, inTurns, least, median } from "./measure.mjs";
+import { DatabaseSync, inFolder, sizeOf, text } from "./sqlite.mjs";
+
+const usage = { inputTokens: 10, outputTokens: 5 };
+
+/** Says 200 characters; from the `length`-th message on it begins to, and says no more. */
+const talker = (length) => ({
+  id: "fake/native",
+  async *stream({ messages }) {
+    yield { type: "text", text: text(200, messages.length) };
+    if (messages.length >= length - 1) await new Promise(() => {});
+    yield { type: "finish", finish: "stop", usage };
+  },
+});
+
+/** A file with a thread that was stopped in its last answer. */
+async function paused(path, length) {
+  const db = new DatabaseSync(path);
+  const session = await runnerOn(talker(length), { store: sqliteStore(db), tools: [add] }).open("thread");
+  for (let i = 0; i < length / 2 - 1; i++) await session.run(text(200, `q${i}`)).result;
+  for await (const event of session.run(text(200, "last"))) if (event.type === "text-delta") await session.interrupt();
+  if (session.messages.length !== length) throw new Error(`The thread has ${session.messages.length} messages.`);
+  sizeOf(db, path);
+  db.close();
+}
+
+await inFolder(async (folder) => {
+  for (const length of [100, 1000]) {
+    const path = join(folder, `${length}.db`);
+    await paused(path, length);
+    let copies = 0;
+    const { both } = await inTurns(
+      {
+        async both() {
+          const copy = join(folder, `${length}-${copies++}.db`);
+          copyFileSync(path, copy);
+          let asked = 0;
+          const model = {
+            id: "fake/native",
+            async *stream() {
+              asked = performance.now();
+              yield { type: "text", text: "Done." };
+              yield { type: "finish", finish: "stop", usage };
+            },
+          };
+          const started = performance.now();
+          const db = new DatabaseSync(copy);
+          const session = await runnerOn(model, { store: sqliteStore(db), tools: [add] }).open("thread");
+          const opened = performance.now();
+          const { status } = await session.resume().result;
+          if (status !== "completed") throw new Error(`The run ended ${status}.`);
+          db.close();
+          return { open: opened - started, all: asked - started };
+        },
+      },
+      { rounds: 40, warmup: 20 },
+    );
+    const of = (what) => both.map((sample) => sample[what]);
+    answer({ name: `file to session, ${length} messages`, unit: "ms", measured: least(of("open")) });
+    answer({
+      name: `file to the model's request, ${length} messages (median ${median(of("all")).toFixed(1)} ms)`,
+      unit: "ms",
+      measured: least(of("all")),
+      target: 5,
+      note: "The request of a resumed thread comes after the append that resumes it: one write to the disk is in that time.",
+    });
+  }
+});
