@@ -62,16 +62,19 @@ export function sqliteStore(db: DatabaseSync, options: SqliteStoreOptions = {}):
 }
 
 class SqliteStore implements Store {
+  /** Held, so that nobody collects it while its statements are in use. */
+  readonly db: DatabaseSync;
   readonly #clock: Clock;
   readonly #poll: Poll;
   readonly #sql: Statements;
 
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
+    this.db = db;
     this.#clock = options.clock ?? systemClock;
     try {
       openTables(db);
       this.#sql = prepare(db);
-      this.#poll = new Poll(db, options.pollMs ?? 20);
+      this.#poll = new Poll(db, options.pollMs ?? 10);
     } catch (error) {
       throw asStoreError(undefined, error);
     }
