@@ -4,13 +4,13 @@
 //    when it is written, not when it was asked for.
 // 3. Nothing is written after an append failed; whoever waits for one never wakes (F6).
 // 4. Nothing is written after the append that released the lease.
-//
-// Long, and still one piece: these four hold only as long as there is one writer.
 // 5. Whoever waits for an append wakes before the next one is made: what it does at once counts there, and what it asks
 //    for meanwhile goes into it.
 //
 // By callbacks, and with one append in flight in fields: it is most of what a turn costs, and promises for each step of
 // it were most of that.
+//
+// Long, and still one piece: these hold only as long as there is one writer.
 
 import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText } from "../error.ts";
