@@ -3,6 +3,7 @@ import { jsonSchema } from "../schema/schema.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { gate, history, type Kit, openKit, settle, until } from "../testing/session-kit.ts";
+import { wrapStore } from "../testing/wrap-store.ts";
 import { tool } from "../tool/tool.ts";
 import { readFacts } from "./read-facts.ts";
 
@@ -161,29 +162,38 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     }
   });
 
-  it("when a queued input is taken back, the one behind it starts", async () => {
-    const side = faultyStore(await make());
-    const kit = await openKit([[{ text: "a" }, { stall: true }], "went on", "second"], { store: side });
+  it("when a queued input is taken back as it starts, the one behind it starts", async () => {
+    const inner = await make();
+    const store = wrapStore(inner, {
+      async append(at, append) {
+        if (append.consume?.includes("i1")) await inner.withdraw(at, "i1");
+        return inner.append(at, append);
+      },
+    });
+    const kit = await openKit([[{ text: "a" }, { stall: true }], "went on", "second"], { store });
     const run = kit.session.run("go");
     await kit.session.enqueue("gone", { id: "i1" });
     await kit.session.enqueue("stays", { id: "i2" });
     await kit.session.interrupt();
     await run.result;
-    side.plan("append", {}, {}, { before: 20 });
     await kit.session.resume({ input: "on" }).result;
-    await kit.session.withdraw("i1");
     await until(() => kit.session.state === "completed" && kit.session.messages.length === 6);
     expect(history(kit.session.messages).slice(4)).toEqual(["user: stays", "assistant: second"]);
+    expect((await mail(kit)).filter((line) => line.startsWith("consumed"))).toEqual(["consumed i2"]);
   });
 
   it("an id that was consumed before is not taken a second time, in this process or another", async () => {
     const store = await make();
-    const kit = await openKit(["one", "two", "three"], { store });
+    const first = waiting();
+    const kit = await openKit(["one", [{ call: "wait" }], "two"], { store, tools: [first.tool] });
     await kit.session.steer("hint", { id: "s1" });
     await kit.session.run("go").result;
+    const run = kit.session.run("again");
+    await first.started;
     await kit.session.steer("hint", { id: "s1" });
     await kit.session.enqueue("hint", { id: "s1" });
-    await kit.session.run("again").result;
+    first.end("done");
+    await run.result;
     await kit.runner.close();
     const other = await openKit(["four"], { store });
     await other.session.steer("hint", { id: "s1" });

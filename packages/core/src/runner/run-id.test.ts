@@ -103,6 +103,20 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     }
   });
 
+  it("a session that does not know of it yet finds it when it begins, and begins nothing", async () => {
+    const store = await make();
+    const stale = await openKit(["zero", "never"], { store });
+    await stale.session.run("before").result;
+    const kit = await openKit(["one"], { store });
+    const result = await kit.session.run("go", { id: "r1" }).result;
+    const again = stale.session.run("go", { id: "r1" });
+    expect(await again.result).toEqual(result);
+    expect(stale.requests).toHaveLength(1);
+    await stale.session.refresh();
+    expect(stale.session.state).toBe("completed");
+    expect(history(stale.session.messages).slice(2)).toEqual(["user: go", "assistant: one"]);
+  });
+
   it("a value made by a schema is recorded, and comes back", async () => {
     const store = await make();
     const output = jsonSchema<{ n: number }>({ type: "object", properties: { n: { type: "number" } } });
