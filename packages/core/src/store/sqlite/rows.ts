@@ -68,7 +68,7 @@ export function fencesCrc(last: number): number {
 }
 
 export function lineCrc(before: number, key: ThreadKey, seq: number, count: number, at: number, body: string): number {
-  return crc32(body, crc32(`${key.tenant}\n${key.threadId}\n${seq}\n${count}\n${at}\n`, before));
+  return crc32(`${key.tenant}\n${key.threadId}\n${seq}\n${count}\n${at}\n${body}`, before);
 }
 
 export function lineHash(before: Uint8Array, body: string): Uint8Array {
