@@ -39,3 +39,19 @@ it("a function that takes any Run takes the run of an agent with an output", () 
   const started = async () => show((await createRunner({ agent: shapes }).open()).run("Go."));
   expectTypeOf(started).returns.resolves.toBeString();
 });
+
+it("deps that a tool needs cannot be left out", () => {
+  const input = z.object({});
+  const read = tool({
+    name: "read",
+    description: "",
+    input,
+    execute: (_, ctx: ToolContext<{ db: string }>) => ctx.deps.db,
+  });
+  const words = agent({ name: "words", model, tools: [read] });
+  expectTypeOf(createRunner({ agent: words, deps: { db: "d", more: 1 } })).toHaveProperty("open");
+  // @ts-expect-error: `db` is needed
+  createRunner({ agent: words });
+  // @ts-expect-error: `db` is text
+  createRunner({ agent: words, deps: { db: 1 } });
+});

@@ -44,18 +44,25 @@ export interface OpenOptions<Deps> {
   readonly deps?: Deps;
 }
 
-export function createRunner<Out = string, Deps = unknown>(options: RunnerOptions<Out, Deps>): Runner<Out, Deps>;
+export function createRunner<Out = string, Deps = unknown>(
+  options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
+): Runner<Out, Deps>;
 /** Agents of several kinds: a run's output is one of theirs, and `deps` serves them all. */
 export function createRunner<A extends Agent<unknown, never>>(
   options: Omit<RunnerOptions<never, never>, "agent" | "agents" | "deps"> & {
     readonly agents: readonly A[];
-    readonly deps?: DepsOf<A>;
-  },
+  } & NeededDeps<DepsOf<A>>,
 ): Runner<OutputOf<A>, DepsOf<A>>;
 export function createRunner(options: object): unknown {
   return new Runner(options as RunnerOptions<unknown, unknown>);
 }
 
+/** `deps` may be left out only where no tool needs any. */
+type NeededDeps<Deps> = [unknown] extends [Deps]
+  ? { readonly deps?: Deps }
+  : [Deps] extends [never]
+    ? { readonly deps?: unknown }
+    : { readonly deps: Deps };
 type OutputOf<A> = A extends Agent<infer Out, never> ? Out : never;
 type Needs<A> = A extends Agent<unknown, infer Deps> ? (deps: Deps) => void : never;
 type DepsOf<A> = Needs<A> extends (deps: infer Deps) => void ? Deps : never;

@@ -12,7 +12,7 @@ import type { Receipt } from "../runner/ending.ts";
 import type { InterruptOptions } from "../runner/options.ts";
 import { readFacts } from "../runner/read-facts.ts";
 import type { RunResult } from "../runner/run.ts";
-import { createRunner, type Runner } from "../runner/runner.ts";
+import { Runner } from "../runner/runner.ts";
 import type { Session } from "../runner/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
@@ -326,7 +326,7 @@ class Attack<Out, Deps> {
 
   /** A session that reads everything anew must see the same history. */
   async #freshProblems(): Promise<string[]> {
-    const runner = createRunner<Out, Deps>({ agent: this.#agent(), store: this.store, clock: this.clock });
+    const runner = new Runner<Out, Deps>({ agent: this.#agent(), store: this.store, clock: this.clock });
     const fresh = await runner.open(this.#key.threadId);
     const same = JSON.stringify(strip(fresh.messages)) === JSON.stringify(strip(this.#session!.messages));
     await runner.close();
@@ -337,7 +337,7 @@ class Attack<Out, Deps> {
     await this.#closing;
     this.#side = faultyStore(this.store);
     const { deps } = this.#scenario;
-    this.#runner = createRunner<Out, Deps>({
+    this.#runner = new Runner<Out, Deps>({
       agent: this.#agent(),
       store: this.#side,
       clock: this.clock,
