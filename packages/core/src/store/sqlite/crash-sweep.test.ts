@@ -1,0 +1,152 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Fact } from "../../event.ts";
+import { fold } from "../../journal/fold.ts";
+import { newThread } from "../../journal/state.ts";
+import { messageText } from "../../message.ts";
+import { readFacts } from "../../runner/read-facts.ts";
+import { factProblems } from "../../testing/attack-checks.ts";
+import { openDatabase } from "../../testing/open-database.ts";
+import { bundlePrograms } from "../../testing/processes/bundle.mjs";
+import { inParallel, startChild } from "../../testing/processes/child.ts";
+import { type EffectLine, saidByPeople, THREAD } from "../../testing/processes/life.ts";
+import { sqliteStore } from "./sqlite.ts";
+
+// BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly.
+const wanted = process.env.BELAY_CRASH_POINTS ?? "160";
+const AT_ONCE = 3;
+const key = { tenant: "default", threadId: THREAD };
+
+let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let root: string;
+
+beforeAll(async () => {
+  programs = await bundlePrograms();
+  root = mkdtempSync(join(tmpdir(), "belay-crash-"));
+});
+
+afterAll(() => {
+  programs.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+function lives(folder: string, killAt: number) {
+  return startChild(programs.path, "live", { folder, killAt });
+}
+
+function linesOf(folder: string, file: string): string[] {
+  const path = join(folder, file);
+  return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n").filter(Boolean) : [];
+}
+
+const effectsOf = (folder: string) => linesOf(folder, "effects").map((line) => JSON.parse(line) as EffectLine);
+
+/** The journal as it is in the files now; read from a copy, so that the next process finds them as the dead one left them. */
+async function journalOf(folder: string): Promise<{ facts: readonly Fact[]; texts: string[]; state: string }> {
+  const copy = mkdtempSync(join(root, "copy-"));
+  for (const file of ["threads.db", "threads.db-wal", "threads.db-shm"])
+    if (existsSync(join(folder, file))) cpSync(join(folder, file), join(copy, file));
+  const db = await openDatabase(join(copy, "threads.db"));
+  try {
+    const store = sqliteStore(db);
+    const facts = await readFacts(store, key, 0);
+    const state = newThread(THREAD);
+    fold(state, (await store.load(key))?.lines ?? []);
+    const [scope] = state.scopes.values();
+    return { facts, state: state.state, texts: scope?.messages.map(messageText) ?? [] };
+  } finally {
+    db.close();
+    rmSync(copy, { recursive: true });
+  }
+}
+
+/** Dies at point `at`, goes on in a second process: what of it breaks a promise. */
+async function problemsAt(at: number): Promise<{ readonly died: boolean; readonly problems: string[] }> {
+  const folder = join(root, `at-${at}`);
+  mkdirSync(folder);
+  const first = lives(folder, at);
+  const { signal } = await first.exited;
+  const died = signal === "SIGKILL";
+  const before = await journalOf(folder);
+  const problems = [
+    ...effectProblems(before.facts, effectsOf(folder)),
+    ...seenProblems(folder, first.pid, before.facts),
+  ];
+  const second = lives(folder, -1);
+  const end = await second.exited;
+  if (end.code !== 0)
+    problems.push(`the second process ended with ${end.code ?? end.signal}: ${second.lines.join(" ")}`);
+  const after = await journalOf(folder);
+  problems.push(...againProblems(before.facts, effectsOf(folder), second.pid));
+  problems.push(...endProblems(before.facts, after), ...linesOf(folder, "problems"));
+  const place = linesOf(folder, "death")[0];
+  rmSync(folder, { recursive: true });
+  return { died, problems: problems.map((problem) => `died at ${place}: ${problem}`) };
+}
+
+/** P1, P8: no effect without a recorded intent. */
+function effectProblems(facts: readonly Fact[], effects: readonly EffectLine[]): string[] {
+  const intended = new Set(facts.flatMap((fact) => (fact.type === "tool-start" ? [fact.address] : [])));
+  return effects.filter(({ address }) => !intended.has(address)).map(({ address }) => `${address} began unrecorded`);
+}
+
+/** F1: what a reader saw is in the journal. */
+function seenProblems(folder: string, pid: number, facts: readonly Fact[]): string[] {
+  return linesOf(folder, `seen-${pid}`).filter((line) => {
+    const [seq, type] = line.split(" ");
+    return facts[Number(seq) - 1]?.type !== type;
+  });
+}
+
+/** P1, C1: nothing that has an end runs again; what was cut off only where that does no harm. */
+function againProblems(before: readonly Fact[], effects: readonly EffectLine[], pid: number): string[] {
+  const ended = new Set(before.flatMap((fact) => (fact.type === "tool-end" && !fact.held ? [fact.address] : [])));
+  const problems: string[] = [];
+  for (const { address, tool, pid: by } of effects) {
+    if (by === pid && ended.has(address)) problems.push(`${address} has a result and ran again`);
+    const times = effects.filter((effect) => effect.address === address).length;
+    if (times > 1 && tool !== "look" && tool !== "count") problems.push(`${tool} ${address} ran ${times} times`);
+  }
+  return problems;
+}
+
+/** C2, P2: the journal goes on where it was, everything said is in it once, and the end is reached. */
+function endProblems(before: readonly Fact[], after: Awaited<ReturnType<typeof journalOf>>): string[] {
+  const problems = factProblems(after.facts);
+  const kept = JSON.stringify(after.facts.slice(0, before.length));
+  if (kept !== JSON.stringify(before)) problems.push("what was recorded before the crash is not what is recorded now");
+  for (const text of saidByPeople) {
+    const times = after.texts.filter((each) => each === text).length;
+    if (times !== 1) problems.push(`${JSON.stringify(text)} is ${times} times in the history`);
+  }
+  const ids = after.facts.flatMap((fact) => (fact.type === "message" ? [fact.message.id] : []));
+  if (new Set(ids).size !== ids.length) problems.push("a message is there twice");
+  if (after.state !== "completed" || after.texts.at(-1) !== "answered")
+    problems.push(`it ended ${after.state}, with ${JSON.stringify(after.texts.at(-1))}`);
+  return problems;
+}
+
+describe("a process killed with SIGKILL", () => {
+  test("C2, P1, P2, P3: at any point of its life, nothing finished runs again, nothing said is lost or doubled, and the next process reaches the end", {
+    timeout: 600_000,
+  }, async () => {
+    const whole = join(root, "whole");
+    mkdirSync(whole);
+    const counted = lives(whole, 0);
+    const points = Number((await counted.said("points ")).split(" ")[1]);
+    await counted.exited;
+    expect(endProblems([], await journalOf(whole))).toEqual([]);
+    expect(points).toBeGreaterThan(150);
+    const count = wanted === "all" ? points : Math.min(points, Number(wanted));
+    const places = Array.from({ length: count }, (_, i) => 1 + Math.floor((i * points) / count));
+    const started = Date.now();
+    const passes = await inParallel(places, AT_ONCE, problemsAt);
+    expect(passes.flatMap(({ problems }) => problems)).toEqual([]);
+    const died = passes.filter((pass) => pass.died).length;
+    // The last points may not come in every life: events that merge, hints that come once instead of twice.
+    expect(died).toBeGreaterThan(count - 10);
+    console.log(`${died} deaths at ${points} points, ${Math.round((Date.now() - started) / 1000)} s`);
+  });
+});

@@ -1,0 +1,250 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BelayError } from "../../error.ts";
+import { openDatabase } from "../../testing/open-database.ts";
+import type { Append, Store } from "../store.ts";
+import { sqliteStore } from "./sqlite.ts";
+
+// BELAY_DAMAGES flips this many bits instead of 1,000.
+const FLIPS = Number(process.env.BELAY_DAMAGES ?? 1_000);
+const tenants = ["default", "other"];
+const threads = ["a", "b", "long", "never-there"];
+const TYPED = /^(JOURNAL_CORRUPT|STORE_CORRUPT|STORE_FAILED|STORE_VERSION)$/;
+
+let folder: string;
+let original: string;
+let whole: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "belay-damage-"));
+  original = join(folder, "original.db");
+  const db = await openDatabase(original);
+  await fill(sqliteStore(db, { clock }));
+  db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+  whole = (await readAll(original)).data;
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const clock = { now: () => 1_000, setTimeout, clearTimeout: () => {}, id: () => "id" };
+
+let appends = 0;
+
+function append(expect: number, body: string, writer: Append["writer"], release: boolean): Append {
+  const common = { agent: "agent", state: "running" as const, at: 500 + expect, count: 2 };
+  return { ...common, appendId: `append ${++appends}`, expect, body, writer, release };
+}
+
+async function fill(store: Store): Promise<void> {
+  for (const tenant of tenants) {
+    for (const threadId of ["a", "b", "long"]) {
+      const key = { tenant, threadId };
+      const lines = threadId === "long" ? 60 : 4;
+      const first = await store.append(key, append(0, body(0), { take: `owner ${threadId}`, ttlMs: 1_000 }, false));
+      const fence = first.ok ? first.fence : 0;
+      for (let i = 1; i < lines; i++) {
+        const text = i === 2 ? "x".repeat(90_000) : body(i);
+        await store.append(key, append(2 * i, text, { fence, ttlMs: 1_000 }, threadId === "a" && i === lines - 1));
+      }
+      for (let i = 0; i < 12; i++) {
+        const kind = (["input", "steer", "stop", "late"] as const)[i % 4]!;
+        await store.send(key, { key: `command ${i}`, kind, body: `{"n":${i}}`, at: i });
+      }
+      await store.withdraw(key, "command 4");
+    }
+  }
+}
+
+function body(i: number): string {
+  return JSON.stringify({ line: i, text: `${"some words of a line ".repeat(1 + (i % 7))}\u00e9` });
+}
+
+interface Read {
+  /** Everything a store tells, as text. */
+  readonly data: string;
+  readonly errors: readonly string[];
+}
+
+/** Opens the file and reads everything: what was read, and each error met. */
+async function readAll(file: string): Promise<Read> {
+  const data: string[] = [];
+  const errors: string[] = [];
+  const told = (error: unknown) => {
+    errors.push(error instanceof BelayError ? error.code : `untyped: ${error}`);
+    return "error";
+  };
+  const db = await openDatabase(file);
+  try {
+    const store = sqliteStore(db, { clock });
+    for (const tenant of tenants) {
+      const rows = await store.threads(tenant).catch((error) => {
+        data.push(told(error));
+        return [];
+      });
+      for (const row of rows) data.push(row.damaged ? told(damagedRow) : JSON.stringify(row));
+      for (const threadId of threads) {
+        data.push(JSON.stringify(await store.load({ tenant, threadId }).catch(told)));
+        data.push(JSON.stringify(await store.load({ tenant, threadId }, 5).catch(told)));
+      }
+    }
+  } catch (error) {
+    told(error);
+  } finally {
+    db.close();
+  }
+  return { data: data.join("\n"), errors };
+}
+
+const damagedRow = new BelayError("JOURNAL_CORRUPT", "", "", {});
+
+/** What is told that is neither right nor an error. */
+function lies({ data, errors }: Read): string[] {
+  const wrong = errors.filter((code) => !TYPED.test(code));
+  if (errors.length === 0) return data === whole ? wrong : [...wrong, "other data, without any error"];
+  // Where there are errors, everything told besides is right.
+  const right = new Set(whole.split("\n"));
+  const other = data
+    .split("\n")
+    .filter((line) => line !== "error" && line !== '"error"' && line !== "" && !right.has(line));
+  return [...wrong, ...other.map((line) => `told ${line.slice(0, 200)}`)];
+}
+
+/** The header's two bytes that say whether a file has a WAL: setting that again mends them. */
+const MENDED = new Set([18, 19]);
+
+let files = 0;
+
+/** A file of its own each time: a closed handle may keep what it knew of the one before. */
+function fresh(): string {
+  return join(folder, `${++files}.db`);
+}
+
+function remove(file: string): void {
+  for (const end of ["", "-wal", "-shm"]) rmSync(file + end, { force: true });
+}
+
+/** Numbers that look random, the same each time. */
+function sequence(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+describe("a damaged file", () => {
+  test(`P7, C4: one bit flipped, at ${FLIPS} places: everything told is right or a typed error, and the file stays as it is`, {
+    timeout: 300_000,
+  }, async () => {
+    const bytes = readFileSync(original);
+    const random = sequence(7);
+    const problems: string[] = [];
+    let noticed = 0;
+    for (let i = 0; i < FLIPS; i++) {
+      const copy = fresh();
+      // The first page has the header and the schema: every fourth flip is there.
+      const at = i % 4 === 0 ? random(8192) : random(bytes.length);
+      const bit = random(8);
+      const flipped = Buffer.from(bytes);
+      flipped[at]! ^= 1 << bit;
+      writeFileSync(copy, flipped);
+      const read = await readAll(copy);
+      if (read.errors.length > 0) noticed += 1;
+      problems.push(...lies(read).map((lie) => `bit ${bit} of byte ${at}: ${lie}`));
+      if (!readFileSync(copy).equals(flipped) && !MENDED.has(at))
+        problems.push(`bit ${bit} of byte ${at}: overwritten`);
+      remove(copy);
+    }
+    expect(problems).toEqual([]);
+    expect(noticed).toBeGreaterThan(FLIPS / 4);
+    console.log(`${noticed} of ${FLIPS} flips were noticed, the others were in nothing that is read`);
+  });
+
+  test("P7: cut short at 100 places, or a page of it zeroed or swapped, it tells nothing wrong", {
+    timeout: 120_000,
+  }, async () => {
+    const bytes = readFileSync(original);
+    const pages = bytes.length / 8192;
+    const random = sequence(11);
+    const problems: string[] = [];
+    const check = async (what: string, before: Buffer) => {
+      const copy = fresh();
+      writeFileSync(copy, before);
+      problems.push(...lies(await readAll(copy)).map((lie) => `${what}: ${lie}`));
+      if (!readFileSync(copy).equals(before)) problems.push(`${what}: overwritten`);
+      remove(copy);
+    };
+    for (let i = 0; i < 100; i++) {
+      const at = 1 + random(bytes.length - 1);
+      await check(`cut at ${at}`, bytes.subarray(0, at));
+    }
+    for (let page = 1; page < pages; page++) {
+      await check(`page ${page} zeroed`, Buffer.from(bytes).fill(0, page * 8192, (page + 1) * 8192));
+      const swapped = Buffer.from(bytes);
+      const other = 1 + random(pages - 1);
+      bytes.copy(swapped, page * 8192, other * 8192, (other + 1) * 8192);
+      if (other !== page) await check(`page ${page} is page ${other}`, swapped);
+    }
+    expect(problems).toEqual([]);
+  });
+
+  test("P7: a damaged WAL tells an earlier consistent state, or a typed error", { timeout: 120_000 }, async () => {
+    const live = join(folder, "live.db");
+    const db = await openDatabase(live);
+    const store = sqliteStore(db, { clock });
+    const key = { tenant: "default", threadId: "a" };
+    const states = ["undefined"];
+    const first = await store.append(key, append(0, body(0), { take: "owner", ttlMs: 1_000 }, false));
+    states.push(JSON.stringify(await store.load(key)));
+    for (let i = 1; i < 12; i++) {
+      await store.append(key, append(2 * i, body(i), { fence: first.ok ? first.fence : 0, ttlMs: 1_000 }, false));
+      states.push(JSON.stringify(await store.load(key)));
+    }
+    const main = readFileSync(live);
+    const wal = readFileSync(`${live}-wal`);
+    db.close();
+    const random = sequence(13);
+    const problems: string[] = [];
+    const earlier = new Set<string>();
+    for (let i = 0; i < 200; i++) {
+      const copy = fresh();
+      writeFileSync(copy, main);
+      const at = random(wal.length);
+      const broken = Buffer.from(i % 2 === 0 ? wal : wal.subarray(0, at));
+      if (i % 2 === 0) broken[at]! ^= 1 << random(8);
+      writeFileSync(`${copy}-wal`, broken);
+      const again = await openDatabase(copy);
+      try {
+        const told = String(JSON.stringify(await sqliteStore(again, { clock }).load(key)));
+        earlier.add(told);
+        if (!states.includes(told)) problems.push(`at ${at}: ${told.slice(0, 100)}`);
+      } catch (error) {
+        if (!(error instanceof BelayError) || !TYPED.test(error.code)) problems.push(`at ${at}: ${error}`);
+      } finally {
+        again.close();
+        remove(copy);
+      }
+    }
+    expect(problems).toEqual([]);
+    expect(earlier.size).toBeGreaterThan(3);
+  });
+
+  test("P7: a thread that cannot be read keeps the others as they are, and says so in the list", async () => {
+    const copy = join(folder, "quarantine.db");
+    cpSync(original, copy);
+    const db = await openDatabase(copy);
+    db.exec("UPDATE thread SET head = head + 1 WHERE tenant = 'default' AND id = 'a'");
+    const store = sqliteStore(db, { clock });
+    const rows = await store.threads("default");
+    expect(rows.map(({ threadId, damaged }) => [threadId, damaged])).toContainEqual(["a", true]);
+    expect(rows.filter(({ damaged }) => damaged)).toHaveLength(1);
+    await expect(store.load({ tenant: "default", threadId: "a" })).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    expect((await store.load({ tenant: "default", threadId: "b" }))?.lines).toHaveLength(4);
+    await store.delete({ tenant: "default", threadId: "a" });
+    expect(await store.threads("default")).toHaveLength(2);
+    db.close();
+  });
+});

@@ -1,0 +1,185 @@
+// A thread's life with everything in it: calls side by side and one alone, a steer, a queued question, text that
+// streams, a stop and a resume. Whoever lives it may be killed at any of its points; the next process goes on.
+
+import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { agent } from "../../chat/agent.ts";
+import { messageText } from "../../message.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../model/model.ts";
+import { onPoint } from "../../point.ts";
+import { createRunner } from "../../runner/runner.ts";
+import type { Session } from "../../runner/session.ts";
+import { jsonSchema } from "../../schema/schema.ts";
+import type { DatabaseSync } from "../../store/sqlite/database.ts";
+import { sqliteStore } from "../../store/sqlite/sqlite.ts";
+import { type Tool, tool } from "../../tool/tool.ts";
+import { openDatabase } from "../open-database.ts";
+import { promptProblems } from "../providers/render.ts";
+
+export interface Life {
+  readonly folder: string;
+  /** Dies at this point; counts them where it is 0. */
+  readonly killAt: number;
+}
+
+/** What people say in it, each exactly once. */
+export const saidByPeople = ["go", "be quick", "now the rest", "one more thing"] as const;
+const [GO, STEER, REST, NEXT] = saidByPeople;
+
+export const THREAD = "life";
+
+export async function live({ folder, killAt }: Life): Promise<void> {
+  let points = 0;
+  const passed = (name: string): void => {
+    points += 1;
+    if (points !== killAt) return;
+    appendFileSync(join(folder, "death"), `${points} ${name}`);
+    process.kill(process.pid, "SIGKILL");
+  };
+  const db = await openDatabase(join(folder, "threads.db"));
+  const store = sqliteStore(observed(db, passed));
+  let session: Session | undefined;
+  onPoint((name, detail) => {
+    passed(name);
+    if (name === "model:event" && session !== undefined) stopInTheMiddle(session, detail);
+  });
+  const runner = createRunner({ agent: helper(folder, () => session), store });
+  session = await runner.open(THREAD);
+  const reading = new AbortController();
+  void record(session, folder, reading.signal);
+  await goOnToTheEnd(session);
+  reading.abort();
+  await runner.close();
+  db.close();
+  if (killAt === 0) console.log(`points ${points}`);
+}
+
+/** SQLite, with a point at each border of a transaction: also between a commit and its answer. */
+function observed(db: DatabaseSync, passed: (name: string) => void): DatabaseSync {
+  return {
+    prepare: (sql) => db.prepare(sql),
+    close: () => db.close(),
+    exec(sql) {
+      if (sql === "COMMIT") passed("commit:before");
+      db.exec(sql);
+      if (sql === "COMMIT") passed("commit:after");
+      if (sql === "BEGIN IMMEDIATE") passed("begin:after");
+    },
+  };
+}
+
+/** Runs, resumes and asks until both questions are answered. */
+async function goOnToTheEnd(session: Session): Promise<void> {
+  // Whoever is not sure that it was heard says it again, under the same id.
+  const repeat = session.state !== "created";
+  if (repeat && lastText(session) !== "answered") await session.steer(STEER, { id: "steer" });
+  for (let rounds = 0; rounds < 200 && lastText(session) !== "answered"; rounds++) {
+    if (session.state === "created") await session.run(GO).result;
+    else if (session.state === "completed") {
+      await session.enqueue(NEXT, { id: "next" });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    } else if (session.state === "paused") {
+      const stopped = session.pauseType === "user_interrupt" && !heard(session.messages, REST);
+      await (stopped ? session.resume({ input: REST }) : session.resume()).result;
+    } else await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  while (session.state === "running") await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+function stopInTheMiddle(session: Session, step: unknown): void {
+  const event = (step as { readonly value?: ModelEvent } | undefined)?.value;
+  if (event?.type === "text" && event.text === " and then") void session.interrupt({ reason: "direction_change" });
+}
+
+function helper(folder: string, session: () => Session | undefined) {
+  const name = "helper";
+  return agent({ name, model: model(folder), tools: tools(folder, session) });
+}
+
+function model(folder: string): Model {
+  return {
+    id: "life",
+    provider: "life",
+    async *stream(request) {
+      for (const problem of promptProblems(request.messages)) appendFileSync(join(folder, "problems"), `${problem}\n`);
+      for (const event of answer(request)) {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        yield event;
+      }
+    },
+  };
+}
+
+/** What comes next, from the history alone: the same after a crash. */
+function answer({ messages }: ModelRequest): ModelEvent[] {
+  const results = messages.filter(({ role }) => role === "tool").length;
+  const words = (...pieces: string[]) => pieces.map((text): ModelEvent => ({ type: "text", text }));
+  const calls = (...tools: string[]) =>
+    tools.map((tool, i): ModelEvent => ({ type: "call", id: `${tool}${results}${i}`, tool, args: {} }));
+  const finish = (finish: "stop" | "tool-calls"): ModelEvent => ({
+    type: "finish",
+    finish,
+    usage: { inputTokens: 1, outputTokens: 1 },
+  });
+  if (results === 0) return [...words("I look."), ...calls("pay", "look", "alone", "count"), finish("tool-calls")];
+  if (heard(messages, NEXT)) return [...words("answer", "ed"), finish("stop")];
+  if (heard(messages, REST)) {
+    return results === 1 ? [...calls("pay", "look"), finish("tool-calls")] : [...words("all ", "done"), finish("stop")];
+  }
+  return [...words("First this", " and then", " that", "."), finish("stop")];
+}
+
+function tools(folder: string, session: () => Session | undefined): Tool<unknown>[] {
+  const make = (name: string, more: { readonly readOnly?: true; readonly serial?: true; readonly repeatable?: true }) =>
+    tool({
+      name,
+      description: "",
+      input: jsonSchema({ type: "object" }),
+      ...more,
+      execute: async (_, ctx) => {
+        writeEffect(folder, { address: ctx.address, tool: name, pid: process.pid });
+        const first = ctx.address.includes("t1");
+        if (name === "pay" && first) await session()?.steer(STEER, { id: "steer" });
+        if (name === "look" && first) await session()?.enqueue(NEXT, { id: "next" });
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        return { done: name };
+      },
+    });
+  return [
+    make("pay", {}),
+    make("look", { readOnly: true }),
+    make("alone", { serial: true }),
+    make("count", { repeatable: true }),
+  ];
+}
+
+export interface EffectLine {
+  readonly address: string;
+  readonly tool: string;
+  readonly pid: number;
+}
+
+function writeEffect(folder: string, effect: EffectLine): void {
+  const file = openSync(join(folder, "effects"), "a");
+  writeSync(file, `${JSON.stringify(effect)}\n`);
+  fsyncSync(file);
+  closeSync(file);
+}
+
+/** What a reader saw, by its place in the journal. */
+async function record(session: Session, folder: string, signal: AbortSignal): Promise<void> {
+  const drafts = new Set(["text-delta", "turn-start", "turn-end", "tool-progress", "superseded", "reasoning-delta"]);
+  for await (const { seq, type } of session.events({ signal }))
+    if (!drafts.has(type)) appendFileSync(join(folder, `seen-${process.pid}`), `${seq} ${type}\n`);
+}
+
+function heard(messages: readonly { readonly parts: readonly { readonly type: string }[] }[], text: string): boolean {
+  return messages.some(({ parts }) =>
+    parts.some((part) => part.type === "text" && (part as { text?: string }).text === text),
+  );
+}
+
+function lastText(session: Session): string {
+  const last = session.messages.at(-1);
+  return last === undefined ? "" : messageText(last);
+}

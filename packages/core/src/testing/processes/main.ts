@@ -1,0 +1,8 @@
+// The programs that tests start as processes of their own, by name.
+
+import { live } from "./life.ts";
+
+const programs: Record<string, (options: never) => Promise<void>> = { live };
+
+const [, , name = "", options = "{}"] = process.argv;
+await programs[name]!(JSON.parse(options) as never);
