@@ -3,11 +3,12 @@
 
 import type { DatabaseSync } from "../store/sqlite/database.ts";
 
-type Module = { readonly DatabaseSync: new (path: string) => DatabaseSync };
+type Options = { readonly readOnly?: boolean };
+type Module = { readonly DatabaseSync: new (path: string, options?: Options) => DatabaseSync };
 
-export async function openDatabase(path: string): Promise<DatabaseSync> {
+export async function openDatabase(path: string, options: Options = {}): Promise<DatabaseSync> {
   const { DatabaseSync } = await module();
-  return new DatabaseSync(path);
+  return new DatabaseSync(path, options);
 }
 
 async function module(): Promise<Module> {

@@ -1,8 +1,9 @@
 // The programs that tests start as processes of their own, by name.
 
 import { live } from "./life.ts";
+import { holdLock } from "./lock.ts";
 
-const programs: Record<string, (options: never) => Promise<void>> = { live };
+const programs: Record<string, (options: never) => Promise<void>> = { live, holdLock };
 
 const [, , name = "", options = "{}"] = process.argv;
 await programs[name]!(JSON.parse(options) as never);

@@ -1,0 +1,226 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "../../clock.ts";
+import { readFacts } from "../../runner/read-facts.ts";
+import { jsonSchema } from "../../schema/schema.ts";
+import { openDatabase } from "../../testing/open-database.ts";
+import { bundlePrograms } from "../../testing/processes/bundle.mjs";
+import { startChild } from "../../testing/processes/child.ts";
+import { history, openKit } from "../../testing/session-kit.ts";
+import { tool } from "../../tool/tool.ts";
+import type { DatabaseSync } from "./database.ts";
+import { sqliteStore } from "./sqlite.ts";
+
+const key = { tenant: "default", threadId: "thread" };
+let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let folder: string;
+let file: string;
+
+beforeAll(async () => {
+  programs = await bundlePrograms();
+});
+afterAll(() => programs.remove());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "belay-failures-"));
+  file = join(folder, "threads.db");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A clock that a test can move on without waiting, so that leases end. */
+function movable(): { clock: Clock; skip: (ms: number) => void } {
+  let skew = 0;
+  return {
+    clock: { ...systemClock, now: () => Date.now() + skew },
+    skip: (ms) => {
+      skew += ms;
+    },
+  };
+}
+
+function fillUp(db: DatabaseSync): void {
+  const { page_count } = db.prepare("PRAGMA page_count").get() as { page_count: number };
+  db.exec(`PRAGMA max_page_count = ${page_count}`);
+}
+
+const makeRoom = (db: DatabaseSync) => db.exec("PRAGMA max_page_count = 1000000");
+
+describe("a full disk", () => {
+  const large = "y".repeat(200_000);
+
+  test("P8, F6: the run fails with STORE_FULL, nothing more is written, it reads paused by a crash, and goes on when there is room", async () => {
+    const db = await openDatabase(file);
+    const { clock, skip } = movable();
+    const ran: string[] = [];
+    const grow = tool({
+      name: "grow",
+      description: "",
+      input: jsonSchema({ type: "object" }),
+      readOnly: true,
+      execute: (_, ctx) => {
+        ran.push(ctx.address);
+        return large;
+      },
+    });
+    const script = ({ messages }: { messages: readonly { role: string }[] }) =>
+      messages.some(({ role }) => role === "tool") ? "done" : [{ call: "grow", id: "g" }];
+    const store = sqliteStore(db, { clock });
+    const kit = await openKit(script, { store, clock, tools: [grow] });
+    await store.threads("default");
+    const run = kit.session.run("go");
+    const heard = kit.session.events()[Symbol.asyncIterator]();
+    for (;;) if ((await heard.next()).value?.type === "message") break;
+    fillUp(db);
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: "STORE_FULL" } });
+    const written = await readFacts(store, key, 0);
+    expect(written.at(-1)?.type).toBe("tool-start");
+    skip(60_000);
+    expect(await readFacts(store, key, 0)).toEqual(written);
+    const again = await openKit(script, { store, clock, tools: [grow] });
+    expect(again.session).toMatchObject({ state: "paused", pauseType: "crash" });
+    expect(await again.session.resume().result).toMatchObject({ status: "failed", error: { code: "STORE_FULL" } });
+    expect((await readFacts(store, key, 0)).slice(0, written.length)).toEqual(written);
+    makeRoom(db);
+    skip(60_000);
+    const last = await openKit(script, { store, clock, tools: [grow] });
+    expect(await last.session.resume().result).toMatchObject({ status: "completed", text: "done" });
+    expect(history(last.session.messages)).toEqual(["user: go", "assistant: call g", "tool: g ok", "assistant: done"]);
+    expect(last.problems()).toEqual([]);
+    db.close();
+  });
+
+  test("P8, C1: no tool starts whose intent could not be recorded", async () => {
+    const db = await openDatabase(file);
+    let ran = 0;
+    const pay = tool({
+      name: "pay",
+      description: "",
+      input: jsonSchema({ type: "object" }),
+      execute: () => {
+        ran += 1;
+      },
+    });
+    const kit = await openKit(
+      () => {
+        fillUp(db);
+        return [{ text: large }, { call: "pay", id: "p" }];
+      },
+      { store: sqliteStore(db), tools: [pay] },
+    );
+    expect(await kit.session.run("go").result).toMatchObject({ status: "failed", error: { code: "STORE_FULL" } });
+    expect(ran).toBe(0);
+    db.close();
+  });
+});
+
+describe("a file that is not what it should be", () => {
+  test("C4: a newer schema is STORE_VERSION, and not a byte of it changes", async () => {
+    const db = await openDatabase(file);
+    db.exec("CREATE TABLE later (x); PRAGMA user_version = 99");
+    db.close();
+    const bytes = readFileSync(file);
+    const again = await openDatabase(file);
+    expect(() => sqliteStore(again)).toThrow(expect.objectContaining({ code: "STORE_VERSION" }));
+    again.close();
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+  });
+
+  test("a file that is no database is STORE_CORRUPT, and not a byte of it changes", async () => {
+    writeFileSync(file, "not a database at all, but long enough to look like one ".repeat(40));
+    const bytes = readFileSync(file);
+    const db = await openDatabase(file);
+    expect(() => sqliteStore(db)).toThrow(expect.objectContaining({ code: "STORE_CORRUPT" }));
+    db.close();
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+  });
+
+  test("a folder that is not there is refused by whoever opens the database", async () => {
+    await expect(openDatabase(join(folder, "nowhere", "threads.db"))).rejects.toThrow();
+  });
+
+  test("read-only, its threads can be read and listed; a run fails with STORE_FAILED", async () => {
+    const db = await openDatabase(file);
+    const kit = await openKit(["hello"], { store: sqliteStore(db) });
+    await kit.session.run("hi").result;
+    const readOnly = await openDatabase(file, { readOnly: true });
+    const store = sqliteStore(readOnly);
+    const other = await openKit(["never"], { store });
+    expect(history(other.session.messages)).toEqual(["user: hi", "assistant: hello"]);
+    expect(await store.threads("default")).toHaveLength(1);
+    expect(await other.session.run("more").result).toMatchObject({ status: "failed", error: { code: "STORE_FAILED" } });
+    expect(other.requests).toEqual([]);
+    readOnly.close();
+    db.close();
+  });
+
+  test("F6: closed in the middle of a run, the run fails with STORE_FAILED and the program goes on", async () => {
+    const db = await openDatabase(file);
+    const store = sqliteStore(db);
+    const kit = await openKit([[{ text: "some" }, { wait: 50 }, { text: " more" }]], { store });
+    const run = kit.session.run("go");
+    for await (const event of run) if (event.type === "text-delta") break;
+    db.close();
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: "STORE_FAILED" } });
+    await expect(store.load(key)).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(store.threads("default")).rejects.toMatchObject({ code: "STORE_FAILED" });
+    expect(() => store.linesSync!(key)).toThrow(expect.objectContaining({ code: "STORE_FAILED" }));
+    store.watch(key, () => {})();
+  });
+});
+
+describe("a file that another process has locked", () => {
+  const append = (appendId: string) =>
+    ({
+      appendId,
+      expect: 0,
+      count: 1,
+      at: 1,
+      body: "{}",
+      writer: { take: "me", ttlMs: 1_000 },
+      release: true,
+      agent: "a",
+      state: "running",
+    }) as const;
+
+  /** How long the event loop stood still at most, in ms, until `work` was done. */
+  async function longestStandstill(work: Promise<unknown>): Promise<number> {
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      const now = performance.now();
+      longest = Math.max(longest, now - last);
+      last = now;
+    }, 1);
+    await work.catch(() => {});
+    clearInterval(timer);
+    return longest;
+  }
+
+  test("is waited for without blocking the event loop, and for five seconds at most", { timeout: 30_000 }, async () => {
+    const db = await openDatabase(file);
+    const store = sqliteStore(db);
+    const holder = startChild(programs.path, "holdLock", { file });
+    await holder.said("locked");
+    const waiting = store.append(key, append("first"));
+    setTimeout(() => holder.tell("go"), 500);
+    expect(await longestStandstill(waiting)).toBeLessThan(300);
+    expect(await waiting).toMatchObject({ ok: true });
+    await holder.exited;
+
+    const stubborn = startChild(programs.path, "holdLock", { file });
+    await stubborn.said("locked");
+    // Reading goes on meanwhile.
+    expect((await store.load(key))?.lines).toHaveLength(1);
+    const started = Date.now();
+    const refused = store.append(key, append("second")).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(await refused).toMatchObject({ code: "STORE_FAILED" });
+    expect(Date.now() - started).toBeGreaterThan(4_500);
+    stubborn.tell("go");
+    await stubborn.exited;
+    db.close();
+  });
+});
