@@ -70,6 +70,11 @@ export const catalogue = {
     (d) => `The input cannot be used: ${d.problem}.`,
     "Pass a string, an array of strings, or messages with role user.",
   ),
+  INPUT_TOO_LARGE: entry<{ bytes: number; most: number }>(
+    "An input takes more bytes than the runner's maxBytes.",
+    (d) => `The input takes ${d.bytes} bytes; at most ${d.most} are taken.`,
+    "Nothing was changed. Keep large files elsewhere and give their URL, or raise maxBytes in createRunner().",
+  ),
   INPUT_WITHDRAWN: entry<{ threadId: string; ids: string }>(
     "An input was taken back before it was consumed.",
     (d) => `The inputs ${d.ids} of thread ${d.threadId} were taken back.`,

@@ -35,6 +35,8 @@ export interface Desk {
   /** True while someone listens to drafts. */
   readonly watched: boolean;
   readonly head: number;
+  /** The most that one result may take, in bytes of JSON. */
+  readonly maxBytes: number;
   /** `wanted`, or another id where the thread has that one already. */
   callId(wanted: string): string;
   /** A call that was left behind; `late` is what it gives in the end, if there is anything to tell. */

@@ -12,6 +12,23 @@ export function toJson(value: unknown, what: string): Json {
   return copy(value, what, "", undefined);
 }
 
+/** How many bytes `value` takes as JSON, where that is more than `most`; undefined where it fits. */
+export function bytesOver(value: Json, most: number): number | undefined {
+  if (atMost(value) <= most) return undefined;
+  const bytes = Buffer.byteLength(JSON.stringify(value));
+  return bytes > most ? bytes : undefined;
+}
+
+/** An estimate that is never too low, and far cheaper than writing it down: a character takes six bytes at most. */
+function atMost(value: Json): number {
+  if (typeof value === "string") return 6 * value.length + 2;
+  if (typeof value !== "object" || value === null) return 26;
+  let bytes = 2;
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += 1 + atMost(item);
+  else for (const [key, item] of Object.entries(value)) bytes += 6 * key.length + 4 + atMost(item);
+  return bytes;
+}
+
 /** What is deeper can be walked here and overflow the stack of whoever reads it. */
 const MAX_DEPTH = 500;
 

@@ -33,6 +33,8 @@ export interface DriveSetup {
   /** Who holds the leases: unique for each runner. */
   readonly owner: string;
   readonly leaseTtlMs: number;
+  /** The most that one input, or one result of a tool, may take, in bytes of JSON. */
+  readonly maxBytes: number;
 }
 
 interface Waiting extends Recording {
@@ -103,6 +105,10 @@ export class Drive implements Desk {
 
   get head(): number {
     return this.state.head;
+  }
+
+  get maxBytes(): number {
+    return this.#setup.maxBytes;
   }
 
   get watched(): boolean {
@@ -244,11 +250,20 @@ export class Drive implements Desk {
       if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
       this.#apply(this.#facts, last);
       if (last.released !== undefined) this.abandon();
+      else if (appended.mail && this.#mailbox !== undefined) return this.#lookFirst(this.#mailbox, batch);
       this.#wake(batch);
     } catch (error) {
       this.#broke(error);
     }
   };
+
+  /** From another process something may have come that no hint has told of yet: a steer given before this step ended enters before the next one. */
+  #lookFirst(mailbox: Mailbox, batch: readonly Waiting[]): void {
+    mailbox
+      .look()
+      .then(() => this.#over || this.#wake(batch))
+      .then(undefined, this.#broke);
+  }
 
   #released(last: Waiting): void {
     if (last.draft !== undefined) this.publish({ ...last.draft.event, seq: this.head });

@@ -1,7 +1,7 @@
 // What people may give as input, made into messages. Checked before anything is changed.
 
 import { belayError } from "../error.ts";
-import { toJson } from "../json.ts";
+import { bytesOver, type Json, toJson } from "../json.ts";
 import type { FilePart, Message, Part } from "../message.ts";
 import { isBlank } from "../message.ts";
 
@@ -10,22 +10,26 @@ export type InputMessage = Pick<Message, "parts"> & Partial<Pick<Message, "id" |
 
 export type Input = string | readonly string[] | readonly InputMessage[];
 
-/** The parts of each message of the input; blank ones are left out. */
-export function readInput(
-  input: Input | undefined,
-): readonly { readonly id?: string; readonly parts: readonly Part[] }[] {
+type Inputs = readonly { readonly id?: string; readonly parts: readonly Part[] }[];
+
+/** The parts of each message of the input; blank ones are left out. All of it together takes at most `most` bytes. */
+export function readInput(input: Input | undefined, most: number): Inputs {
+  const inputs = readParts(input);
+  const bytes = bytesOver(inputs as unknown as Json, most);
+  if (bytes !== undefined) throw belayError("INPUT_TOO_LARGE", { bytes, most });
+  return inputs;
+}
+
+function readParts(input: Input | undefined): Inputs {
   if (input === undefined || input === null) return [];
   if (typeof input === "string") return isBlank(input) ? [] : [{ parts: [{ type: "text", text: input }] }];
   if (!Array.isArray(input)) throw invalid(`it is a ${typeof input}`);
   return (input as readonly (string | InputMessage)[]).flatMap((item, i) =>
-    typeof item === "string" ? readInput(item) : readMessage(item, i),
+    typeof item === "string" ? readParts(item) : readMessage(item, i),
   );
 }
 
-function readMessage(
-  message: InputMessage,
-  index: number,
-): readonly { readonly id?: string; readonly parts: readonly Part[] }[] {
+function readMessage(message: InputMessage, index: number): Inputs {
   if (typeof message !== "object" || message === null || !Array.isArray(message.parts)) {
     throw invalid(`item ${index} is neither text nor a message with parts`);
   }

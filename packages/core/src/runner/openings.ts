@@ -42,10 +42,11 @@ export interface Going {
 export function goOn(place: FramePlace, going: Going, now: () => number): Opening {
   return (state) => {
     refuseIfAsked(state, going.id);
-    refuseUnless(state, ["paused", "running", "error"], "resume");
+    // First: who lost a race learns that, not what the winner made of the thread.
     if (state.run?.id !== place.runId || state.run.segment !== place.segment - 1) {
       throw belayError("TOKEN_SPENT", { threadId: place.threadId, segment: place.segment - 1 });
     }
+    refuseUnless(state, ["paused", "running", "error"], "resume");
     const { mode, repair, inputs, id } = going;
     const asked = id === undefined ? {} : { id };
     const facts: Fact[] = [];

@@ -23,6 +23,8 @@ import { type WorkHost, type WorkOptions, workOn } from "./work.ts";
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
 
+const MAX_BYTES = 32 * 1024 * 1024;
+
 export interface RunnerOptions<Out, Deps> {
   /** The agent, or several: the first is the one for new threads that name none. */
   readonly agent?: Agent<Out, Deps>;
@@ -35,6 +37,8 @@ export interface RunnerOptions<Out, Deps> {
   readonly deps?: Deps;
   /** How long a thread stays ours when this process is gone. */
   readonly leaseTtlMs?: number;
+  /** The most that one input, or one result of a tool, may take, in bytes of JSON; 32 MiB by default. */
+  readonly maxBytes?: number;
   readonly clock?: Clock;
 }
 
@@ -104,10 +108,14 @@ export class Runner<Out = string, Deps = unknown> {
         needed: "a number above 0",
       });
     }
+    const maxBytes = options.maxBytes ?? MAX_BYTES;
+    if (!(maxBytes > 0)) {
+      throw belayError("OPTION_INVALID", { option: "maxBytes", value: String(maxBytes), needed: "a number above 0" });
+    }
     this.#tenant = options.tenant ?? "default";
     this.#deps = options.deps;
     const owner = ownerName(clock.id());
-    this.#setup = { store: options.store ?? memoryStore({ clock }), clock, owner, leaseTtlMs };
+    this.#setup = { store: options.store ?? memoryStore({ clock }), clock, owner, leaseTtlMs, maxBytes };
     this.#leases = new Leases(clock, leaseTtlMs);
     this.#host = {
       setup: this.#setup,
@@ -217,6 +225,12 @@ export class Runner<Out = string, Deps = unknown> {
     } catch (error) {
       if ((error as Partial<BelayError>).code !== "THREAD_BUSY") throw error;
     }
+  }
+
+  /** session.withdraw() for a thread that any process may be running. */
+  async withdraw(threadId: string, id: string): Promise<boolean> {
+    this.#refuseIfClosed();
+    return this.#setup.store.withdraw({ tenant: this.#tenant, threadId }, id);
   }
 
   /** Facts of a thread from any cursor, then what happens; in any process. */

@@ -122,7 +122,7 @@ export class Session<Out = string> {
       return this.#goOn({ input }, id);
     }
     if (state === "terminated") throw belayError("INVALID_STATE", { threadId, state, action: "run()" });
-    const inputs = readInput(input);
+    const inputs = readInput(input, this.#host.setup.maxBytes);
     if (inputs.length === 0) throw belayError("INPUT_EMPTY", { threadId });
     const { clock } = this.#host.setup;
     const place = this.#place(clock.id(), 1);
@@ -147,7 +147,7 @@ export class Session<Out = string> {
     if ((state !== "paused" && state !== "error") || runId === undefined) {
       throw belayError("INVALID_STATE", { threadId, state, action: "resume()" });
     }
-    const inputs = readInput(options.input);
+    const inputs = readInput(options.input, this.#host.setup.maxBytes);
     const mode = options.mode ?? (inputs.length > 0 ? "rethink" : "continue");
     const { clock } = this.#host.setup;
     const place = this.#place(runId, segment + 1);
@@ -345,7 +345,7 @@ export class Session<Out = string> {
     const { threadId, state } = this;
     if (state === "terminated")
       throw belayError("INVALID_STATE", { threadId, state, action: kind === "steer" ? "steer()" : "enqueue()" });
-    const messages = readInput(input);
+    const messages = readInput(input, this.#host.setup.maxBytes);
     if (messages.length === 0) throw belayError("INPUT_EMPTY", { threadId });
     const { store, clock } = this.#host.setup;
     const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }) };

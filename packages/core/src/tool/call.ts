@@ -2,13 +2,13 @@
 // 1. `executeCall` always tells the end, once: what the tool gave, or, after a stop or a time-out, at the latest when
 //    its grace is over. A tool that is deaf is left behind, not waited for.
 // 2. A result that exists is recorded, also when it came after the stop; what was thrown after it is the stop.
-// 3. A result that cannot be stored does not make the tool run again.
+// 3. A result that cannot be stored, or is too large for that, does not make the tool run again.
 
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { Frame, LateResult } from "../frame.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
-import { type Json, toJson } from "../json.ts";
+import { bytesOver, type Json, toJson } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
 import { validate } from "../schema/schema.ts";
@@ -137,7 +137,8 @@ class LiveCall implements StopListener {
 
   #returned(value: unknown): void {
     point("tool:end", this.#call);
-    if (this.#ended) return this.#done?.({ outcome: "ok", output: storable(value, this.#tool.name) });
+    if (this.#ended)
+      return this.#done?.({ outcome: "ok", output: this.#fitting("ok", storable(value, this.#tool.name)) });
     if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
     this.#end("ok", storable(value, this.#tool.name));
   }
@@ -146,7 +147,11 @@ class LiveCall implements StopListener {
     point("tool:failed", this.#call);
     // Thrown because of the stop: what was told of it is still true.
     if (this.#ended)
-      return this.#done?.(this.#context.isInterrupted() ? undefined : { outcome: "error", output: errorText(error) });
+      return this.#done?.(
+        this.#context.isInterrupted()
+          ? undefined
+          : { outcome: "error", output: this.#fitting("error", errorText(error)) },
+      );
     if (this.#context.isInterrupted()) return this.#cut();
     this.#end("error", this.#timedOut ?? errorText(error));
   }
@@ -183,8 +188,15 @@ class LiveCall implements StopListener {
     this.#end("interrupted", this.#yielded ?? null);
   }
 
-  #end(outcome: Outcome, output: Json): void {
+  #fitting(outcome: Outcome, output: Json): Json {
+    const bytes = bytesOver(output, this.#frame.desk.maxBytes);
+    if (bytes === undefined) return output;
+    return `${outcome === "interrupted" ? "Output" : "Ran, result"} too large to store (${bytes} bytes).`;
+  }
+
+  #end(outcome: Outcome, given: Json): void {
     this.#ended = true;
+    const output = this.#fitting(outcome, given);
     this.#frame.signal.off(this);
     if (this.#timers !== undefined) for (const timer of this.#timers) this.#frame.clock.clearTimeout(timer);
     const gone = this.#context.release();

@@ -1,0 +1,112 @@
+// Processes that share a SQLite file with a test: one that runs a thread as the test tells it to, one that races with
+// others to resume it, one that opens a new file together with others.
+
+import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { agent } from "../../chat/agent.ts";
+import type { Handle } from "../../interrupt/interrupt.ts";
+import type { RunResult } from "../../runner/run.ts";
+import { createRunner } from "../../runner/runner.ts";
+import { jsonSchema } from "../../schema/schema.ts";
+import { sqliteStore } from "../../store/sqlite/sqlite.ts";
+import { tool } from "../../tool/tool.ts";
+import { openDatabase } from "../open-database.ts";
+import { type ScriptedTurn, scriptedModel } from "../scripted-model.ts";
+
+const anything = jsonSchema({ type: "object" });
+const input = createInterface({ input: process.stdin });
+
+function told(line: string): Promise<void> {
+  return new Promise((resolve) =>
+    input.on("line", (said) => {
+      if (said === line) resolve();
+    }),
+  );
+}
+
+export interface Share {
+  readonly file: string;
+  readonly threadId: string;
+  readonly turns: readonly Exclude<ScriptedTurn, (...args: never) => unknown>[];
+  readonly leaseTtlMs?: number;
+  /** Resumes this often after a stop. */
+  readonly resumes?: number;
+}
+
+/** Runs a thread. Its tool `gate` hears no stop, and ends when the process is told `open`. */
+export async function run(options: Share): Promise<void> {
+  const { file, threadId, turns, leaseTtlMs, resumes = 0 } = options;
+  const opened = told("open");
+  const gate = tool({
+    name: "gate",
+    description: "",
+    input: anything,
+    graceMs: 20,
+    execute: async () => {
+      console.log("gate");
+      await opened;
+      return "through the gate";
+    },
+  });
+  const db = await openDatabase(file);
+  const model = scriptedModel(turns);
+  const store = sqliteStore(db);
+  const definition = agent({ name: "helper", model, tools: [gate] });
+  const runner = createRunner({ agent: definition, store, ...(leaseTtlMs && { leaseTtlMs }) });
+  const session = await runner.open(threadId);
+  let started = session.run("go");
+  let result: RunResult<string> | undefined;
+  for (let round = 0; ; round++) {
+    void say(started, round);
+    result = await started.result;
+    if (round === resumes || result.status !== "interrupted") break;
+    started = session.resume();
+  }
+  console.log(`result ${result.status}${result.status === "failed" ? ` ${result.error.code}` : ""}`);
+  await told("end");
+  process.exit(0);
+}
+
+async function say(events: AsyncIterable<{ readonly type: string }>, round: number): Promise<void> {
+  for await (const { type } of events) if (type === "text-delta") console.log(`text ${round}`);
+}
+
+export interface Race {
+  readonly file: string;
+  readonly handle: Handle;
+  /** Where the tool `pay` leaves its trace. */
+  readonly effects: string;
+}
+
+/** Resumes when it is told to, and says how that went. */
+export async function race({ file, handle, effects }: Race): Promise<void> {
+  const pay = tool({
+    name: "pay",
+    description: "",
+    input: anything,
+    execute: () => appendFileSync(effects, `${process.pid}\n`),
+  });
+  const db = await openDatabase(file);
+  const definition = agent({ name: "helper", model: scriptedModel(["paid"]), tools: [pay] });
+  const runner = createRunner({ agent: definition, store: sqliteStore(db) });
+  console.log("ready");
+  await told("go");
+  try {
+    const result = await (await runner.resume(handle)).result;
+    console.log(`outcome ${result.status}`);
+  } catch (error) {
+    console.log(`outcome ${(error as { code?: string }).code ?? error}`);
+  }
+  process.exit(0);
+}
+
+/** Opens a file that may not be there yet, and writes a thread into it. */
+export async function begin({ file, threadId }: { readonly file: string; readonly threadId: string }): Promise<void> {
+  console.log("ready");
+  await told("go");
+  const db = await openDatabase(file);
+  const definition = agent({ name: "helper", model: scriptedModel(["hello"]) });
+  const session = await createRunner({ agent: definition, store: sqliteStore(db) }).open(threadId);
+  console.log(`outcome ${(await session.run("hi").result).status}`);
+  process.exit(0);
+}
