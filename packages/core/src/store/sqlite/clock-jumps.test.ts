@@ -6,7 +6,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { onPoint } from "../../point.ts";
 import { readFacts } from "../../runner/read-facts.ts";
 import { jsonSchema } from "../../schema/schema.ts";
-import { factProblems } from "../../testing/attack-checks.ts";
+import { factProblems } from "../../testing/journal-checks.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { history, openKit } from "../../testing/session-kit.ts";
 import { tool } from "../../tool/tool.ts";

@@ -7,7 +7,7 @@ import { fold } from "../../journal/fold.ts";
 import { newThread } from "../../journal/state.ts";
 import { messageText } from "../../message.ts";
 import { readFacts } from "../../runner/read-facts.ts";
-import { factProblems } from "../../testing/attack-checks.ts";
+import { factProblems } from "../../testing/journal-checks.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { bundlePrograms } from "../../testing/processes/bundle.mjs";
 import { inParallel, startChild } from "../../testing/processes/child.ts";

@@ -15,7 +15,7 @@ export interface Child {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-const MOST_MS = 60_000;
+const MOST_MS = 30_000;
 
 export function startChild(bundle: string, program: string, options: object): Child {
   const child = spawn(process.execPath, [bundle, program, JSON.stringify(options)], {

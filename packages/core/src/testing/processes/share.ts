@@ -14,11 +14,13 @@ import { openDatabase } from "../open-database.ts";
 import { type ScriptedTurn, scriptedModel } from "../scripted-model.ts";
 
 const anything = jsonSchema({ type: "object" });
-const input = createInterface({ input: process.stdin });
+let input: ReturnType<typeof createInterface> | undefined;
 
+/** From its first call on the process stays alive until it exits by itself. */
 function told(line: string): Promise<void> {
+  input ??= createInterface({ input: process.stdin });
   return new Promise((resolve) =>
-    input.on("line", (said) => {
+    input?.on("line", (said) => {
       if (said === line) resolve();
     }),
   );
