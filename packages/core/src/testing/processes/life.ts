@@ -56,14 +56,25 @@ export async function live({ folder, killAt }: Life): Promise<void> {
 
 /** SQLite, with a point at each border of a transaction: also between a commit and its answer. */
 function observed(db: DatabaseSync, passed: (name: string) => void): DatabaseSync {
+  const around = <T>(sql: string, work: () => T): T => {
+    if (sql === "COMMIT") passed("commit:before");
+    const result = work();
+    if (sql === "COMMIT") passed("commit:after");
+    if (sql === "BEGIN IMMEDIATE") passed("begin:after");
+    return result;
+  };
   return {
-    prepare: (sql) => db.prepare(sql),
+    exec: (sql) => around(sql, () => db.exec(sql)),
     close: () => db.close(),
-    exec(sql) {
-      if (sql === "COMMIT") passed("commit:before");
-      db.exec(sql);
-      if (sql === "COMMIT") passed("commit:after");
-      if (sql === "BEGIN IMMEDIATE") passed("begin:after");
+    prepare(sql) {
+      const statement = db.prepare(sql);
+      if (sql !== "COMMIT" && sql !== "BEGIN IMMEDIATE") return statement;
+      const { get, all } = statement;
+      return {
+        get: get.bind(statement),
+        all: all.bind(statement),
+        run: (...values) => around(sql, () => statement.run(...values)),
+      };
     },
   };
 }
