@@ -232,6 +232,24 @@ describe("a damaged file", () => {
     expect(earlier.size).toBeGreaterThan(3);
   });
 
+  // Bits at random places rarely hit a short column: each is changed once on purpose.
+  const change: Record<string, string> = { state: "'paused'", owner: "'someone'", hash: "x'00'", agent: "'another'" };
+  const columns = ["agent", "state", "head", "fence", "owner", "until", "append_id", "crc", "hash", "open", "queued"];
+  test.each([...columns, "created_at", "updated_at", "row_crc", "name"])(
+    "P7: %s of a row is summed",
+    async (column) => {
+      const copy = fresh();
+      cpSync(original, copy);
+      const db = await openDatabase(copy);
+      const value = change[column] ?? (column === "append_id" ? "'x'" : `${column} + 1`);
+      db.exec(`UPDATE thread SET ${column} = ${value} WHERE tenant = 'default' AND id = 'b'`);
+      const store = sqliteStore(db, { clock });
+      await expect(store.load({ tenant: "default", threadId: "b" })).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+      db.close();
+      remove(copy);
+    },
+  );
+
   test("P7: a thread that cannot be read keeps the others as they are, and says so in the list", async () => {
     const copy = join(folder, "quarantine.db");
     cpSync(original, copy);
