@@ -49,6 +49,11 @@ export interface SqliteStoreOptions {
   readonly pollMs?: number;
 }
 
+/** Thrown inside a transaction, to undo it: the row is not the one it was. */
+const CHANGED = new Error("changed");
+
+const MOST_LEFT = 1_000;
+
 /** Bodies longer than this are kept apart, by their hash, once for each tenant. */
 const BLOB_BYTES = 64 * 1024;
 const LOCK_TRIES_MS = 5_000;
@@ -67,6 +72,8 @@ class SqliteStore implements Store {
   readonly #clock: Clock;
   readonly #poll: Poll;
   readonly #sql: Statements;
+  /** The last threads written to, each with its row as this store left it: most appends need not read theirs. */
+  readonly #left = new Map<string, Row>();
 
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
     this.db = db;
@@ -112,14 +119,38 @@ class SqliteStore implements Store {
   }
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
-    const appended = await this.#guarded(key, () => this.#writing(() => this.#append(key, append)));
-    if (appended.ok) this.#poll.changed(name(key), "append");
-    return appended;
+    const thread = name(key);
+    const known = this.#left.get(thread);
+    this.#left.delete(thread);
+    const written = await this.#guarded(
+      key,
+      () => this.#appendKnown(key, append, known) ?? this.#writing(() => this.#append(key, append)),
+    );
+    if (!("num" in written)) return written;
+    this.#left.set(thread, written);
+    if (this.#left.size > MOST_LEFT) for (const oldest of this.#left.keys()) if (this.#left.delete(oldest)) break;
+    this.#poll.changed(thread, "append");
+    return done(written);
   }
 
-  #append(key: ThreadKey, append: Append): Appended {
+  /** On the row as this store left it, without reading it; undefined where it is not that any more. */
+  #appendKnown(key: ThreadKey, append: Append, known: Row | undefined): Row | undefined {
+    const { writer, expect, consume } = append;
+    if (known === undefined || consume !== undefined || known.head !== expect) return undefined;
+    if ("take" in writer ? known.owner !== null : known.owner === null || known.fence !== writer.fence)
+      return undefined;
+    try {
+      return this.#writing(() => this.#write(key, append, known, [], known));
+    } catch (error) {
+      if (error === CHANGED) return undefined;
+      throw error;
+    }
+  }
+
+  /** The thread's row after it, or why it was not written. */
+  #append(key: ThreadKey, append: Append): Row | Appended {
     const row = this.#row(key);
-    if (row !== undefined && fromText(row.append_id) === append.appendId) return done(row);
+    if (row !== undefined && fromText(row.append_id) === append.appendId) return row;
     const refusal = this.#refusal(row, append);
     if (refusal !== undefined) return refusal;
     const consumed = append.consume ?? [];
@@ -128,7 +159,7 @@ class SqliteStore implements Store {
     if (keys.length > 0) return { ok: false, why: "gone", keys };
     const written = this.#write(key, append, row, kinds);
     for (const command of consumed) this.#sql.consume.run(written.head, written.num, toText(command));
-    return done(written);
+    return written;
   }
 
   #refusal(row: Row | undefined, append: Append): Appended | undefined {
@@ -144,7 +175,7 @@ class SqliteStore implements Store {
     return undefined;
   }
 
-  #write(key: ThreadKey, append: Append, before: Row | undefined, consumed: readonly unknown[]): Row {
+  #write(key: ThreadKey, append: Append, before: Row | undefined, consumed: readonly unknown[], known?: Row): Row {
     const { at, count, expect, writer } = append;
     const row = before ?? this.#newRow(key, at);
     const body = toText(append.body);
@@ -177,6 +208,7 @@ class SqliteStore implements Store {
         updated_at: at,
       },
       before === undefined,
+      known,
     );
   }
 
@@ -189,13 +221,20 @@ class SqliteStore implements Store {
     return { num, tenant, id, name: nameCrc(tenant, id), agent: "", state: "", hash, ...none, ...times };
   }
 
-  #save(row: Row, isNew = false): Row {
+  /** Writes the row; where `known` is given, only over that one. */
+  #save(row: Row, isNew = false, known?: Row): Row {
     const { num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
     const { open, queued, updated_at } = row;
     const lasting = [agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at] as const;
-    if (isNew) this.#sql.addThread.run(num, tenant, id, name, created_at, ...lasting, rowCrc(row));
-    else this.#sql.setThread.run(...lasting, rowCrc(row), num);
-    return row;
+    const sum = rowCrc(row);
+    if (isNew) this.#sql.addThread.run(num, tenant, id, name, created_at, ...lasting, sum);
+    else if (known === undefined) this.#sql.setThread.run(...lasting, sum, num);
+    else {
+      const { row_crc, head: expect, fence: held } = known;
+      if (Number(this.#sql.setKnownThread.run(...lasting, sum, num, row_crc, expect, held).changes) === 0)
+        throw CHANGED;
+    }
+    return { ...row, row_crc: sum };
   }
 
   #nextFence(key: ThreadKey, least: number): number {

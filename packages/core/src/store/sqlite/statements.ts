@@ -31,6 +31,11 @@ export function prepare(db: DatabaseSync) {
       `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
        open = ?, queued = ?, updated_at = ?, row_crc = ? WHERE num = ?`,
     ),
+    // The same, where the row is still the one with that checksum.
+    setKnownThread: db.prepare(
+      `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
+       open = ?, queued = ?, updated_at = ?, row_crc = ? WHERE num = ? AND row_crc = ? AND head = ? AND fence = ?`,
+    ),
     addEntry: db.prepare(
       `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
     ),
