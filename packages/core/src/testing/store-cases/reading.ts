@@ -102,6 +102,21 @@ export const readingCases = {
     deepEqual(await t.load(key), now);
   },
 
+  "many lines come back, all of them and each once, from any cursor": async (t) => {
+    const key = t.key();
+    const fence = await t.append(key, t.taking(0));
+    for (let head = 1; head < 1_002; head++)
+      await t.append(key, t.writing(fence, head, { body: `line \x1e ${head + 1}` }));
+    for (const after of [0, 1, 2, 3, 499, 500, 501, 502, 998, 1_001, 1_002]) {
+      const { lines } = await t.load(key, after);
+      deepEqual(
+        lines.map((line) => line.seq),
+        times(1_002 - after, (i) => after + 1 + i),
+      );
+      if (after > 0) deepEqual(lines.at(-1)?.body, after < 1_002 ? "line \x1e 1002" : undefined);
+    }
+  },
+
   "a snapshot comes back with the lines after it, the last one only, and changes nothing else": async (t) => {
     const key = t.key();
     const fence = await t.append(key, t.taking(0, { count: 2 }));
