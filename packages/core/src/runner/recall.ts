@@ -60,6 +60,8 @@ export class Recall {
   async load(fresh: boolean, may = () => true): Promise<ThreadState> {
     const known = this.#remembered();
     if (known !== undefined && !fresh) return known;
+    // A thread that was not there: whoever was faster is found out by the append that is refused.
+    if (known === undefined && !fresh && this.standing.state === "created") return newThread(this.#key.threadId);
     if (known === undefined) {
       const learnt = this.#learnt;
       const state = await this.#readEnough();
