@@ -24,7 +24,7 @@ import type { SessionState } from "../lifecycle.ts";
 import { point } from "../point.ts";
 import type { Append, Appended, Command, Store, ThreadKey } from "../store/store.ts";
 import type { Feed } from "./feed.ts";
-import type { LateMail, Mailbox } from "./mailbox.ts";
+import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
 
 /** What is the same for all threads of a runner. */
 export interface DriveSetup {
@@ -380,7 +380,7 @@ function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): read
       consume ??= [];
       consume.push(fact.id);
     } else if (fact.type === "state" && fact.stops !== undefined) {
-      consume = [...(consume ?? []), ...fact.stops.filter((key) => mailbox?.stops.includes(key))];
+      consume = [...(consume ?? []), ...fact.stops.filter((id) => mailbox?.stops.includes(id)).map(stopKey)];
     }
   }
   return consume?.length === 0 ? undefined : consume;

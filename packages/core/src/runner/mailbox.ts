@@ -137,7 +137,7 @@ export class Mailbox {
     switch (kind) {
       case "stop":
         this.#stop(read<StopMail>(this.#key, command));
-        this.stops.push(key);
+        this.stops.push(key.slice(stopKey("").length));
         break;
       case "steer":
         this.#steers.push({ key, at, mail: read(this.#key, command) });
@@ -178,6 +178,11 @@ export function inputFactsOf(
     return { ...base(place), type: "message", turn: 0, message };
   });
   return [consumed, ...messages];
+}
+
+/** Stops have keys of their own: an id that a steer has, too, is another one. */
+export function stopKey(id: string): string {
+  return `stop:${id}`;
 }
 
 export function read<T>(key: ThreadKey, command: Command): T {

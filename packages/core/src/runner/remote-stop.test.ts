@@ -37,6 +37,16 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
     expect((await owner.store.load(key))?.commands).toEqual([]);
   });
 
+  it("S2: a stop under an id that a steer has, too, is a stop all the same", async () => {
+    const { owner, stop } = await pair([[{ text: "half" }, { stall: true }]]);
+    const run = owner.session.run("go");
+    await listen(run).until((event) => event.type === "text-delta");
+    await owner.session.steer("and this", { id: "same" });
+    expect(await stop({ id: "same" })).toMatchObject({ accepted: true, partialText: "half" });
+    expect(await stop({ id: "same" })).toMatchObject({ accepted: true, partialText: "half" });
+    expect(await run.result).toMatchObject({ status: "interrupted" });
+  });
+
   it("S4: among calls, it names which were cut, ended, not started and left behind", async () => {
     const started = gate();
     const execute = () => {

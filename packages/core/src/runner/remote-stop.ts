@@ -9,7 +9,7 @@ import { messageText } from "../message.ts";
 import type { Command, Store, ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
-import { read, type StopMail } from "./mailbox.ts";
+import { read, type StopMail, stopKey } from "./mailbox.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
 import { loadThread, readFacts } from "./read-facts.ts";
 
@@ -32,7 +32,7 @@ export async function stopElsewhere(setup: DriveSetup, key: ThreadKey, options: 
   if (!runs || runId === undefined || segment === undefined) return nothing;
   if ((options.runId ?? runId) !== runId || (options.segment ?? segment) !== segment) return nothing;
   const mail: StopMail = { runId, segment, options };
-  const command: Command = { key: id, kind: "stop", body: JSON.stringify(mail), at: clock.now() };
+  const command: Command = { key: stopKey(id), kind: "stop", body: JSON.stringify(mail), at: clock.now() };
   // Sent before: for this stretch, or for one whose owner died before it could heed it.
   if (!(await store.send(key, command)) && !isFor(mail, key, loaded.commands, id)) return nothing;
   return waitForReceipt(setup, key, state.head, nothing);
@@ -49,7 +49,7 @@ export async function recordedReceipt(store: Store, key: ThreadKey, id: string):
 }
 
 function isFor(mail: StopMail, key: ThreadKey, commands: readonly Command[], id: string): boolean {
-  const waiting = commands.find((command) => command.key === id);
+  const waiting = commands.find((command) => command.key === stopKey(id));
   // Neither waiting nor on record when we looked: it has been sent since, and was for what runs now.
   if (waiting === undefined) return true;
   const { runId, segment } = read<StopMail>(key, waiting);
