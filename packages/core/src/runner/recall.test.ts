@@ -52,3 +52,12 @@ it("E1: a reader that nobody reads to its end lets go of the store with its run,
   for (let step = await reader.next(); !step.done; step = await reader.next()) rest.push(...said([step.value]));
   expect(rest.slice(-4)).toEqual(["message assistant: one", "turn-end 1", "run-end completed", "state completed"]);
 });
+
+it("C3: a session opened before its thread was there runs on what another runner made of it meanwhile", async () => {
+  const early = await openKit(["second"]);
+  const other = await openKit(["first"], { store: early.store });
+  await other.session.run("one").result;
+  expect(early.session.state).toBe("created");
+  expect(await early.session.run("two").result).toMatchObject({ status: "completed", text: "second" });
+  expect(history(early.session.messages)).toEqual(["user: one", "assistant: first", "user: two", "assistant: second"]);
+});
