@@ -182,16 +182,9 @@ class SqliteStore implements Store {
     const crc = lineCrc(row.crc, key, expect + 1, count, at, body);
     const hash = lineHash(row.hash, body);
     const fence = "take" in writer ? this.#nextFence(key, row.fence) : writer.fence;
-    const large = body.length > BLOB_BYTES;
-    const blob = large ? sha("sha256", body, "hex") : null;
-    if (blob !== null) this.#sql.addBlob.run(row.tenant, blob, body);
-    this.#sql.addEntry.run(row.num, expect + 1, count, at, fence, large ? null : body, blob, crc, hash);
-    if (append.snapshot !== undefined) {
-      const snapshot = toText(append.snapshot);
-      this.#sql.setSnapshot.run(row.num, expect, snapshot, lineCrc(0, key, expect, 0, 0, snapshot));
-    }
     const owner = "take" in writer ? toText(writer.take) : row.owner;
-    return this.#save(
+    // The row first: where it is not the known one, that is what undoes the rest.
+    const saved = this.#save(
       {
         ...row,
         agent: toText(append.agent),
@@ -210,6 +203,15 @@ class SqliteStore implements Store {
       before === undefined,
       known,
     );
+    const large = body.length > BLOB_BYTES;
+    const blob = large ? sha("sha256", body, "hex") : null;
+    if (blob !== null) this.#sql.addBlob.run(row.tenant, blob, body);
+    this.#sql.addEntry.run(row.num, expect + 1, count, at, fence, large ? null : body, blob, crc, hash);
+    if (append.snapshot !== undefined) {
+      const snapshot = toText(append.snapshot);
+      this.#sql.setSnapshot.run(row.num, expect, snapshot, lineCrc(0, key, expect, 0, 0, snapshot));
+    }
+    return saved;
   }
 
   #newRow(key: ThreadKey, at: number): Row {

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { openDatabase } from "../../testing/open-database.ts";
+import type { Append, Store } from "../store.ts";
+import { sqliteStore } from "./sqlite.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "belay-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const key = { tenant: "t", threadId: "thread" };
+const command = { key: "k", kind: "steer", body: "{}", at: 1 } as const;
+let ids = 0;
+
+function append(expect: number, writer: Append["writer"], more: Partial<Append> = {}): Append {
+  const appendId = `a${++ids}`;
+  return {
+    appendId,
+    expect,
+    count: 1,
+    at: 1,
+    body: "{}",
+    writer,
+    release: false,
+    agent: "a",
+    state: "running",
+    ...more,
+  };
+}
+
+/** Two processes' views of one file, and a thread that the first has written to. */
+async function pair(file: string): Promise<{ ours: Store; theirs: Store; fence: number }> {
+  const ours = sqliteStore(await openDatabase(join(folder, file)));
+  const theirs = sqliteStore(await openDatabase(join(folder, file)));
+  const first = await ours.append(key, append(0, { take: "us", ttlMs: 60_000 }));
+  if (!first.ok) throw new Error(first.why);
+  return { ours, theirs, fence: first.fence };
+}
+
+describe("a row that a store remembers", () => {
+  it("is not written over where another process sent a command meanwhile: the command is told, and can be taken back", async () => {
+    const { ours, theirs, fence } = await pair("command.db");
+    await theirs.send(key, command);
+    expect(await ours.append(key, append(1, { fence, ttlMs: 60_000 }))).toMatchObject({ ok: true, mail: true });
+    expect(await theirs.withdraw(key, "k")).toBe(true);
+    expect(await ours.append(key, append(2, { fence, ttlMs: 60_000 }))).toMatchObject({ ok: true, mail: false });
+    expect((await theirs.load(key))?.lines).toHaveLength(3);
+  });
+
+  it("F3: is not written over where another process took the thread over", async () => {
+    const { ours, theirs, fence } = await pair("taken.db");
+    await theirs.release(key, fence);
+    const taken = await theirs.append(key, append(1, { take: "them", ttlMs: 60_000 }));
+    expect(taken.ok).toBe(true);
+    for (const expected of [1, 2]) {
+      const refused = await ours.append(key, append(expected, { fence, ttlMs: 60_000 }));
+      expect(refused).toMatchObject({ ok: false, why: "fenced" });
+    }
+    expect(await ours.append(key, append(2, { take: "us", ttlMs: 60_000 }))).toMatchObject({ ok: false, why: "busy" });
+    expect((await theirs.load(key))?.lines).toHaveLength(2);
+  });
+
+  it("C3: is not taken where another process holds the lease, though it was free when this store left it", async () => {
+    const { ours, theirs, fence } = await pair("held.db");
+    await ours.append(key, append(1, { fence, ttlMs: 60_000 }, { release: true }));
+    const taken = await theirs.append(key, append(2, { take: "them", ttlMs: 60_000 }, { count: 1 }));
+    expect(taken.ok).toBe(true);
+    expect(await ours.append(key, append(2, { take: "us", ttlMs: 60_000 }))).toMatchObject({ ok: false, why: "busy" });
+    expect((await ours.load(key))?.row.lease?.owner).toBe("them");
+  });
+});
