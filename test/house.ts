@@ -18,7 +18,7 @@ export const arrows: Record<string, readonly string[]> = {
   point: [],
   // Modules of Node, opened late.
   "built-in": [],
-  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle"],
+  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "built-in"],
   event: ["error", "json", "message", "lifecycle", "interrupt"],
   journal: ["error", "json", "message", "lifecycle", "event", "interrupt"],
   // What an agent stands on, and what it is: known to whatever runs, and knowing only data.

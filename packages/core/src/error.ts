@@ -40,6 +40,41 @@ export const catalogue = {
     (d) => `Thread ${d.threadId} is running (run ${d.runId}).`,
     "Await the run's result, or interrupt it first.",
   ),
+  ANSWER_AMBIGUOUS: entry<{ threadId: string; open: number }>(
+    "resume({ input }) should answer the open question, and there is none, or more than one.",
+    (d) => `The input could answer ${d.open} open requests of thread ${d.threadId}.`,
+    "Answer each by its id: resume({ answers: { [id]: respond(…) } }). Nothing was changed.",
+  ),
+  ANSWER_EXPIRED: entry<{ id: string; expiredAt: string }>(
+    "An answer came after the request's expiresAt; or, inside a tool, nobody answered in time.",
+    (d) => `Request ${d.id} expired at ${d.expiredAt}.`,
+    "What the request says about that (onExpire) is what counts now.",
+  ),
+  ANSWER_FORBIDDEN: entry<{ id: string; by: string; approvers: string }>(
+    "An answer of somebody who is not among the request's approvers.",
+    (d) => `Request ${d.id} cannot be answered by ${d.by}; it waits for ${d.approvers}.`,
+    "Answer as one of them (by: …); groups are given in createRunner({ groups }). The request is still open.",
+  ),
+  ANSWER_INVALID: entry<{ id: string; problem: string }>(
+    "An answer does not fit its request.",
+    (d) => `The answer to ${d.id} cannot be taken: ${d.problem}.`,
+    "Use approve(), reject() or respond() with a value of the request's schema. The request is still open.",
+  ),
+  ANSWER_TAKEN: entry<{ id: string; by: string; at: string; how: string }>(
+    "A request was answered before.",
+    (d) => `Request ${d.id} was already ${d.how} by ${d.by} at ${d.at}.`,
+    "Nothing to do: the first answer counts.",
+  ),
+  ANSWER_UNKNOWN: entry<{ id: string }>(
+    "An answer names a request that was never raised.",
+    (d) => `There is no request ${d.id}.`,
+    "List the open ones with runner.inbox(); each takes one answer.",
+  ),
+  ANSWER_WITHDRAWN: entry<{ id: string; at: string }>(
+    "An answer to a request that was withdrawn: the person said something else, or stopped the run.",
+    (d) => `Request ${d.id} was withdrawn at ${d.at}.`,
+    "Nothing to do: what was asked for will not happen.",
+  ),
   CONTEXT_INVALID: entry<{ agent: string; problem: string }>(
     "An agent's `context` function made messages that no provider would take.",
     (d) => `The context of agent ${d.agent} is not valid: ${d.problem}.`,
@@ -49,6 +84,11 @@ export const catalogue = {
     "The provider refuses the request because the history does not fit the model's context.",
     (d) => `The history does not fit the context of ${d.model}: ${d.reason}.`,
     "Shorten the thread, or use a model with a larger context; nothing recorded is lost.",
+  ),
+  DRIFT_REFUSED: entry<{ threadId: string; changes: string }>(
+    'resume({ drift: "refuse" }) and the agent is not the one that the run began with.',
+    (d) => `The agent of thread ${d.threadId} has changed since the run began: ${d.changes}.`,
+    'Resume with the agent as it was, or with drift: "warn". Nothing was changed.',
   ),
   FENCED: entry<{ threadId: string; owner?: Values }>(
     "Another process has taken the thread over; this one may no longer write.",
@@ -105,6 +145,16 @@ export const catalogue = {
     (d) => `The journal of thread ${d.threadId} has version ${d.found} at ${d.seq}; this program knows ${d.known}.`,
     "Update @belay/core; nothing was overwritten.",
   ),
+  KEY_REQUIRED: entry<{ address: string; open: string }>(
+    "A second ctx.ask without a key while another one is open: which is which could not be told after a restart.",
+    (d) => `${d.address} asks without a key while ${d.open} is open.`,
+    "Give each a key: ctx.ask(request, { key }).",
+  ),
+  KEY_REUSED: entry<{ address: string; key: string }>(
+    "Two steps or asks of one call have the same key.",
+    (d) => `${d.address} uses the key ${JSON.stringify(d.key)} twice.`,
+    "Keys are unique in a call; in a loop add the index.",
+  ),
   MAX_TOKENS: entry<{ model: string; turn: number }>(
     "The model's answer was cut at its output limit.",
     (d) => `The answer of ${d.model} in turn ${d.turn} was cut at its token limit.`,
@@ -144,6 +194,21 @@ export const catalogue = {
     "An agent with an `output` schema ended with an answer that does not fit it.",
     (d) => `The answer of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
     "The text is kept in the history; resume() asks the model again.",
+  ),
+  REPLAY_DIVERGED: entry<{ address: string; problem: string }>(
+    "Code that goes on after a pause does something else than what is on record.",
+    (d) => `${d.address} went another way than before: ${d.problem}.`,
+    "Nothing was done. Bring back the code that began it, or keep what it asks and does the same up to this point, and resume().",
+  ),
+  REQUEST_INVALID: entry<{ problem: string }>(
+    "A request that nobody could answer.",
+    (d) => `That request cannot be raised: ${d.problem}.`,
+    "Make it with humanApproval(), humanInput() or customInterrupt().",
+  ),
+  REQUEST_REJECTED: entry<{ id: string; by: string; reason: string }>(
+    "Thrown by ctx.ask when a person refuses to answer a question.",
+    (d) => `Request ${d.id} was rejected by ${d.by}: ${d.reason}`,
+    "Go on without the answer, or let it pass: the model is told.",
   ),
   RUN_KNOWN: entry<{ threadId: string; id: string; runId: string }>(
     "run() with an id that was given before, for a run that has not ended.",
@@ -209,6 +274,11 @@ export const catalogue = {
     "A thread id that the store does not have.",
     (d) => `There is no thread ${d.threadId}.`,
     "List the threads with runner.threads(); runner.open() with a new id creates one on its first run.",
+  ),
+  TOKEN_EXPIRED: entry<{ threadId: string; until: string }>(
+    "A handle is used after the runner's tokenTtlMs.",
+    (d) => `That handle of thread ${d.threadId} was good until ${d.until}.`,
+    "session.handle() issues a new one.",
   ),
   TOKEN_SPENT: entry<{ threadId: string; segment: number }>(
     "A handle is used a second time, or after the thread went on by other means.",

@@ -1,13 +1,18 @@
-// An interrupt: why and where a run stopped, and what it needs to go on.
+// An interrupt: why and where a run stopped, and what it needs to go on. One that waits for a person is a request.
 
+import type { Json } from "../json.ts";
 import type { PauseType } from "../lifecycle.ts";
+
+/** `unknown` asks what became of a call that a crash cut off. */
+export type RequestKind = "approval" | "input" | "custom" | "unknown";
 
 export interface Interrupt {
   readonly id: string;
-  readonly kind: "user" | "manual";
-  /** Where it happened: agent › turn › call. */
+  readonly kind: "user" | "manual" | RequestKind;
+  /** Where it happened: agent › turn › call › step. */
   readonly address: string;
   readonly raisedAt: number;
+  /** Who stopped it; for a request, the agent that asks. */
   readonly by: string;
   readonly reason?: string;
   /** Words of the person who stopped it, for the record; they are not part of the conversation. */
@@ -19,6 +24,38 @@ export interface Interrupt {
     readonly notStarted: readonly string[];
     readonly late: readonly string[];
   };
+  /** What a request is about: a call before it runs, or the call that asks. */
+  readonly callId?: string;
+  readonly tool?: string;
+  readonly args?: Json;
+  /** Names, for the asker's own use, what the answer belongs to. */
+  readonly stateKey?: string;
+  /** What a person needs to see to decide. */
+  readonly context?: Json;
+  /** For whoever shows it; not for the person. */
+  readonly extra?: Json;
+  /** sha256 of what is asked for: an approval holds for exactly that. */
+  readonly digest?: string;
+  readonly expiresAt?: number;
+  readonly onExpire?: OnExpire;
+  /** Who may answer: ids, or group:name. Anyone where it is not there. */
+  readonly approvers?: readonly string[];
+  /** How many different people must approve; one where it is not there. */
+  readonly quorum?: number;
+  readonly onNewInput?: OnNewInput;
+  /** What an answer must look like, as JSON Schema. */
+  readonly schema?: Json;
+  /** The permission rule that made it necessary. */
+  readonly rule?: string;
+}
+
+export type OnExpire = "reject" | "approve" | "fail";
+
+/** What happens to a request when the person says something else instead. */
+export type OnNewInput = "withdraw" | "keep" | "answer";
+
+export function isRequest(interrupt: Interrupt): boolean {
+  return interrupt.kind !== "user" && interrupt.kind !== "manual";
 }
 
 /** Names one pause of one run; plain JSON. Its token works once. */

@@ -5,7 +5,9 @@
 //    way loses and doubles nothing.
 // 3. Time is the store's: a lease that has ended by its clock can be taken, with a higher fence; until somebody does,
 //    its writer may still write. A fence is never given twice, also not to a thread deleted and made again.
-// 4. Commands are written without a lease, deduplicated by key, and stay until an append consumes them or their
+// 4. Requests are opened and closed by appends, in the same transaction; so are the rules that an answer leaves behind.
+//    What is listed of them is a copy for finding them: the journal has the truth.
+// 5. Commands are written without a lease, deduplicated by key, and stay until an append consumes them or their
 //    sender takes them back; never both: an append that consumes one that is gone is refused.
 
 import type { Line } from "../journal/codec.ts";
@@ -32,10 +34,40 @@ export interface ThreadRow {
   readonly updatedAt: number;
   /** An input waits for the next run. */
   readonly queued: boolean;
+  /** An answer waits that nobody has consumed. */
+  readonly answered: boolean;
+  /** What its last append said of how it rests; undefined where that said nothing. */
+  readonly rest?: Rest;
   /** Present while someone holds it; a lease past its end is not shown. */
   readonly lease?: Lease;
   /** The store cannot read it: nothing but its id is told, and opening it says what is wrong. */
   readonly damaged?: true;
+}
+
+/** How a thread rests while calls are open: set, or cleared, by each append. */
+export interface Rest {
+  /** Everything that is open can be folded from the line with this seq in it. */
+  readonly from: number;
+  /** From when on it can move without anybody's help, in milliseconds since 1970. */
+  readonly dueAt?: number;
+}
+
+/** A request that waits for a person. */
+export interface RequestRow {
+  /** Unique in its tenant. */
+  readonly id: string;
+  readonly threadId: string;
+  readonly expiresAt?: number;
+  /** What is told of it; a store never looks inside. */
+  readonly body: string;
+}
+
+/** A permission that a person gave for good. */
+export interface RuleRow {
+  /** Unique in its tenant. */
+  readonly id: string;
+  readonly at: number;
+  readonly body: string;
 }
 
 export interface Command {
@@ -81,6 +113,14 @@ export interface Append {
   readonly snapshot?: string;
   /** Keys of commands that take effect by this append. */
   readonly consume?: readonly string[];
+  /** How the thread rests after it; without it, it does not. */
+  readonly rest?: Rest;
+  /** Requests that it raises. */
+  readonly raise?: readonly Omit<RequestRow, "threadId">[];
+  /** Ids of the thread's requests that are open no more. Unknown ones are ignored. */
+  readonly close?: readonly string[];
+  /** Rules of the tenant that it adds; one whose id is there already stays as it is. */
+  readonly remember?: readonly RuleRow[];
 }
 
 export type Appended =
@@ -110,7 +150,15 @@ export interface Store {
   withdraw(key: ThreadKey, commandKey: string): Promise<boolean>;
   /** All threads of the tenant, the last changed first. */
   threads(tenant: string): Promise<ThreadRow[]>;
-  /** Removes the thread with its commands; does nothing where there is none. */
+  /** All open requests of the tenant, the oldest first. */
+  requests(tenant: string): Promise<readonly RequestRow[]>;
+  /** The thread of a request, open or not; undefined where no such request was ever raised, or its thread is deleted. */
+  requestThread(tenant: string, id: string): Promise<string | undefined>;
+  /** All rules of the tenant, the oldest first. */
+  rules(tenant: string): Promise<readonly RuleRow[]>;
+  /** Removes a rule; false where there is none. */
+  removeRule(tenant: string, id: string): Promise<boolean>;
+  /** Removes the thread with its commands and requests; does nothing where there is none. */
   delete(key: ThreadKey): Promise<void>;
   /**
    * Calls `changed` some time after each append or command of the thread, and says which where it knows: a hint, never

@@ -1,0 +1,88 @@
+// What a person may say to a request. Plain JSON; read strictly: what is not known is refused, never guessed at.
+
+import { belayError } from "../error.ts";
+import { type Json, toJson } from "../json.ts";
+
+export type Answer = ApproveAnswer | RejectAnswer | RespondAnswer;
+
+export interface ApproveAnswer {
+  readonly type: "approve";
+  /** Runs with these instead; they must fit the tool's schema. */
+  readonly args?: Json;
+  readonly note?: string;
+  /** Allows the same from now on: in this thread, or always. */
+  readonly remember?: Remember;
+  readonly by?: string;
+}
+
+export interface RejectAnswer {
+  readonly type: "reject";
+  readonly reason: string;
+  readonly by?: string;
+}
+
+/** Answers a question, or stands for the result of a call that then does not run. */
+export interface RespondAnswer {
+  readonly type: "respond";
+  readonly value: Json;
+  readonly by?: string;
+}
+
+export type Remember = "thread" | "always" | RememberPattern;
+
+/** For more than these very arguments: patterns as in permission rules. */
+export interface RememberPattern {
+  readonly scope: "thread" | "always";
+  readonly args?: { readonly [path: string]: Json };
+}
+
+export function approve(options: Omit<ApproveAnswer, "type"> = {}): ApproveAnswer {
+  return { ...options, type: "approve" };
+}
+
+export function reject(reason: string, options: { readonly by?: string } = {}): RejectAnswer {
+  return { ...options, type: "reject", reason };
+}
+
+export function respond(value: unknown, options: { readonly by?: string } = {}): RespondAnswer {
+  return { ...options, type: "respond", value: toJson(value, "The answer") };
+}
+
+const fields: Readonly<Record<Answer["type"], readonly string[]>> = {
+  approve: ["type", "args", "note", "remember", "by"],
+  reject: ["type", "reason", "by"],
+  respond: ["type", "value", "by"],
+};
+
+/** The answer, copied and checked; throws `ANSWER_INVALID`. */
+export function readAnswer(id: string, given: unknown): Answer {
+  const refuse = (problem: string) => belayError("ANSWER_INVALID", { id, problem });
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("it is no answer at all");
+  const own = toJson(given, `The answer to ${id}`) as { readonly [key: string]: Json };
+  const type = Object.hasOwn(own, "type") ? own["type"] : undefined;
+  if (typeof type !== "string" || !Object.hasOwn(fields, type)) {
+    throw refuse("it was not made by approve(), reject() or respond()");
+  }
+  const known = fields[type as Answer["type"]];
+  for (const field of Object.keys(own)) {
+    if (!known.includes(field)) throw refuse(`${type} has no field ${JSON.stringify(field)}`);
+  }
+  for (const field of ["note", "by", "reason"]) {
+    if (Object.hasOwn(own, field) && typeof own[field] !== "string") throw refuse(`its ${field} is not text`);
+  }
+  if (type === "reject" && !Object.hasOwn(own, "reason")) throw refuse("a rejection needs a reason");
+  if (type === "respond" && !Object.hasOwn(own, "value")) throw refuse("a response needs a value");
+  if (own["by"] === "") throw refuse("its by is empty");
+  if (Object.hasOwn(own, "remember")) checkRemember(own["remember"]!, refuse);
+  return own as unknown as Answer;
+}
+
+function checkRemember(remember: Json, refuse: (problem: string) => Error): void {
+  if (remember === "thread" || remember === "always") return;
+  const { scope, args, ...rest } = (typeof remember === "object" ? remember : {}) as Record<string, Json>;
+  const known = (scope === "thread" || scope === "always") && Object.keys(rest).length === 0;
+  if (!known) throw refuse('remember is neither "thread" nor "always" nor { scope, args }');
+  if (args !== undefined && (typeof args !== "object" || args === null || Array.isArray(args))) {
+    throw refuse("remember.args is not an object of patterns");
+  }
+}

@@ -1,0 +1,22 @@
+// What an approval is bound to: sha256 of the same bytes wherever they are written.
+
+import { builtIn } from "../built-in.ts";
+import type { Json } from "../json.ts";
+
+/** The same text for equal values: keys in order, nothing between. */
+export function canonical(value: Json): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  const items = value as { readonly [key: string]: Json };
+  const keys = Object.keys(items).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(items[key]!)}`).join(",")}}`;
+}
+
+export function digestOf(value: Json): string {
+  return builtIn("node:crypto").createHash("sha256").update(canonical(value)).digest("hex");
+}
+
+/** What exactly may run once it is approved. */
+export function callDigest(tool: string, version: string, args: Json, threadId: string, address: string): string {
+  return digestOf([tool, version, args, threadId, address]);
+}

@@ -1,0 +1,128 @@
+// What an agent or a tool asks of a person. Made by `humanApproval`, `humanInput` and `customInterrupt`; checked here, so
+// that a request that nobody could answer is refused where it is written.
+
+import { belayError } from "../error.ts";
+import { type Json, toJson } from "../json.ts";
+import { type InferOutput, isSchema, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
+import type { Interrupt, OnExpire, OnNewInput, RequestKind } from "./interrupt.ts";
+
+export interface RequestOptions {
+  /** What a person needs to see to decide; plain JSON. */
+  readonly context?: unknown;
+  /** Names, for the asker's own use, what the answer belongs to. */
+  readonly stateKey?: string;
+  /** For whoever shows it. */
+  readonly extra?: unknown;
+  /** Milliseconds since 1970, or a Date. */
+  readonly expiresAt?: number | Date;
+  /** What then happens; by default it counts as rejected. */
+  readonly onExpire?: OnExpire;
+  /** Who may answer: ids, or group:name by the runner's `groups`. */
+  readonly approvers?: readonly string[];
+  /** How many different people must approve. */
+  readonly quorum?: number;
+  /** What happens when the person says something else instead: by default the request is withdrawn. */
+  readonly onNewInput?: OnNewInput;
+}
+
+/** `T` is what `ctx.ask` gives for it. */
+export interface Request<T = unknown> {
+  readonly kind: Exclude<RequestKind, "unknown">;
+  readonly reason: string;
+  /** What an answer must look like. */
+  readonly schema?: StandardSchema | undefined;
+  readonly options: RequestOptions;
+  readonly types?: { readonly answer: T };
+}
+
+export interface Approval {
+  readonly approved: boolean;
+  readonly by: string;
+  /** The approver's words; of a rejection, its reason. */
+  readonly note?: string;
+  readonly args?: Json;
+}
+
+/** May this be done? */
+export function humanApproval(reason: string, options: RequestOptions = {}): Request<Approval> {
+  return request("approval", reason, undefined, options);
+}
+
+/** A question; without a schema any text answers it. */
+export function humanInput<S extends StandardSchema = StandardSchema<string>>(
+  question: string,
+  options: RequestOptions & { readonly schema?: S } = {},
+): Request<InferOutput<S>> {
+  const { schema, ...rest } = options;
+  return request("input", question, schema, rest);
+}
+
+/** Anything else that only the outside can give; it is answered with `respond(value)`. */
+export function customInterrupt<S extends StandardSchema = StandardSchema<Json>>(
+  reason: string,
+  options: RequestOptions & { readonly schema?: S } = {},
+): Request<InferOutput<S>> {
+  const { schema, ...rest } = options;
+  return request("custom", reason, schema, rest);
+}
+
+function request<T>(
+  kind: Request["kind"],
+  reason: string,
+  schema: StandardSchema | undefined,
+  options: RequestOptions,
+): Request<T> {
+  const made: Request<T> = { kind, reason, schema, options };
+  readRequest(made);
+  return made;
+}
+
+/** The part of the interrupt that the asker decides. Throws `REQUEST_INVALID`. */
+export function readRequest(given: Request): Partial<Interrupt> & Pick<Interrupt, "kind" | "reason"> {
+  const refuse = (problem: string) => belayError("REQUEST_INVALID", { problem });
+  if (typeof given !== "object" || given === null || !["approval", "input", "custom"].includes(given.kind)) {
+    throw refuse("it was not made by humanApproval(), humanInput() or customInterrupt()");
+  }
+  const { kind, reason, schema, options } = given;
+  if (typeof reason !== "string" || reason.trim() === "") throw refuse("it says no reason");
+  if (schema !== undefined && !isSchema(schema)) throw refuse("its schema is not a Standard Schema");
+  const { context, stateKey, extra, onExpire, approvers, quorum, onNewInput } = options;
+  if (stateKey !== undefined && typeof stateKey !== "string") throw refuse("its stateKey is not text");
+  oneOf(refuse, "onExpire", onExpire, ["reject", "approve", "fail"]);
+  oneOf(refuse, "onNewInput", onNewInput, ["withdraw", "keep", "answer"]);
+  if (onNewInput === "answer" && kind !== "input") throw refuse('onNewInput "answer" is for questions only');
+  if (onExpire === "approve" && kind !== "approval") throw refuse('onExpire "approve" is for approvals only');
+  if (approvers !== undefined && !isTexts(approvers)) throw refuse("its approvers are not a list of ids");
+  if (quorum !== undefined && !(Number.isInteger(quorum) && quorum >= 1)) throw refuse(`its quorum is ${quorum}`);
+  if (quorum !== undefined && quorum > 1 && kind !== "approval") throw refuse("a quorum is for approvals only");
+  const expiresAt = readTime(options.expiresAt, refuse);
+  return {
+    kind,
+    reason,
+    ...(schema !== undefined && { schema: toJsonSchema(schema, `the request ${JSON.stringify(reason)}`) }),
+    ...(context !== undefined && { context: toJson(context, "The context of a request") }),
+    ...(extra !== undefined && { extra: toJson(extra, "The extra of a request") }),
+    ...(stateKey !== undefined && { stateKey }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(onExpire !== undefined && { onExpire }),
+    ...(approvers !== undefined && { approvers: [...approvers] }),
+    ...(quorum !== undefined && { quorum }),
+    ...(onNewInput !== undefined && { onNewInput }),
+  };
+}
+
+function readTime(time: number | Date | undefined, refuse: (problem: string) => Error): number | undefined {
+  if (time === undefined) return undefined;
+  const ms = time instanceof Date ? time.getTime() : time;
+  if (typeof ms !== "number" || !Number.isFinite(ms)) throw refuse(`its expiresAt is ${String(time)}`);
+  return ms;
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string" && item !== "");
+}
+
+function oneOf(refuse: (problem: string) => Error, option: string, value: string | undefined, allowed: string[]): void {
+  if (value === undefined || allowed.includes(value)) return;
+  throw refuse(`its ${option} is ${JSON.stringify(value)}, not one of ${allowed.join(", ")}`);
+}
