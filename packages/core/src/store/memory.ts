@@ -12,6 +12,9 @@ import type {
   Command,
   Lease,
   Loaded,
+  RequestRow,
+  Rest,
+  RuleRow,
   Snapshot,
   Store,
   ThreadKey,
@@ -38,7 +41,19 @@ interface Thread {
   commands: Command[];
   /** Keys of all commands ever sent. */
   keys: Set<string> | undefined;
+  rest: Rest | undefined;
+  /** Ids of all requests it ever raised. */
+  raised: Set<string> | undefined;
   watchers: Set<Watcher> | undefined;
+}
+
+/** What a tenant's threads have in common. */
+interface Shared {
+  /** In the order they were raised. */
+  readonly open: Map<string, RequestRow>;
+  /** The thread of each request, open or not. */
+  readonly threads: Map<string, string>;
+  readonly rules: Map<string, RuleRow>;
 }
 
 export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
@@ -49,6 +64,8 @@ class MemoryStore implements Store {
   readonly #clock: Clock;
   /** By tenant, then by thread: a key made of both would have to be built and hashed for each append. */
   readonly #tenants = new Map<string, Map<string, Thread>>();
+  /** Only of tenants that have any. */
+  readonly #shared = new Map<string, Shared>();
   /** Watchers of threads that are not there yet. */
   readonly #early = new Map<string, Set<Watcher>>();
   /** Of all threads together: a thread deleted and made again under its name does not get an old fence. */
@@ -77,7 +94,11 @@ class MemoryStore implements Store {
 
   // Not an async function: a promise is all that it needs.
   append(key: ThreadKey, append: Append): Promise<Appended> {
-    return Promise.resolve(this.#append(key, append));
+    try {
+      return Promise.resolve(this.#append(key, append));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   #append(key: ThreadKey, append: Append): Appended {
@@ -86,8 +107,12 @@ class MemoryStore implements Store {
     if (found !== undefined && thread.appendId === append.appendId) return done(thread);
     const refusal = this.#refusal(thread, append);
     if (refusal !== undefined) return refusal;
+    if (append.raise !== undefined) this.#refuseRaisedTwice(key, append.raise);
     if (found === undefined) this.#add(key, thread);
     this.#write(thread, append);
+    if (append.raise !== undefined || append.close !== undefined || append.remember !== undefined)
+      this.#share(key.tenant, thread, append);
+    notify(thread.watchers, "append");
     return done(thread);
   }
 
@@ -123,7 +148,28 @@ class MemoryStore implements Store {
     thread.updatedAt = at;
     const { consume } = append;
     if (consume !== undefined) thread.commands = thread.commands.filter((command) => !consume.includes(command.key));
-    notify(thread.watchers, "append");
+    thread.rest = append.rest === undefined ? undefined : { ...append.rest };
+  }
+
+  #refuseRaisedTwice({ tenant, threadId }: ThreadKey, raise: NonNullable<Append["raise"]>): void {
+    const threads = this.#shared.get(tenant)?.threads;
+    const twice = raise.find(({ id }, i) => threads?.has(id) || raise.findIndex((other) => other.id === id) < i);
+    if (twice !== undefined)
+      throw belayError("STORE_FAILED", { threadId, reason: `request ${twice.id} was raised before` });
+  }
+
+  #share(tenant: string, thread: Thread, { raise = [], close = [], remember = [] }: Append): void {
+    const { threadId } = thread;
+    const shared = this.#shared.get(tenant) ?? { open: new Map(), threads: new Map(), rules: new Map() };
+    this.#shared.set(tenant, shared);
+    for (const request of raise) {
+      shared.open.set(request.id, { ...request, threadId });
+      shared.threads.set(request.id, threadId);
+      thread.raised ??= new Set();
+      thread.raised.add(request.id);
+    }
+    for (const id of close) if (shared.threads.get(id) === threadId) shared.open.delete(id);
+    for (const rule of remember) if (!shared.rules.has(rule.id)) shared.rules.set(rule.id, { ...rule });
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
@@ -168,9 +214,29 @@ class MemoryStore implements Store {
     return rows.sort((a, b) => b.updatedAt - a.updatedAt);
   }
 
+  async requests(tenant: string): Promise<readonly RequestRow[]> {
+    return Array.from(this.#shared.get(tenant)?.open.values() ?? [], (request) => ({ ...request }));
+  }
+
+  async requestThread(tenant: string, id: string): Promise<string | undefined> {
+    return this.#shared.get(tenant)?.threads.get(id);
+  }
+
+  async rules(tenant: string): Promise<readonly RuleRow[]> {
+    return Array.from(this.#shared.get(tenant)?.rules.values() ?? [], (rule) => ({ ...rule }));
+  }
+
+  async removeRule(tenant: string, id: string): Promise<boolean> {
+    return this.#shared.get(tenant)?.rules.delete(id) ?? false;
+  }
+
   async delete(key: ThreadKey): Promise<void> {
     const thread = this.#find(key);
     this.#tenants.get(key.tenant)?.delete(key.threadId);
+    for (const id of thread?.raised ?? []) {
+      this.#shared.get(key.tenant)?.open.delete(id);
+      this.#shared.get(key.tenant)?.threads.delete(id);
+    }
     if (thread?.watchers === undefined) return;
     this.#early.set(name(key), thread.watchers);
     notify(thread.watchers, "append");
@@ -214,6 +280,8 @@ class MemoryStore implements Store {
       snapshot: undefined,
       commands: [],
       keys: undefined,
+      rest: undefined,
+      raised: undefined,
       watchers: undefined,
     };
   }
@@ -231,11 +299,13 @@ class MemoryStore implements Store {
   }
 
   #row(thread: Thread): ThreadRow {
-    const { threadId, agent, state, createdAt, updatedAt } = thread;
+    const { threadId, agent, state, createdAt, updatedAt, rest } = thread;
     const { head } = thread.lines;
     const lease = this.#lease(thread);
     const queued = thread.commands.some(({ kind }) => kind === "input");
-    return { threadId, agent, state, head, createdAt, updatedAt, queued, ...(lease && { lease }) };
+    const answered = thread.commands.some(({ kind }) => kind === "answer");
+    const row = { threadId, agent, state, head, createdAt, updatedAt, queued, answered };
+    return { ...row, ...(rest && { rest: { ...rest } }), ...(lease && { lease }) };
   }
 }
 

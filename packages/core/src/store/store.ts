@@ -115,7 +115,7 @@ export interface Append {
   readonly consume?: readonly string[];
   /** How the thread rests after it; without it, it does not. */
   readonly rest?: Rest;
-  /** Requests that it raises. */
+  /** Requests that it raises. One whose id is there already makes the whole append fail. */
   readonly raise?: readonly Omit<RequestRow, "threadId">[];
   /** Ids of the thread's requests that are open no more. Unknown ones are ignored. */
   readonly close?: readonly string[];

@@ -3,7 +3,7 @@
 
 import type { Store } from "../store/store.ts";
 
-export type FaultyOperation = "load" | "append" | "renew" | "release" | "send" | "withdraw" | "threads" | "delete";
+export type FaultyOperation = Exclude<keyof Store, "watch" | "linesSync">;
 
 /** What happens to one operation. Times are rounds of the event loop: nothing really waits. */
 export interface Fault {
@@ -91,6 +91,10 @@ export function faultyStore(store: Store): FaultyStore {
     send: (key, command) => through("send", () => store.send(key, command)),
     withdraw: (key, commandKey) => through("withdraw", () => store.withdraw(key, commandKey)),
     threads: (tenant) => through("threads", () => store.threads(tenant)),
+    requests: (tenant) => through("requests", () => store.requests(tenant)),
+    requestThread: (tenant, id) => through("requestThread", () => store.requestThread(tenant, id)),
+    rules: (tenant) => through("rules", () => store.rules(tenant)),
+    removeRule: (tenant, id) => through("removeRule", () => store.removeRule(tenant, id)),
     delete: (key) => through("delete", () => store.delete(key)),
     watch: (key, changed, only) => store.watch(key, (what) => dead || frozen !== undefined || changed(what), only),
   };

@@ -9,6 +9,8 @@ import { sqliteStore } from "./sqlite.ts";
 
 // BELAY_DAMAGES flips this many bits instead of 1,000.
 const FLIPS = Number(process.env.BELAY_DAMAGES ?? 1_000);
+/** As open-tables sets it. */
+const PAGE = 4096;
 const tenants = ["default", "other"];
 const threads = ["a", "b", "long", "never-there"];
 const TYPED = /^(JOURNAL_CORRUPT|STORE_CORRUPT|STORE_FAILED|STORE_VERSION)$/;
@@ -146,7 +148,7 @@ describe("a damaged file", () => {
     for (let i = 0; i < FLIPS; i++) {
       const copy = fresh();
       // The first page has the header and the schema: every fourth flip is there.
-      const at = i % 4 === 0 ? random(8192) : random(bytes.length);
+      const at = i % 4 === 0 ? random(PAGE) : random(bytes.length);
       const bit = random(8);
       const flipped = Buffer.from(bytes);
       flipped[at]! ^= 1 << bit;
@@ -167,7 +169,7 @@ describe("a damaged file", () => {
     timeout: 120_000,
   }, async () => {
     const bytes = readFileSync(original);
-    const pages = bytes.length / 8192;
+    const pages = bytes.length / PAGE;
     const random = sequence(11);
     const problems: string[] = [];
     const check = async (what: string, before: Buffer) => {
@@ -182,10 +184,10 @@ describe("a damaged file", () => {
       await check(`cut at ${at}`, bytes.subarray(0, at));
     }
     for (let page = 1; page < pages; page++) {
-      await check(`page ${page} zeroed`, Buffer.from(bytes).fill(0, page * 8192, (page + 1) * 8192));
+      await check(`page ${page} zeroed`, Buffer.from(bytes).fill(0, page * PAGE, (page + 1) * PAGE));
       const swapped = Buffer.from(bytes);
       const other = 1 + random(pages - 1);
-      bytes.copy(swapped, page * 8192, other * 8192, (other + 1) * 8192);
+      bytes.copy(swapped, page * PAGE, other * PAGE, (other + 1) * PAGE);
       if (other !== page) await check(`page ${page} is page ${other}`, swapped);
     }
     expect(problems).toEqual([]);

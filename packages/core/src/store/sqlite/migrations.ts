@@ -4,7 +4,9 @@
 // by a crc of both: a damaged index does not make a thread look new. A thread's row counts its open commands, for the
 // same reason. A line's id is made of its thread's number and its seq, so that it needs no index of its own: each page
 // that an append changes is written to the disk twice. Threads are not indexed by the time of their last change for
-// the same reason.
+// the same reason. Requests are found in two ways, and the open ones counted in two, as threads are; so are rules.
+//
+// Rows written before a column was added have NULL in it, and a checksum without it.
 
 import { belayError } from "../../error.ts";
 import type { DatabaseSync } from "./database.ts";
@@ -31,6 +33,20 @@ const steps: readonly string[] = [
    CREATE INDEX command_open ON command (thread) WHERE consumed_seq IS NULL;
    CREATE TABLE blob (tenant TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (tenant, id));`,
   `CREATE TABLE snapshot (thread INTEGER PRIMARY KEY, seq INTEGER NOT NULL, body TEXT NOT NULL, crc INTEGER NOT NULL);`,
+  `ALTER TABLE thread ADD COLUMN answers INTEGER;
+   ALTER TABLE thread ADD COLUMN rest_from INTEGER;
+   ALTER TABLE thread ADD COLUMN rest_due INTEGER;
+   CREATE TABLE request (
+     num INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, name INTEGER NOT NULL, thread INTEGER NOT NULL,
+     expires_at INTEGER, body TEXT NOT NULL, crc INTEGER NOT NULL, closed INTEGER, UNIQUE (tenant, id));
+   CREATE INDEX request_name ON request (name);
+   CREATE INDEX request_thread ON request (thread);
+   CREATE INDEX request_open ON request (tenant) WHERE closed IS NULL;
+   CREATE INDEX request_open_name ON request (tenant, name) WHERE closed IS NULL;
+   CREATE TABLE rule (
+     num INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL,
+     crc INTEGER NOT NULL, UNIQUE (tenant, id));
+   CREATE INDEX rule_tenant ON rule (tenant);`,
 ];
 
 export const SCHEMA_VERSION = steps.length;

@@ -21,6 +21,10 @@ export interface Row {
   /** How many commands wait, and how many of them are inputs. */
   readonly open: number;
   readonly queued: number;
+  /** How many of them are answers; NULL is none. */
+  readonly answers: number | null;
+  readonly rest_from: number | null;
+  readonly rest_due: number | null;
   readonly created_at: number;
   readonly updated_at: number;
   readonly row_crc: number;
@@ -31,6 +35,30 @@ export interface CommandRow {
   readonly kind: Command["kind"];
   readonly body: string;
   readonly at: number;
+  readonly crc: number;
+}
+
+export interface RequestTableRow {
+  readonly num: number;
+  readonly tenant: string;
+  readonly id: string;
+  readonly name: number;
+  readonly thread: number;
+  /** The thread's own id, of its row. */
+  readonly thread_id: string;
+  readonly expires_at: number | null;
+  readonly body: string;
+  readonly crc: number;
+  /** The head by which it was closed; NULL while it is open. */
+  readonly closed: number | null;
+}
+
+export interface RuleTableRow {
+  readonly num: number;
+  readonly tenant: string;
+  readonly id: string;
+  readonly at: number;
+  readonly body: string;
   readonly crc: number;
 }
 
@@ -45,13 +73,16 @@ export interface EntryRow {
 
 type Summed = Omit<Row, "row_crc" | "name">;
 
-/** Everything in a thread's row. */
+/** Everything in a thread's row; what is NULL in the columns added later adds nothing. */
 export function rowCrc(row: Summed): number {
   const { num, tenant, id, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
-  const { open, queued, created_at, updated_at } = row;
+  const { open, queued, created_at, updated_at, answers, rest_from, rest_due } = row;
   const lease = owner === null ? "-" : `+${owner}`;
   const text = [num, tenant, id, agent, state, head, fence, lease, until, append_id, crc, open, queued].join("\n");
-  return crc32(hash, crc32(`${text}\n${created_at}\n${updated_at}`));
+  const times = `${created_at}\n${updated_at}`;
+  const added =
+    answers === null && rest_from === null && rest_due === null ? "" : `\n${answers}\n${rest_from}\n${rest_due}`;
+  return crc32(hash, crc32(`${text}\n${times}${added}`));
 }
 
 /** The second way to find a thread. */
@@ -61,6 +92,16 @@ export function nameCrc(tenant: string, id: string): number {
 
 export function commandCrc(thread: number, { key, kind, body, at }: Omit<CommandRow, "crc">): number {
   return crc32([thread, key, kind, body, at].join("\n"));
+}
+
+/** The thread's id is summed, too: a request that points to another row is noticed. */
+export function requestCrc(row: Omit<RequestTableRow, "crc" | "name">): number {
+  const { num, tenant, id, thread, thread_id, expires_at, body, closed } = row;
+  return crc32([num, tenant, id, thread, thread_id, String(expires_at), String(closed), body].join("\n"));
+}
+
+export function ruleCrc({ num, tenant, id, at, body }: Omit<RuleTableRow, "crc">): number {
+  return crc32([num, tenant, id, at, body].join("\n"));
 }
 
 export function fencesCrc(last: number): number {

@@ -21,6 +21,9 @@ import type {
   Command,
   Lease,
   Loaded,
+  RequestRow,
+  Rest,
+  RuleRow,
   Snapshot,
   Store,
   ThreadKey,
@@ -29,6 +32,7 @@ import type {
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
+import { closeRequests, openRequests, raiseRequests, requestThread } from "./requests.ts";
 import {
   type CommandRow,
   commandCrc,
@@ -40,6 +44,7 @@ import {
   type Row,
   rowCrc,
 } from "./rows.ts";
+import { addRules, allRules, dropRule } from "./rules.ts";
 import { prepare, type Statements } from "./statements.ts";
 import { asStoreError } from "./store-error.ts";
 
@@ -198,6 +203,9 @@ class SqliteStore implements Store {
         hash,
         open: row.open - consumed.length,
         queued: row.queued - consumed.filter((kind) => kind === "input").length,
+        answers: row.answers === null ? null : fewer(row.answers, consumed),
+        rest_from: append.rest?.from ?? null,
+        rest_due: append.rest?.dueAt ?? null,
         updated_at: at,
       },
       before === undefined,
@@ -211,6 +219,9 @@ class SqliteStore implements Store {
       const snapshot = toText(append.snapshot);
       this.#sql.setSnapshot.run(row.num, expect, snapshot, lineCrc(0, key, expect, 0, 0, snapshot));
     }
+    if (append.raise !== undefined) raiseRequests(this.#sql, saved, append.raise);
+    if (append.close !== undefined) closeRequests(this.#sql, saved, append.close);
+    if (append.remember !== undefined) addRules(this.#sql, saved.tenant, append.remember);
     return saved;
   }
 
@@ -219,15 +230,17 @@ class SqliteStore implements Store {
     const [tenant, id] = [toText(key.tenant), toText(key.threadId)];
     const hash = new Uint8Array(0);
     const none = { head: 0, fence: 0, owner: null, until: 0, append_id: "", crc: 0, open: 0, queued: 0, row_crc: 0 };
+    const later = { answers: null, rest_from: null, rest_due: null };
     const times = { created_at: at, updated_at: at };
-    return { num, tenant, id, name: nameCrc(tenant, id), agent: "", state: "", hash, ...none, ...times };
+    return { num, tenant, id, name: nameCrc(tenant, id), agent: "", state: "", hash, ...none, ...later, ...times };
   }
 
   /** Writes the row; where `known` is given, only over that one. */
   #save(row: Row, isNew = false, known?: Row): Row {
     const { num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
-    const { open, queued, updated_at } = row;
-    const lasting = [agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at] as const;
+    const { open, queued, updated_at, answers, rest_from, rest_due } = row;
+    const counts = [open, queued, updated_at, answers, rest_from, rest_due] as const;
+    const lasting = [agent, state, head, fence, owner, until, append_id, crc, hash, ...counts] as const;
     const sum = rowCrc(row);
     if (isNew) this.#sql.addThread.run(num, tenant, id, name, created_at, ...lasting, sum);
     else if (known === undefined) this.#sql.setThread.run(...lasting, sum, num);
@@ -282,7 +295,8 @@ class SqliteStore implements Store {
     const [key, body] = [toText(command.key), toText(command.body)];
     const crc = commandCrc(row.num, { key, kind, body, at });
     if (Number(this.#sql.send.run(row.num, key, kind, body, at, crc).changes) === 0) return false;
-    this.#save({ ...row, open: row.open + 1, queued: row.queued + (kind === "input" ? 1 : 0) });
+    const answers = kind === "answer" ? (row.answers ?? 0) + 1 : row.answers;
+    this.#save({ ...row, open: row.open + 1, queued: row.queued + (kind === "input" ? 1 : 0), answers });
     return true;
   }
 
@@ -310,6 +324,24 @@ class SqliteStore implements Store {
         return rows.map((row) => (fits(row, tenant) ? this.#shown(row) : shownDamaged(row)));
       }),
     );
+  }
+
+  async requests(tenant: string): Promise<readonly RequestRow[]> {
+    return this.#guarded(undefined, () => this.#transaction(this.#sql.read, () => openRequests(this.#sql, tenant)));
+  }
+
+  async requestThread(tenant: string, id: string): Promise<string | undefined> {
+    return this.#guarded(undefined, () =>
+      this.#transaction(this.#sql.read, () => requestThread(this.#sql, tenant, id)),
+    );
+  }
+
+  async rules(tenant: string): Promise<readonly RuleRow[]> {
+    return this.#guarded(undefined, () => this.#transaction(this.#sql.read, () => allRules(this.#sql, tenant)));
+  }
+
+  async removeRule(tenant: string, id: string): Promise<boolean> {
+    return this.#guarded(undefined, () => this.#writing(() => dropRule(this.#sql, tenant, id)));
   }
 
   async delete(key: ThreadKey): Promise<void> {
@@ -405,6 +437,8 @@ class SqliteStore implements Store {
       createdAt: row.created_at,
       updatedAt: row.updated_at,
       queued: row.queued > 0,
+      answered: row.answers !== null,
+      ...(row.rest_from !== null && { rest: restOf(row.rest_from, row.rest_due) }),
       ...(lease && { lease }),
     };
   }
@@ -458,8 +492,17 @@ function fits(row: Row, tenant: string): boolean {
 
 /** Of a row that does not fit its checksum nothing is believed; its name is what to look for. */
 function shownDamaged(row: Row): ThreadRow {
-  const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0, queued: false } as const;
-  return { threadId: String(row.id), ...none, damaged: true };
+  const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0 } as const;
+  return { threadId: String(row.id), ...none, queued: false, answered: false, damaged: true };
+}
+
+function restOf(from: number, due: number | null): Rest {
+  return due === null ? { from } : { from, dueAt: due };
+}
+
+/** How many answers wait after these kinds of commands are consumed. */
+function fewer(answers: number, consumed: readonly unknown[]): number | null {
+  return answers - consumed.filter((kind) => kind === "answer").length || null;
 }
 
 function damaged(key: ThreadKey, seq: number, problem: string): Error {

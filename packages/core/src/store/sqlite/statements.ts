@@ -8,6 +8,9 @@ export function prepare(db: DatabaseSync) {
   const of = "WHERE thread = ?";
   // Of a line: its thread and its seq; and all lines of a thread.
   const id = "((?1 << 32) | ?2)";
+  // A request with its thread's id, also where that thread is not there.
+  const request = "SELECT request.*, thread.id AS thread_id FROM request";
+  const asker = "LEFT JOIN thread ON thread.num = request.thread";
   const lines = "WHERE id BETWEEN (?1 << 32) AND ((?1 << 32) | 0xffffffff)";
   return {
     read: db.prepare("BEGIN"),
@@ -24,17 +27,18 @@ export function prepare(db: DatabaseSync) {
     threads: db.prepare("SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id"),
     countThreads: db.prepare("SELECT COUNT(*) AS n FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ?"),
     addThread: db.prepare(
-      `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, row_crc)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     setThread: db.prepare(
       `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
-       open = ?, queued = ?, updated_at = ?, row_crc = ? WHERE num = ?`,
+       open = ?, queued = ?, updated_at = ?, answers = ?, rest_from = ?, rest_due = ?, row_crc = ? WHERE num = ?`,
     ),
     // The same, where the row is still the one with that checksum.
     setKnownThread: db.prepare(
       `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
-       open = ?, queued = ?, updated_at = ?, row_crc = ? WHERE num = ? AND row_crc = ? AND head = ? AND fence = ?`,
+       open = ?, queued = ?, updated_at = ?, answers = ?, rest_from = ?, rest_due = ?, row_crc = ?
+       WHERE num = ? AND row_crc = ? AND head = ? AND fence = ?`,
     ),
     addEntry: db.prepare(
       `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
@@ -58,8 +62,30 @@ export function prepare(db: DatabaseSync) {
     openKind: db.prepare(`SELECT kind FROM command ${of} AND key = ? AND consumed_seq IS NULL`),
     snapshot: db.prepare(`SELECT seq, body, crc FROM snapshot ${of}`),
     setSnapshot: db.prepare("INSERT OR REPLACE INTO snapshot (thread, seq, body, crc) VALUES (?, ?, ?, ?)"),
-    deletes: [`entry ${lines}`, `snapshot ${of}`, `command ${of}`, "thread WHERE num = ?"].map((rows) =>
-      db.prepare(`DELETE FROM ${rows}`),
+    request: db.prepare(
+      `${request} INDEXED BY sqlite_autoindex_request_1 ${asker} WHERE request.tenant = ? AND request.id = ?`,
+    ),
+    namedRequest: db.prepare("SELECT 1 FROM request INDEXED BY request_name WHERE name = ? AND tenant = ? AND id = ?"),
+    openRequests: db.prepare(
+      `${request} INDEXED BY request_open ${asker}
+       WHERE request.tenant = ? AND closed IS NULL ORDER BY request.num`,
+    ),
+    countRequests: db.prepare(
+      "SELECT COUNT(*) AS n FROM request INDEXED BY request_open_name WHERE tenant = ? AND closed IS NULL",
+    ),
+    nextRequest: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM request"),
+    addRequest: db.prepare(
+      "INSERT INTO request (num, tenant, id, name, thread, expires_at, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    // Kept without its body, so that its thread can still be found.
+    closeRequest: db.prepare("UPDATE request SET closed = ?, body = '', crc = ? WHERE num = ?"),
+    rules: db.prepare("SELECT * FROM rule INDEXED BY rule_tenant WHERE tenant = ? ORDER BY num"),
+    countRules: db.prepare("SELECT COUNT(*) AS n FROM rule INDEXED BY sqlite_autoindex_rule_1 WHERE tenant = ?"),
+    nextRule: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM rule"),
+    addRule: db.prepare("INSERT INTO rule (num, tenant, id, at, body, crc) VALUES (?, ?, ?, ?, ?, ?)"),
+    dropRule: db.prepare("DELETE FROM rule WHERE num = ?"),
+    deletes: [`entry ${lines}`, `snapshot ${of}`, `command ${of}`, `request ${of}`, "thread WHERE num = ?"].map(
+      (rows) => db.prepare(`DELETE FROM ${rows}`),
     ),
   };
 }

@@ -23,7 +23,16 @@ export const appendCases = {
     const { row, lines, commands } = await t.load(key);
     const { lease, ...rest } = row;
     const { agent, state, at } = given;
-    deepEqual(rest, { threadId: key.threadId, agent, state, head: 3, createdAt: at, updatedAt: at, queued: false });
+    deepEqual(rest, {
+      threadId: key.threadId,
+      agent,
+      state,
+      head: 3,
+      createdAt: at,
+      updatedAt: at,
+      queued: false,
+      answered: false,
+    });
     deepEqual({ owner: lease?.owner, fence: lease?.fence }, { owner: "me", fence });
     deepEqual([...lines], [{ seq: 1, count: 3, at, body: given.body }]);
     deepEqual([...commands], []);

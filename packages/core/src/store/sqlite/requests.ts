@@ -1,0 +1,66 @@
+// The requests of a database: each is written in the transaction of the append that raises or closes it. Whoever calls
+// these is in one already.
+//
+// Nothing is told that does not fit its checksum, and nothing left out: a request is found in two ways, and the open
+// ones are counted in a second one, because an index can be damaged without the rows.
+
+import { belayError } from "../../error.ts";
+import type { Append, RequestRow } from "../store.ts";
+import { fromText, toText } from "./database.ts";
+import { nameCrc, type RequestTableRow, type Row, requestCrc } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+
+export function raiseRequests(sql: Statements, by: Row, raise: NonNullable<Append["raise"]>): void {
+  for (const { id: given, expiresAt, body: text } of raise) {
+    const { num } = sql.nextRequest.get() as { num: number };
+    const { tenant, num: thread } = by;
+    const [id, body, expires_at] = [toText(given), toText(text), expiresAt ?? null];
+    const crc = requestCrc({ num, tenant, id, thread, thread_id: by.id, expires_at, body, closed: null });
+    sql.addRequest.run(num, tenant, id, nameCrc(tenant, id), thread, expires_at, body, crc);
+  }
+}
+
+/** Those of the thread that are open; what else is named is left alone. */
+export function closeRequests(sql: Statements, by: Row, close: readonly string[]): void {
+  for (const id of close) {
+    const row = findRequest(sql, by.tenant, toText(id));
+    if (row === undefined || row.thread !== by.num || row.closed !== null) continue;
+    sql.closeRequest.run(by.head, requestCrc({ ...row, body: "", closed: by.head }), row.num);
+  }
+}
+
+export function openRequests(sql: Statements, tenant: string): readonly RequestRow[] {
+  const rows = sql.openRequests.all(toText(tenant)) as unknown as RequestTableRow[];
+  const { n } = sql.countRequests.get(toText(tenant)) as { n: number };
+  if (n !== rows.length) throw belayError("STORE_CORRUPT", { problem: "two indexes know different requests" });
+  let last = 0;
+  return rows.map((row) => {
+    if (row.num <= last || row.closed !== null || row.tenant !== toText(tenant)) throw misfit(row);
+    last = row.num;
+    const { id, thread_id, expires_at, body } = checked(row);
+    const request = { id: fromText(id), threadId: fromText(thread_id), body: fromText(body) };
+    return expires_at === null ? request : { ...request, expiresAt: expires_at };
+  });
+}
+
+export function requestThread(sql: Statements, tenant: string, id: string): string | undefined {
+  const row = findRequest(sql, toText(tenant), toText(id));
+  return row && fromText(row.thread_id);
+}
+
+function findRequest(sql: Statements, tenant: string, id: string): RequestTableRow | undefined {
+  const row = sql.request.get(tenant, id) as RequestTableRow | undefined;
+  if (row !== undefined && (row.tenant !== tenant || row.id !== id)) throw misfit(row);
+  if (row !== undefined) return checked(row);
+  if (sql.namedRequest.get(nameCrc(tenant, id), tenant, id) === undefined) return undefined;
+  throw belayError("STORE_CORRUPT", { problem: "two indexes know different requests" });
+}
+
+function checked(row: RequestTableRow): RequestTableRow {
+  if (row.crc !== requestCrc(row) || row.name !== nameCrc(row.tenant, row.id)) throw misfit(row);
+  return row;
+}
+
+function misfit(row: RequestTableRow): Error {
+  return belayError("STORE_CORRUPT", { problem: `request ${row.id} does not fit its checksum` });
+}
