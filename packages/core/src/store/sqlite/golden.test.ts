@@ -10,8 +10,8 @@ import { tool } from "../../tool/tool.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 
-// golden/v1.sql is a database as version 1 of schema and journal wrote it, as SQL. It is never made anew: what it holds
-// must stay readable for ever. A new version gets a file of its own.
+// golden/v1.sql is a database as version 1 of the schema wrote it, as SQL, and so on for each version. They are never made
+// anew: what they hold must stay readable for ever. A new version gets a file of its own.
 
 let folder: string;
 let db: DatabaseSync;
@@ -19,7 +19,6 @@ let db: DatabaseSync;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "belay-golden-"));
   db = await openDatabase(join(folder, "threads.db"));
-  db.exec(readFileSync(new URL("golden/v1.sql", import.meta.url), "utf8"));
 });
 afterEach(() => {
   db.close();
@@ -32,20 +31,25 @@ const tools = ["look", "big", "fails", "deaf"].map((name) =>
 );
 const opened = (threadId: string, turns: string[] = []) => openKit(turns, { store: sqliteStore(db), tools, threadId });
 
+const restore = (version: string) => db.exec(readFileSync(new URL(`golden/${version}.sql`, import.meta.url), "utf8"));
+
 /** Tables and indexes, without the way they are written. */
 function schemaOf(database: DatabaseSync): string[] {
   const rows = database.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").all() as { sql: string }[];
   return rows.map(({ sql }) => sql.replace(/[\s()]+/g, " ").trim()).sort();
 }
 
+test.each(["v1", "v2"])("C4, P17: a database of %s has, once opened, the tables of a new one", async (version) => {
+  restore(version);
+  sqliteStore(db);
+  const fresh = await openDatabase(join(folder, "fresh.db"));
+  sqliteStore(fresh);
+  expect(schemaOf(db)).toEqual(schemaOf(fresh));
+  fresh.close();
+});
+
 describe("a database of version 1", () => {
-  test("C4, P17: has, once opened, the tables of a new one", async () => {
-    sqliteStore(db);
-    const fresh = await openDatabase(join(folder, "fresh.db"));
-    sqliteStore(fresh);
-    expect(schemaOf(db)).toEqual(schemaOf(fresh));
-    fresh.close();
-  });
+  beforeEach(() => restore("v1"));
 
   test("C4: lists its threads", async () => {
     const rows = await sqliteStore(db).threads("default");
@@ -119,5 +123,66 @@ describe("a database of version 1", () => {
       "assistant: answered",
     ]);
     for (const kit of [interrupted, failed, crashed]) expect(kit.problems()).toEqual([]);
+  });
+});
+
+describe("a database of version 2", () => {
+  beforeEach(() => restore("v2"));
+
+  test("C4: lists its threads, none of which rests or has an answer waiting, and no request or rule", async () => {
+    const store = sqliteStore(db);
+    const rows = await store.threads("default");
+    expect(
+      rows.map(({ threadId, state, head, queued, answered, rest, damaged }) => [
+        ...[threadId, state, head, queued],
+        ...[answered, rest, damaged],
+      ]),
+    ).toEqual([
+      ["crashed", "running", 7, true, false, undefined, undefined],
+      ["interrupted", "paused", 7, false, false, undefined, undefined],
+      ["completed", "completed", 11, false, false, undefined, undefined],
+      ["kept", "paused", 6, true, false, undefined, undefined],
+    ]);
+    expect([await store.requests("default"), await store.rules("default")]).toEqual([[], []]);
+  });
+
+  test("C4: tells everything of a thread: lines, a large one, a snapshot, and which commands wait", async () => {
+    const store = sqliteStore(db);
+    const key = { tenant: "default", threadId: "kept" };
+    const whole = await store.load(key);
+    expect(whole?.lines).toEqual([
+      { seq: 1, count: 2, at: 1_000, body: "x".repeat(66_000) },
+      { seq: 3, count: 2, at: 1_002, body: '{"line":2}' },
+      { seq: 5, count: 2, at: 1_004, body: '{"line":4}' },
+    ]);
+    expect(whole?.commands.map((command) => command.key)).toEqual(
+      ["input", "steer", "stop", "late"].map((kind) => `${kind} waits`),
+    );
+    const short = await store.load(key, "snapshot");
+    expect([short?.snapshot, short?.lines.map((each) => each.seq)]).toEqual([
+      { seq: 2, body: "as it was at 2" },
+      [3, 5],
+    ]);
+    for (const name of ["taken back", "stop consumed"])
+      expect(await store.send(key, { key: name, kind: "stop", body: "", at: 1 })).toBe(false);
+  });
+
+  test("C4: its threads go on, and can ask, rest and be answered", async () => {
+    const interrupted = await opened("interrupted", ["went on"]);
+    expect(await interrupted.session.resume().result).toMatchObject({ status: "completed", text: "went on" });
+    expect(history(interrupted.session.messages).slice(-2)).toEqual(["user: also this", "assistant: went on"]);
+    const crashed = await opened("crashed", ["went on", "answered"]);
+    expect(crashed.session).toMatchObject({ state: "paused", pauseType: "crash" });
+    expect(await crashed.session.resume().result).toMatchObject({ status: "completed" });
+    const store = sqliteStore(db);
+    const key = { tenant: "default", threadId: "kept" };
+    const common = { expect: 6, count: 1, at: 9, body: "{}", agent: "helper", state: "paused", release: true } as const;
+    const asked = { rest: { from: 7, dueAt: 90 }, raise: [{ id: "r", body: "may I?" }] };
+    const writer = { take: "me", ttlMs: 1_000 };
+    const appended = await store.append(key, { ...common, ...asked, appendId: "asks", writer });
+    expect(appended.ok).toBe(true);
+    await store.send(key, { key: "a", kind: "answer", body: "yes", at: 10 });
+    expect((await store.load(key))?.row).toMatchObject({ answered: true, rest: { from: 7, dueAt: 90 } });
+    expect(await store.requests("default")).toEqual([{ id: "r", threadId: "kept", body: "may I?" }]);
   });
 });
