@@ -6,6 +6,11 @@ import { wrapStore } from "./wrap-store.ts";
 
 export type Change = (store: Store) => Partial<Store>;
 
+export interface BadStore {
+  readonly change: Change;
+  readonly caught: StoreCaseName;
+}
+
 /** The store's own methods, with some of them replaced. */
 export function changed(store: Store, change: Change): Store {
   return wrapStore(store, change(store));
@@ -24,7 +29,7 @@ function renamed(rename: (key: ThreadKey) => ThreadKey): Change {
   });
 }
 
-export const badStores: Record<string, { readonly change: Change; readonly caught: StoreCaseName }> = {
+export const badStores: Record<string, BadStore> = {
   "does not look at the fence": {
     change: (store) => {
       const fences = new Map<string, number>();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../store/memory.ts";
+import { badRequestStores } from "./bad-request-stores.ts";
 import { badStores, changed } from "./bad-stores.ts";
 import { fakeClock } from "./fake-clock.ts";
 import { type StoreCaseName, storeSuite } from "./store-suite.ts";
@@ -11,13 +12,16 @@ async function failures(make: Parameters<typeof storeSuite>[0], only?: StoreCase
 }
 
 describe("the store suite", () => {
-  test.concurrent.each(Object.entries(badStores))("catches a store that %s", async (_, { change, caught }) => {
-    const make = () => {
-      const clock = fakeClock();
-      return { store: changed(memoryStore({ clock }), change), advance: (ms: number) => clock.advance(ms) };
-    };
-    expect(await failures(make, caught)).toEqual([caught]);
-  });
+  test.concurrent.each(Object.entries({ ...badStores, ...badRequestStores }))(
+    "catches a store that %s",
+    async (_, { change, caught }) => {
+      const make = () => {
+        const clock = fakeClock();
+        return { store: changed(memoryStore({ clock }), change), advance: (ms: number) => clock.advance(ms) };
+      };
+      expect(await failures(make, caught)).toEqual([caught]);
+    },
+  );
 
   test("catches a store that measures leases by another clock", async () => {
     const clock = fakeClock();

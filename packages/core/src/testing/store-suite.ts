@@ -8,8 +8,9 @@ import { Bench, type StoreCheck, type StoreUnderTest } from "./store-cases/bench
 import { commandCases } from "./store-cases/command.ts";
 import { leaseCases } from "./store-cases/lease.ts";
 import { readingCases } from "./store-cases/reading.ts";
+import { requestCases } from "./store-cases/request.ts";
 
-const cases = { ...appendCases, ...leaseCases, ...commandCases, ...readingCases };
+const cases = { ...appendCases, ...leaseCases, ...commandCases, ...requestCases, ...readingCases };
 
 export type StoreCaseName = keyof typeof cases;
 
