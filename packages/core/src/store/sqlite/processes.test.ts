@@ -226,3 +226,46 @@ describe("many processes at once", { timeout: 120_000 }, () => {
     handle.close();
   });
 });
+
+describe("what another process asks", { timeout: 60_000 }, () => {
+  const names = (prefix: string, times: number) => Array.from({ length: times }, (_, i) => `${prefix}${i}`);
+  const openHere = async () => (await store.requests("default")).map(({ id }) => id);
+  const rulesHere = async () => (await store.rules("default")).map(({ id }) => id);
+
+  test("Q9: is seen here, closed here, and then seen to be closed there; so are rules", async () => {
+    const asker = start("ask", { file, times: 3, prefix: "a" });
+    await asker.said("ready");
+    expect([await openHere(), await store.requestThread("default", "a1")]).toEqual([[], undefined]);
+    asker.tell("go");
+    await asker.said("asked");
+    expect([await openHere(), await rulesHere()]).toEqual([names("a", 3), names("a", 3)]);
+    const threadId = await store.requestThread("default", "a1");
+    expect(threadId).toBe("a1");
+    const common = { count: 1, at: 2, body: "{}", agent: "helper", state: "paused", release: true } as const;
+    const writer = { take: "here", ttlMs: 60_000 };
+    const closes = { ...common, expect: 1, appendId: "closes", writer, close: ["a1"] };
+    expect(await store.append({ tenant: "default", threadId: "a1" }, closes)).toMatchObject({ ok: true });
+    expect(await store.removeRule("default", "a2")).toBe(true);
+    asker.tell("list");
+    expect([await asker.said("open "), await asker.said("rules ")]).toEqual(["open a0 a2", "rules a0 a1"]);
+  });
+
+  test("P18: three ask at once: each sees all of it, in the same order", async () => {
+    const prefixes = ["a", "b", "c"];
+    const askers = prefixes.map((prefix) => start("ask", { file, times: 20, prefix }));
+    await Promise.all(askers.map((asker) => asker.said("ready")));
+    for (const asker of askers) asker.tell("go");
+    await Promise.all(askers.map((asker) => asker.said("asked")));
+    for (const asker of askers) asker.tell("list");
+    const [open, rules] = [await openHere(), await rulesHere()];
+    expect(await Promise.all(askers.map((asker) => asker.said("open ")))).toEqual(
+      askers.map(() => `open ${open.join(" ")}`),
+    );
+    expect(await Promise.all(askers.map((asker) => asker.said("rules ")))).toEqual(
+      askers.map(() => `rules ${rules.join(" ")}`),
+    );
+    for (const prefix of prefixes)
+      for (const list of [open, rules]) expect(list.filter((id) => id.startsWith(prefix))).toEqual(names(prefix, 20));
+    expect(open).toHaveLength(60);
+  });
+});

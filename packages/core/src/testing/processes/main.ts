@@ -2,9 +2,9 @@
 
 import { live } from "./life.ts";
 import { holdLock } from "./lock.ts";
-import { begin, race, run } from "./share.ts";
+import { ask, begin, race, run } from "./share.ts";
 
-const programs: Record<string, (options: never) => Promise<void>> = { live, holdLock, run, race, begin };
+const programs: Record<string, (options: never) => Promise<void>> = { live, holdLock, run, race, begin, ask };
 
 const [, , name = "", options = "{}"] = process.argv;
 await programs[name]!(JSON.parse(options) as never);

@@ -1,5 +1,5 @@
 // Processes that share a SQLite file with a test: one that runs a thread as the test tells it to, one that races with
-// others to resume it, one that opens a new file together with others.
+// others to resume it, one that opens a new file together with others, one that asks and lists what is asked.
 
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -110,5 +110,35 @@ export async function begin({ file, threadId }: { readonly file: string; readonl
   const definition = agent({ name: "helper", model: scriptedModel(["hello"]) });
   const session = await createRunner({ agent: definition, store: sqliteStore(db) }).open(threadId);
   console.log(`outcome ${(await session.run("hi").result).status}`);
+  process.exit(0);
+}
+
+export interface Ask {
+  readonly file: string;
+  /** Asks this often, each time in a thread of its own. */
+  readonly times: number;
+  /** Begins the names of its threads, requests and rules. */
+  readonly prefix: string;
+}
+
+/** Raises requests when it is told to, and leaves rules behind; then says which are open and which rules there are. */
+export async function ask({ file, times, prefix }: Ask): Promise<void> {
+  const store = sqliteStore(await openDatabase(file));
+  const tenant = "default";
+  const common = { expect: 0, count: 1, at: 1, body: "{}", agent: "helper", state: "paused", release: true } as const;
+  console.log("ready");
+  await told("go");
+  for (let i = 0; i < times; i++) {
+    const name = `${prefix}${i}`;
+    const brings = { raise: [{ id: name, body: name }], remember: [{ id: name, at: i, body: name }] };
+    const append = { ...common, ...brings, appendId: name, writer: { take: prefix, ttlMs: 60_000 }, rest: { from: 1 } };
+    const appended = await store.append({ tenant, threadId: name }, append);
+    if (!appended.ok) throw new Error(appended.why);
+  }
+  console.log("asked");
+  await told("list");
+  const [requests, rules] = [await store.requests(tenant), await store.rules(tenant)];
+  console.log(`open ${requests.map(({ id }) => id).join(" ")}`);
+  console.log(`rules ${rules.map(({ id }) => id).join(" ")}`);
   process.exit(0);
 }
