@@ -19,19 +19,35 @@ export const arrows: Record<string, readonly string[]> = {
   // Modules of Node, opened late.
   "built-in": [],
   interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "built-in"],
-  event: ["error", "json", "message", "lifecycle", "interrupt"],
-  journal: ["error", "json", "message", "lifecycle", "event", "interrupt"],
+  // May a call run: rules in, a verdict out. It knows neither tools nor who keeps the rules.
+  permission: ["error", "json", "interrupt"],
+  fingerprint: ["error", "json", "interrupt"],
+  event: ["error", "json", "message", "lifecycle", "interrupt", "fingerprint"],
+  journal: ["error", "json", "message", "lifecycle", "event", "interrupt", "fingerprint"],
   // What an agent stands on, and what it is: known to whatever runs, and knowing only data.
-  frame: [...data, "journal"],
-  agent: [...data, "frame"],
+  frame: [...data, "journal", "fingerprint"],
+  agent: [...data, "frame", "fingerprint"],
   model: ["error", "clock", "json", "schema", "message"],
-  tool: [...data, "journal", "frame", "point", "built-in"],
+  tool: [...data, "permission", "journal", "frame", "point", "built-in"],
   // The loop never saves: it knows neither store nor runner.
-  chat: [...data, "journal", "frame", "agent", "model", "tool", "point", "history-problems"],
+  chat: [
+    ...data,
+    "permission",
+    "fingerprint",
+    "journal",
+    "frame",
+    "agent",
+    "model",
+    "tool",
+    "point",
+    "history-problems",
+  ],
   store: ["error", "clock", "json", "lifecycle", "journal"],
-  runner: [...data, "journal", "frame", "agent", "store", "point", "built-in"],
+  runner: [...data, "permission", "fingerprint", "journal", "frame", "agent", "store", "point", "built-in"],
   testing: [
     ...data,
+    "permission",
+    "fingerprint",
     "point",
     "history-problems",
     "journal",
@@ -45,7 +61,18 @@ export const arrows: Record<string, readonly string[]> = {
     "index",
   ],
   sqlite: ["store"],
-  index: [...data, "sanitize-messages", "agent", "model", "tool", "chat", "store", "runner"],
+  index: [
+    ...data,
+    "permission",
+    "fingerprint",
+    "sanitize-messages",
+    "agent",
+    "model",
+    "tool",
+    "chat",
+    "store",
+    "runner",
+  ],
 };
 
 /** Import rings between files that we accept: the files in order, joined by " > ", and why. */

@@ -195,6 +195,11 @@ export const catalogue = {
     (d) => `The answer of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
     "The text is kept in the history; resume() asks the model again.",
   ),
+  PERMISSION_INVALID: entry<{ owner: string; problem: string }>(
+    "The permissions of an agent or a runner have a rule or a default that means nothing.",
+    (d) => `The permissions of ${d.owner} are not valid: ${d.problem}.`,
+    "Correct them; a rule is { tool, args?, effect, id?, reason? }, effect one of allow, ask, always-ask, deny.",
+  ),
   REPLAY_DIVERGED: entry<{ address: string; problem: string }>(
     "Code that goes on after a pause does something else than what is on record.",
     (d) => `${d.address} went another way than before: ${d.problem}.`,

@@ -1,0 +1,100 @@
+// What an agent was when a run began, short enough to be recorded with it, and how it differs from what it is now (R7).
+
+import { digestOf } from "./interrupt/digest.ts";
+import type { Json } from "./json.ts";
+
+/** The model's id in clear, all else as short digests; what an agent does not have is not there. */
+export interface Fingerprint {
+  readonly model?: string;
+  readonly instructions?: string;
+  readonly tools?: { readonly [name: string]: string };
+  /** How agents that contain agents are put together. */
+  readonly shape?: string;
+}
+
+export interface FingerprintParts {
+  readonly model?: string | undefined;
+  readonly instructions?: string | undefined;
+  readonly tools?: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly inputSchema: Json;
+    readonly description: string;
+  }[];
+  readonly shape?: Json | undefined;
+}
+
+export interface DriftReport {
+  readonly model?: { readonly was?: string; readonly is?: string };
+  readonly instructions?: true;
+  readonly tools?: {
+    readonly added: readonly string[];
+    readonly removed: readonly string[];
+    readonly changed: readonly string[];
+  };
+  readonly shape?: true;
+}
+
+export function fingerprintOf({ model, instructions, tools = [], shape }: FingerprintParts): Fingerprint {
+  const digests = tools.map(({ name, version, inputSchema, description }) => [
+    name,
+    short([version, inputSchema, description]),
+  ]);
+  return {
+    ...(model !== undefined && { model }),
+    // Blank instructions are sent to no model.
+    ...(instructions?.trim() && { instructions: short(instructions) }),
+    ...(digests.length > 0 && { tools: Object.fromEntries(digests) }),
+    ...(shape !== undefined && { shape: short(shape) }),
+  };
+}
+
+export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
+  return driftReport(a, b) === undefined;
+}
+
+/** What has changed; undefined where nothing has. Names are in order of the alphabet. */
+export function driftReport(was: Fingerprint, is: Fingerprint): DriftReport | undefined {
+  const tools = toolDrift(was.tools ?? {}, is.tools ?? {});
+  const report: DriftReport = {
+    ...(was.model !== is.model && {
+      model: { ...(was.model !== undefined && { was: was.model }), ...(is.model !== undefined && { is: is.model }) },
+    }),
+    ...(was.instructions !== is.instructions && { instructions: true }),
+    ...(tools && { tools }),
+    ...(was.shape !== is.shape && { shape: true }),
+  };
+  return Object.keys(report).length > 0 ? report : undefined;
+}
+
+/** One line, without a full stop. */
+export function driftWords(report: DriftReport): string {
+  const { model, instructions, tools, shape } = report;
+  const list = (verb: string, names: readonly string[] = []) =>
+    names.length > 0 && `${names.length === 1 ? "tool" : "tools"} ${names.join(", ")} ${verb}`;
+  return [
+    model && `model ${model.was ?? "(none)"} is now ${model.is ?? "(none)"}`,
+    instructions && "instructions changed",
+    list("added", tools?.added),
+    list("removed", tools?.removed),
+    list("changed", tools?.changed),
+    shape && "shape changed",
+  ]
+    .filter(Boolean)
+    .join("; ");
+}
+
+type Digests = { readonly [name: string]: string };
+
+function toolDrift(was: Digests, is: Digests): DriftReport["tools"] {
+  const before = Object.keys(was).sort();
+  const after = Object.keys(is).sort();
+  const added = after.filter((name) => !Object.hasOwn(was, name));
+  const removed = before.filter((name) => !Object.hasOwn(is, name));
+  const changed = before.filter((name) => Object.hasOwn(is, name) && was[name] !== is[name]);
+  return added.length + removed.length + changed.length > 0 ? { added, removed, changed } : undefined;
+}
+
+function short(value: Json): string {
+  return digestOf(value).slice(0, 12);
+}

@@ -1,0 +1,86 @@
+// Text patterns. Invariants:
+// 1. `*` stands for any text, also for none and for newlines; everything else stands for itself. Backslashes count only
+//    directly before a star: `\*` is a star, `\\*` is a backslash and then any text.
+// 2. Matching takes time in proportion to pattern and text together, whatever they are: models write what is matched.
+// 3. An escaped text matches that text and no other.
+
+export function matchesGlob(pattern: string, text: string): boolean {
+  const parts = literalsOf(pattern);
+  const first = parts[0]!;
+  if (parts.length === 1) return text === first;
+  const last = parts.at(-1)!;
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  const end = text.length - last.length;
+  let at = first.length;
+  // The leftmost place for each part leaves the most room for the next: nothing is ever tried again.
+  for (const part of parts.slice(1, -1)) {
+    at = endOfFirst(part, text, at, end);
+    if (at < 0) return false;
+  }
+  return at <= end;
+}
+
+export function escapeGlob(text: string): string {
+  const pieces = text.split("*");
+  const last = pieces.pop()!;
+  return [...pieces.map((piece) => `${piece}${trailingBackslashes(piece)}\\`), last].join("*");
+}
+
+/** What stands between the wildcards; one more than there are of them. */
+function literalsOf(pattern: string): string[] {
+  const parts: string[] = [];
+  let part = "";
+  let from = 0;
+  let backslashes = 0;
+  for (let at = 0; at < pattern.length; at++) {
+    const char = pattern[at];
+    if (char === "\\") {
+      backslashes++;
+      continue;
+    }
+    if (char === "*") {
+      part += pattern.slice(from, at - Math.ceil(backslashes / 2));
+      from = at + 1;
+      if (backslashes % 2 === 1) {
+        part += "*";
+      } else {
+        parts.push(part);
+        part = "";
+      }
+    }
+    backslashes = 0;
+  }
+  return [...parts, part + pattern.slice(from)];
+}
+
+function trailingBackslashes(text: string): string {
+  let at = text.length;
+  while (at > 0 && text[at - 1] === "\\") at--;
+  return text.slice(at);
+}
+
+/** Where the first `part` in text[from, end) ends; -1 where there is none. Knuth, Morris and Pratt. */
+function endOfFirst(part: string, text: string, from: number, end: number): number {
+  if (part === "") return from;
+  if (end - from < part.length) return -1;
+  const fallback = fallbacksOf(part);
+  let matched = 0;
+  for (let at = from; at < end; at++) {
+    while (matched > 0 && text[at] !== part[matched]) matched = fallback[matched - 1]!;
+    if (text[at] === part[matched]) matched++;
+    if (matched === part.length) return at + 1;
+  }
+  return -1;
+}
+
+/** For each beginning of `part`, how long a shorter beginning is that it ends with. */
+function fallbacksOf(part: string): Uint32Array {
+  const fallback = new Uint32Array(part.length);
+  let matched = 0;
+  for (let at = 1; at < part.length; at++) {
+    while (matched > 0 && part[at] !== part[matched]) matched = fallback[matched - 1]!;
+    if (part[at] === part[matched]) matched++;
+    fallback[at] = matched;
+  }
+  return fallback;
+}

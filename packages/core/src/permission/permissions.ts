@@ -1,0 +1,98 @@
+// The permissions of an agent or a runner, checked where they are defined: a rule with a slip in it would protect nothing.
+
+import { BelayError, belayError } from "../error.ts";
+import { type Json, toJson } from "../json.ts";
+import { type PermissionRule, pathProblem } from "./rule.ts";
+
+export type PermissionDefault = "allow" | "ask" | "deny";
+
+export interface Permissions {
+  readonly rules?: readonly PermissionRule[];
+  /** For calls that no rule speaks of. */
+  readonly default?: PermissionDefault;
+}
+
+/** Checked and copied; every rule has an id. */
+export interface CheckedPermissions {
+  readonly rules: readonly (PermissionRule & { readonly id: string })[];
+  readonly default?: PermissionDefault;
+}
+
+type Fields = { readonly [key: string]: Json };
+type Refuse = (problem: string) => Error;
+
+/** `owner` is "runner" or "agent:name". Throws `PERMISSION_INVALID`. */
+export function readPermissions(given: Permissions, owner: string): CheckedPermissions {
+  const refuse: Refuse = (problem) => belayError("PERMISSION_INVALID", { owner, problem });
+  const own = readFields(given, refuse);
+  if (own === undefined) throw refuse("they are not an object");
+  checkNames(own, ["rules", "default"], "they have", refuse);
+  const { rules = [], default: byDefault } = own;
+  if (!Array.isArray(rules)) throw refuse("rules is not a list");
+  if (byDefault !== undefined) oneOf(byDefault, ["allow", "ask", "deny"], "default", refuse);
+  const ids = new Set<string>();
+  const read = (rules as readonly Json[]).map((rule, position) => {
+    checkRule(rule, position, refuse);
+    const named = { id: `${owner}#${position}`, ...(rule as unknown as PermissionRule) };
+    if (ids.has(named.id)) throw refuse(`two rules have the id ${JSON.stringify(named.id)}`);
+    ids.add(named.id);
+    return Object.freeze(named);
+  });
+  return Object.freeze({
+    rules: Object.freeze(read),
+    ...(byDefault !== undefined && { default: byDefault as PermissionDefault }),
+  });
+}
+
+/** What is wrong with argument patterns, wherever they come from. */
+export function patternsProblem(patterns: unknown): string | undefined {
+  if (!isFields(patterns)) return "args is not an object of patterns by path";
+  for (const path of Object.keys(patterns)) {
+    const problem = pathProblem(path);
+    if (problem) return `the path ${JSON.stringify(path)} ${problem}`;
+  }
+  return undefined;
+}
+
+/** A tool's name, with stars. */
+const TOOL = /^[A-Za-z0-9_*-]+$/;
+
+function checkRule(rule: Json, position: number, refuse: Refuse): asserts rule is Fields {
+  const wrong: Refuse = (problem) => refuse(`rule ${position}: ${problem}`);
+  if (!isFields(rule)) throw wrong("it is not an object");
+  checkNames(rule, ["id", "tool", "args", "effect", "reason"], "it has", wrong);
+  const { id, tool, args, effect, reason } = rule;
+  if (typeof tool !== "string" || !TOOL.test(tool)) {
+    throw wrong(`tool is ${JSON.stringify(tool)}, not the name of a tool, with * for any characters`);
+  }
+  oneOf(effect, ["allow", "ask", "always-ask", "deny"], "effect", wrong);
+  if (id !== undefined && (typeof id !== "string" || id === "")) throw wrong(`id is ${JSON.stringify(id)}, not text`);
+  if (reason !== undefined && typeof reason !== "string") throw wrong(`reason is ${JSON.stringify(reason)}, not text`);
+  const problem = args === undefined ? undefined : patternsProblem(args);
+  if (problem) throw wrong(problem);
+}
+
+/** A copy that its giver cannot change any more. */
+function readFields(given: unknown, refuse: Refuse): Fields | undefined {
+  if (!isFields(given)) return undefined;
+  try {
+    return toJson(given, "The permissions") as Fields;
+  } catch (error) {
+    const { found, path } = error instanceof BelayError ? error.details : {};
+    throw refuse(`${found} at ${path}`);
+  }
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function checkNames(fields: Fields, known: readonly string[], they: string, refuse: Refuse): void {
+  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw refuse(`${they} no field ${JSON.stringify(unknown)}; there are ${known.join(", ")}`);
+}
+
+function oneOf(value: Json | undefined, allowed: readonly string[], what: string, refuse: Refuse): void {
+  if (typeof value === "string" && allowed.includes(value)) return;
+  throw refuse(`${what} is ${JSON.stringify(value)}, not one of ${allowed.join(", ")}`);
+}

@@ -1,0 +1,37 @@
+// The rule that an approval leaves behind when it says `remember`.
+
+import type { Remember } from "../interrupt/answer.ts";
+import type { Json } from "../json.ts";
+import { escapeGlob } from "./glob.ts";
+import type { PermissionRule } from "./rule.ts";
+
+export interface RememberedRule extends PermissionRule {
+  readonly id: string;
+  readonly by: string;
+  readonly at: number;
+}
+
+/**
+ * Allows the same tool with the patterns given, or else with exactly these arguments: all of them and no other, or an
+ * approved call without arguments would allow every call.
+ */
+export function rememberedRule(
+  id: string,
+  tool: string,
+  args: Json,
+  remember: Remember,
+  by: string,
+  at: number,
+): RememberedRule {
+  const given = typeof remember === "object" ? remember.args : undefined;
+  const exactly = { "": typeof args === "string" ? escapeGlob(args) : args };
+  return {
+    id,
+    tool: escapeGlob(tool),
+    args: given ?? exactly,
+    effect: "allow",
+    reason: `approved by ${by}`,
+    by,
+    at,
+  };
+}

@@ -1,0 +1,61 @@
+// One rule, and whether it speaks of a call. What cannot be looked up safely does not match.
+
+import { canonical } from "../interrupt/digest.ts";
+import type { Json } from "../json.ts";
+import { matchesGlob } from "./glob.ts";
+
+export type PermissionEffect = "allow" | "ask" | "always-ask" | "deny";
+
+export interface PermissionRule {
+  /** Names it in decisions; made from its owner and position where it is not given. */
+  readonly id?: string;
+  /** A tool's name, or a pattern of names: `*` stands for any characters. */
+  readonly tool: string;
+  /**
+   * By path ("command", "options.force", "files.0"; "" is all arguments together), what the argument must be: for text a
+   * pattern, where `*` stands for any text and `\*` for a star; else exactly this value. An argument that is not there
+   * does not match.
+   */
+  readonly args?: { readonly [path: string]: Json };
+  readonly effect: PermissionEffect;
+  /** Told to whoever asks why. */
+  readonly reason?: string;
+}
+
+export function ruleMatches(rule: PermissionRule, tool: string, args: Json): boolean {
+  if (!matchesGlob(rule.tool, tool)) return false;
+  return Object.entries(rule.args ?? {}).every(([path, pattern]) => {
+    const value = valueAt(args, path);
+    return value !== undefined && patternMatches(pattern, value);
+  });
+}
+
+/** Why no argument can ever be at this path. A rule with such a path would protect nothing. */
+export function pathProblem(path: string): string | undefined {
+  if (path === "") return undefined;
+  const steps = path.split(".");
+  if (steps.includes("")) return "has an empty step";
+  const unsafe = steps.find((step) => UNSAFE.includes(step));
+  return unsafe && `goes through ${unsafe}`;
+}
+
+const UNSAFE: readonly string[] = ["__proto__", "constructor", "prototype"];
+
+const INDEX = /^(0|[1-9][0-9]*)$/;
+
+function valueAt(args: Json, path: string): Json | undefined {
+  let value = args;
+  for (const step of path === "" ? [] : path.split(".")) {
+    if (typeof value !== "object" || value === null || UNSAFE.includes(step)) return undefined;
+    if (Array.isArray(value) && !INDEX.test(step)) return undefined;
+    if (!Object.hasOwn(value, step)) return undefined;
+    value = (value as { readonly [key: string]: Json })[step]!;
+  }
+  return value;
+}
+
+function patternMatches(pattern: Json, value: Json): boolean {
+  if (typeof pattern === "string") return typeof value === "string" && matchesGlob(pattern, value);
+  if (typeof pattern !== "object" || typeof value !== "object") return pattern === value;
+  return canonical(pattern) === canonical(value);
+}
