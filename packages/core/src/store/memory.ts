@@ -304,8 +304,18 @@ class MemoryStore implements Store {
     const lease = this.#lease(thread);
     const queued = thread.commands.some(({ kind }) => kind === "input");
     const answered = thread.commands.some(({ kind }) => kind === "answer");
-    const row = { threadId, agent, state, head, createdAt, updatedAt, queued, answered };
-    return { ...row, ...(rest && { rest: { ...rest } }), ...(lease && { lease }) };
+    return {
+      threadId,
+      agent,
+      state,
+      head,
+      createdAt,
+      updatedAt,
+      queued,
+      answered,
+      ...(rest && { rest: { ...rest } }),
+      ...(lease && { lease }),
+    };
   }
 }
 

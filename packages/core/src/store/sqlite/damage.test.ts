@@ -324,9 +324,12 @@ describe("a damaged file", () => {
       .prepare("SELECT name, rootpage FROM sqlite_schema WHERE tbl_name IN ('request', 'rule')")
       .all() as { name: string; rootpage: number }[];
     db.close();
+    // Of each page: its header with the places of its cells, and the cells; between them is nothing.
     const places = roots.flatMap(({ name, rootpage }) => {
       const first = (rootpage - 1) * PAGE;
-      return Array.from({ length: PAGE }, (_, i) => ({ name, at: first + i })).filter(({ at }) => bytes[at] !== 0);
+      const [cells, content] = [bytes.readUInt16BE(first + 3), bytes.readUInt16BE(first + 5)];
+      const used = Array.from({ length: PAGE }, (_, i) => i).filter((i) => i < 8 + 2 * cells || i >= content);
+      return used.map((i) => ({ name, at: first + i }));
     });
     const random = sequence(17);
     const every = Math.max(1, Math.floor(places.length / FLIPS));

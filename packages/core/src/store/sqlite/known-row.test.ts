@@ -61,6 +61,24 @@ describe("a row that a store remembers", () => {
     expect((await theirs.load(key))?.lines).toHaveLength(2);
   });
 
+  it("F3: brings no request and no rule where it is not that any more, and each once where the append is written after all", async () => {
+    const { ours, theirs, fence } = await pair("asking.db");
+    const brings = (id: string) => ({ raise: [{ id, body: id }], remember: [{ id, at: 1, body: id }] });
+    await theirs.send(key, { ...command, kind: "answer" });
+    const rest = { from: 1, dueAt: 5 };
+    await ours.append(key, append(1, { fence, ttlMs: 60_000 }, { ...brings("first"), rest }));
+    expect((await theirs.load(key))?.row).toMatchObject({ answered: true, rest });
+    await theirs.release(key, fence);
+    await theirs.append(key, append(2, { take: "them", ttlMs: 60_000 }, { close: ["first"] }));
+    for (const expected of [2, 3])
+      expect(await ours.append(key, append(expected, { fence, ttlMs: 60_000 }, brings("second")))).toMatchObject({
+        why: "fenced",
+      });
+    expect([await ours.requests("t"), await theirs.requestThread("t", "second")]).toEqual([[], undefined]);
+    expect((await ours.rules("t")).map(({ id }) => id)).toEqual(["first"]);
+    expect((await ours.load(key))?.row).toMatchObject({ answered: true, head: 3 });
+  });
+
   it("C3: is not taken where another process holds the lease, though it was free when this store left it", async () => {
     const { ours, theirs, fence } = await pair("held.db");
     await ours.append(key, append(1, { fence, ttlMs: 60_000 }, { release: true }));
