@@ -274,7 +274,7 @@ describe("a damaged file", () => {
     },
   );
 
-  test.each(later)("P7: %s of a row does not go unnoticed", async (column) => {
+  test.each(later)("P7: %s of a row does not become NULL unnoticed", async (column) => {
     const copy = fresh();
     cpSync(original, copy);
     const db = await openDatabase(copy);
