@@ -2,8 +2,12 @@
 
 import type { BelayError } from "./error.ts";
 import type { Fact } from "./event.ts";
-import type { Frame } from "./frame.ts";
+import type { Fingerprint } from "./fingerprint.ts";
+import type { Desk, Frame } from "./frame.ts";
+import type { Interrupt } from "./interrupt/interrupt.ts";
+import type { Json } from "./json.ts";
 import type { Finish } from "./message.ts";
+import type { Verdict } from "./permission/decide.ts";
 
 /** Which calls of the turn a stop met, by id. */
 export interface StoppedCalls {
@@ -16,6 +20,8 @@ export interface StoppedCalls {
 export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } & (
   | { readonly how: "completed"; readonly text: string; readonly output: unknown; readonly finish: Finish }
   | { readonly how: "stopped"; readonly partialText: string; readonly calls: StoppedCalls; readonly attempt: number }
+  /** Nothing moves any more but by people's answers. */
+  | { readonly how: "asking"; readonly calls: StoppedCalls }
   | { readonly how: "failed"; readonly error: BelayError; readonly attempt?: number }
 );
 
@@ -25,6 +31,12 @@ export interface Agent<out Out = unknown, in Deps = never> {
   /** How calls that never started are told to the model when the person changes direction. */
   readonly repair: "synthetic" | "drop";
   run(frame: Frame): Promise<Ended>;
+  /** What it is made of. */
+  fingerprint(): Fingerprint;
+  /** What is wrong with arguments that a person gave instead of the model's, where something is. */
+  argsProblem(interrupt: Interrupt, args: Json): Promise<string | undefined>;
+  /** What its rules say of a call. */
+  verdict(desk: Desk, tool: string, args: Json): Promise<Verdict>;
   readonly types?: { readonly output: Out; readonly deps: (deps: Deps) => void };
 }
 

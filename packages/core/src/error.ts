@@ -75,6 +75,11 @@ export const catalogue = {
     (d) => `Request ${d.id} was withdrawn at ${d.at}.`,
     "Nothing to do: what was asked for will not happen.",
   ),
+  ASK_DETACHED: entry<{ address: string }>(
+    "ctx.ask in a tool that was called on its own, outside any run.",
+    (d) => `Nobody can be asked: ${d.address} is part of no run.`,
+    "Run the tool through an agent; in a test hand in a context with an ask of your own.",
+  ),
   CONTEXT_INVALID: entry<{ agent: string; problem: string }>(
     "An agent's `context` function made messages that no provider would take.",
     (d) => `The context of agent ${d.agent} is not valid: ${d.problem}.`,
@@ -204,6 +209,11 @@ export const catalogue = {
     "Code that goes on after a pause does something else than what is on record.",
     (d) => `${d.address} went another way than before: ${d.problem}.`,
     "Nothing was done. Bring back the code that began it, or keep what it asks and does the same up to this point, and resume().",
+  ),
+  REQUEST_DROPPED: entry<{ address: string }>(
+    "The reason of a tool's signal when it waited for a person and goes on elsewhere, or not at all.",
+    (d) => `${d.address} is let go while it waits for an answer.`,
+    "Clean up; whoever has the thread begins the call again from its recorded steps.",
   ),
   REQUEST_INVALID: entry<{ problem: string }>(
     "A request that nobody could answer.",

@@ -2,10 +2,13 @@
 // them, and each takes the next `seq`. The rest carries the seq of the last fact and is never stored.
 
 import type { ErrorRecord } from "./error.ts";
+import type { DriftReport, Fingerprint } from "./fingerprint.ts";
+import type { Answer } from "./interrupt/answer.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { Json } from "./json.ts";
 import type { PauseType, SessionState } from "./lifecycle.ts";
 import type { Finish, Message, Outcome, Usage } from "./message.ts";
+import type { PermissionRule } from "./permission/rule.ts";
 
 export interface EventBase {
   readonly seq: number;
@@ -22,6 +25,8 @@ export interface EventBase {
 
 export interface RunStartEvent extends EventBase {
   readonly type: "run-start";
+  /** What the agent is made of, where the thread does not know that yet. */
+  readonly fingerprint?: Fingerprint;
 }
 
 export interface MessageEvent extends EventBase {
@@ -38,6 +43,21 @@ export interface ToolStartEvent extends EventBase {
   readonly address: string;
   /** Taken from the message that made the call, so it is stored once. */
   readonly args: Json;
+  /** What runs, where a person changed it. */
+  readonly ranArgs?: Json;
+  /** The permission rule that lets it run, where one does. */
+  readonly rule?: string;
+}
+
+/** A step inside a call or a custom agent: its outcome is never computed again. */
+export interface StepEvent extends EventBase {
+  readonly type: "step";
+  readonly callId?: string;
+  readonly address: string;
+  readonly key: string;
+  readonly value?: Json;
+  /** What it threw instead. */
+  readonly error?: ErrorRecord;
 }
 
 export interface ToolEndEvent extends EventBase {
@@ -85,6 +105,35 @@ export interface ActionEvent extends EventBase {
   readonly action: { readonly interrupted: Interrupt };
 }
 
+/** Somebody answered a request, or it ended otherwise. */
+export interface RequestAnsweredEvent extends EventBase {
+  readonly type: "request-answered";
+  /** The request's. */
+  readonly id: string;
+  readonly by: string;
+  readonly answer: Answer | { readonly type: "expire" } | { readonly type: "withdraw" };
+  /** sha256 of what an approval allows. */
+  readonly digest?: string;
+  /** It counts, and more people must approve. */
+  readonly open?: true;
+  /** It did not count: why. */
+  readonly refused?: ErrorRecord;
+  /** The rule that it leaves behind, and for whom. */
+  readonly rule?: PermissionRule;
+  readonly remember?: "thread" | "always";
+  /** The key of the command it came by. */
+  readonly key?: string;
+  /** The caller's id: answering again under it is answering once. */
+  readonly ref?: string;
+}
+
+/** The run goes on with an agent that has changed. */
+export interface DriftEvent extends EventBase {
+  readonly type: "drift";
+  readonly report: DriftReport;
+  readonly fingerprint: Fingerprint;
+}
+
 export interface StateEvent extends EventBase {
   readonly type: "state";
   readonly state: SessionState;
@@ -93,6 +142,8 @@ export interface StateEvent extends EventBase {
   readonly interrupts?: readonly Interrupt[];
   /** sha256 of the token of this pause's handle. */
   readonly tokenHash?: string;
+  /** Until when that token is good, where it has an end. */
+  readonly tokenUntil?: number;
   /** On going on: whether open calls still run (continue) or are closed (rethink). */
   readonly mode?: "continue" | "rethink";
   /** How a rethink closes calls that never started. */
@@ -122,6 +173,9 @@ export type Fact =
   | InputQueuedEvent
   | InputConsumedEvent
   | ActionEvent
+  | StepEvent
+  | RequestAnsweredEvent
+  | DriftEvent
   | StateEvent
   | RunEndEvent;
 
@@ -176,6 +230,9 @@ export function isFact(event: BelayEvent): event is Fact {
     case "input-queued":
     case "input-consumed":
     case "action":
+    case "step":
+    case "request-answered":
+    case "drift":
     case "state":
     case "run-end":
       return true;

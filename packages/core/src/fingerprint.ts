@@ -35,6 +35,9 @@ export interface DriftReport {
   readonly shape?: true;
 }
 
+/** What to do when the agent is not the one that the run began with. A function says whether to go on. */
+export type Drift = "warn" | "refuse" | ((report: DriftReport) => boolean | "warn" | "refuse" | undefined);
+
 export function fingerprintOf({ model, instructions, tools = [], shape }: FingerprintParts): Fingerprint {
   const digests = tools.map(({ name, version, inputSchema, description }) => [
     name,

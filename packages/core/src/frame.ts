@@ -2,12 +2,16 @@
 // facts and `publish` for drafts. An agent never saves; whoever made the frame does.
 
 import type { Clock } from "./clock.ts";
+import type { ErrorRecord } from "./error.ts";
 import type {
+  ActionEvent,
   DeltaEvent,
   Draft,
   EventBase,
   Fact,
   MessageEvent,
+  RequestAnsweredEvent,
+  StepEvent,
   SupersededEvent,
   ToolEndEvent,
   ToolProgressEvent,
@@ -15,10 +19,15 @@ import type {
   TurnEndEvent,
   TurnStartEvent,
 } from "./event.ts";
+import type { Decision, RequestState } from "./interrupt/decision.ts";
+import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { StopSignal } from "./interrupt/stop-signal.ts";
 import type { CallState, Scope } from "./journal/state.ts";
 import type { Json } from "./json.ts";
 import type { Message, Outcome } from "./message.ts";
+import type { CheckedPermissions } from "./permission/permissions.ts";
+import type { PermissionRule } from "./permission/rule.ts";
+import type { StandardSchema } from "./schema/schema.ts";
 
 /** One thing to write down. */
 export interface Recording {
@@ -45,6 +54,52 @@ export interface Desk {
   hasMail(frame: Frame, only?: "steer"): boolean;
   /** Lets it in, in an append of its own. */
   takeMail(frame: Frame): Promise<void>;
+  /** A request of the thread. */
+  request(id: string): RequestState | undefined;
+  /** Calls back when the request is decided, and that is on record. */
+  await(id: string, awaiting: Awaiting): void;
+  /** Code that waits for a person and stays in memory, by the address of its call. */
+  readonly hot: HotCode;
+  /** Nobody is there to ask. */
+  readonly unattended: boolean;
+  /** The runner's rules. */
+  readonly permissions: CheckedPermissions | undefined;
+  /** What people allowed: for this thread, and for good. */
+  remembered(): Promise<Remembered>;
+}
+
+export interface Awaiting {
+  /** What the code itself takes as an answer: it may ask for more than the recorded JSON Schema. */
+  readonly schema?: StandardSchema | undefined;
+  /** False where it can do nothing with it any more. */
+  decided(decision: Decision): boolean;
+}
+
+export interface Remembered {
+  readonly thread: readonly PermissionRule[];
+  readonly always: readonly PermissionRule[];
+}
+
+/** Code that waits for a person: it can stand on another frame and go on, or be let go. */
+export interface Hot {
+  /** Never settles again; its signal fires, for it to clean up. */
+  drop(): void;
+}
+
+export interface HotCode {
+  /** Keeps it until somebody takes it, or there is no more room. `wake` is called through by it when it has something to do. */
+  keep(address: string, hot: Hot): void;
+  take(address: string): Hot | undefined;
+  /** What is kept under `address` has something to record. */
+  wake(address: string): void;
+}
+
+/** How this stretch began, where that is not with a new run. */
+export interface Beginning {
+  /** Open calls only: no model is called. */
+  readonly only: "calls" | undefined;
+  /** Requests that were decided by what began it. */
+  readonly answered: ReadonlySet<string>;
 }
 
 export interface LateResult {
@@ -67,14 +122,24 @@ export class Frame {
   readonly clock: Clock;
   readonly deps: unknown;
   readonly desk: Desk;
+  readonly beginning: Beginning;
 
-  constructor(place: FramePlace, scope: Scope, signal: StopSignal, clock: Clock, deps: unknown, desk: Desk) {
+  constructor(
+    place: FramePlace,
+    scope: Scope,
+    signal: StopSignal,
+    clock: Clock,
+    deps: unknown,
+    desk: Desk,
+    beginning: Beginning,
+  ) {
     this.place = place;
     this.scope = scope;
     this.signal = signal;
     this.clock = clock;
     this.deps = deps;
     this.desk = desk;
+    this.beginning = beginning;
   }
 
   /** Settles when they are recorded. Never rejects: where saving fails, it never settles. */
@@ -106,6 +171,36 @@ export class Frame {
       address,
       args,
     };
+  }
+
+  /** A start of what a person changed, or a rule allows. */
+  changedStart(call: CallState, ranArgs: Json | undefined, rule: string | undefined): ToolStartEvent {
+    const start = this.toolStart(call);
+    return { ...start, ...(ranArgs !== undefined && { ranArgs }), ...(rule !== undefined && { rule }) };
+  }
+
+  raised(interrupted: Interrupt): ActionEvent {
+    return { ...this.#fact(), type: "action", action: { interrupted } };
+  }
+
+  step(
+    callId: string | undefined,
+    address: string,
+    key: string,
+    outcome: { readonly value: Json } | { readonly error: ErrorRecord },
+  ): StepEvent {
+    return { ...this.#fact(), type: "step", ...(callId !== undefined && { callId }), address, key, ...outcome };
+  }
+
+  /** The call that asked has ended: nobody waits for the answer. */
+  withdrawn(id: string): RequestAnsweredEvent {
+    return { ...this.#fact(), type: "request-answered", id, by: "runtime", answer: { type: "withdraw" } };
+  }
+
+  /** Nobody is there to ask. */
+  declined(id: string): RequestAnsweredEvent {
+    const answer = { type: "reject" as const, reason: "nobody is there to ask (unattended)", by: "runtime" };
+    return { ...this.#fact(), type: "request-answered", id, by: "runtime", answer };
   }
 
   toolEnd(call: CallState, outcome: Outcome, output: Json, held: boolean): ToolEndEvent {
@@ -172,6 +267,11 @@ export class Frame {
   superseded(messageId: string, attempt: number): void {
     if (!this.desk.watched) return;
     this.desk.publish({ ...this.#base(attempt), type: "superseded", messageId } satisfies SupersededEvent);
+  }
+
+  #fact(): EventBase {
+    const { threadId, runId, segment, agentName, runPath } = this.place;
+    return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
   }
 
   #base(attempt: number): EventBase {

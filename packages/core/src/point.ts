@@ -14,7 +14,11 @@ export type PointName =
   | "tool:start"
   | "tool:yield"
   | "tool:end"
-  | "tool:failed";
+  | "tool:failed"
+  | "step:start"
+  | "step:end"
+  | "ask:raised"
+  | "answer:taken";
 
 let listener: PointListener | undefined;
 

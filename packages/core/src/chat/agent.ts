@@ -2,14 +2,20 @@
 
 import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
+import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
+import type { Desk } from "../frame.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
-import type { Message } from "../message.ts";
+import { type Message, messageText } from "../message.ts";
 import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
-import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
+import type { Verdict } from "../permission/decide.ts";
+import { type Permissions, readPermissions } from "../permission/permissions.ts";
+import { type InferOutput, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
 import { NAME, type Tool } from "../tool/tool.ts";
 import type { ModelTimeouts } from "./call-model.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
+import { verdictOn } from "./gate.ts";
 import { chatLoop } from "./loop.ts";
 import { defaultRetry, type RetrySettings } from "./retry.ts";
 
@@ -36,6 +42,8 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly timeouts?: ModelTimeouts;
   /** How long a stop waits for a tool that was told to abort. */
   readonly graceMs?: number;
+  /** Which calls may run, must be approved by a person, or never run. */
+  readonly permissions?: Permissions;
   /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
   readonly repair?: "synthetic" | "drop";
 }
@@ -47,11 +55,50 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
 ): Agent<OutputOf<S>, Deps> {
   const definition = define(options as AgentOptions<StandardSchema | undefined, never>);
   const { name } = definition;
+  let print: Fingerprint | undefined;
   return Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
     run: (frame) => chatLoop(frame, definition),
+    fingerprint: () => {
+      print ??= printOf(definition);
+      return print;
+    },
+    argsProblem: (interrupt, args) => argsProblem(definition, interrupt, args),
+    verdict: (desk, tool, args) => verdictOf(definition, desk, tool, args),
   } satisfies Agent);
+}
+
+function printOf({ model, instructions, tools }: ChatDefinition): Fingerprint {
+  const words = instructions === undefined ? undefined : messageText(instructions);
+  return fingerprintOf({
+    model: model.id,
+    ...(words !== undefined && { instructions: words }),
+    tools: [...tools.values()],
+  });
+}
+
+async function argsProblem(
+  { tools }: ChatDefinition,
+  { tool = "" }: Interrupt,
+  args: Json,
+): Promise<string | undefined> {
+  const found = tools.get(tool);
+  if (found === undefined) return `there is no tool ${JSON.stringify(tool)} here`;
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return "arguments are a JSON object";
+  const checked = await validate(found.input, args);
+  return checked.ok ? undefined : checked.problem;
+}
+
+async function verdictOf(agent: ChatDefinition, desk: Desk, name: string, args: Json): Promise<Verdict> {
+  const tool = agent.tools.get(name);
+  if (tool === undefined) {
+    const known = [...agent.tools.keys()].join(", ") || "none";
+    throw belayError("OPTION_INVALID", { option: "tool", value: JSON.stringify(name), needed: `one of ${known}` });
+  }
+  // Whether a tool that looks at the arguments would ask is only told by running it.
+  const { needsApproval } = tool;
+  return verdictOn({ desk }, agent, tool, args, typeof needsApproval === "function" ? true : needsApproval);
 }
 
 function define(options: AgentOptions<StandardSchema | undefined, never>): ChatDefinition {
@@ -78,9 +125,12 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   if (options.repair !== undefined && options.repair !== "synthetic" && options.repair !== "drop") {
     throw refuse(`repair is ${JSON.stringify(options.repair)}, not synthetic or drop`);
   }
+  const permissions =
+    options.permissions === undefined ? undefined : readPermissions(options.permissions, `agent:${name}`);
   return {
     name,
     model,
+    permissions,
     instructions: systemMessage(instructions),
     tools: toolTable(name, options.tools ?? []),
     request: requestBase(options),

@@ -1,5 +1,6 @@
 import type { Message } from "../message.ts";
 import type { Model, ModelRequest } from "../model/model.ts";
+import type { CheckedPermissions } from "../permission/permissions.ts";
 import type { StandardSchema } from "../schema/schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ModelTimeouts } from "./call-model.ts";
@@ -29,6 +30,8 @@ export interface ChatDefinition {
   readonly timeouts: ModelTimeouts;
   readonly retry: RetrySettings;
   readonly graceMs: number;
+  /** Which calls may run, must be asked for, or never run. */
+  readonly permissions: CheckedPermissions | undefined;
   /** Chooses what of the history is sent. */
   readonly context: ((history: readonly Message[]) => readonly Message[]) | undefined;
   /** Keeps what is sent under a number of tokens, by recorded summaries. */

@@ -11,10 +11,10 @@ import type { CallState } from "../journal/state.ts";
 import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { validate } from "../schema/schema.ts";
-import { type PreparedCall, prepareCall } from "../tool/call.ts";
 import { callModel, type ModelCallEnd } from "./call-model.ts";
 import { keepWithin } from "./compact.ts";
 import type { ChatDefinition } from "./definition.ts";
+import { type NextCall, newCall, openCall } from "./open-call.ts";
 import { promptFor } from "./request.ts";
 import { TurnCalls } from "./turn-calls.ts";
 
@@ -30,6 +30,7 @@ export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<End
 
 function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const { scope } = frame;
+  if (frame.beginning.only === "calls" && scope.last !== "calls") return { how: "asking", facts: [], calls: noCalls };
   switch (scope.last) {
     case "calls":
       return openCalls(frame, agent);
@@ -54,55 +55,64 @@ async function openAnswer(frame: Frame, agent: ChatDefinition): Promise<Next> {
   return next === "on" ? next : { ...next, turn };
 }
 
-/** Calls that an earlier stretch left open: held ones run, ones a crash cut off by their tool's policy. */
+/** Calls that an earlier stretch left open: each goes on by what is on record of it. */
 async function openCalls(frame: Frame, agent: ChatDefinition): Promise<Next> {
   const { scope } = frame;
   frame.turnStart(scope.turn, 1);
   const lost: Fact[] = [];
-  const open: CallState[] = [];
+  const found: (NextCall | Promise<NextCall>)[] = [];
   for (const call of scope.calls) {
-    if (call.status === "ended") continue;
-    const retry = agent.tools.get(call.part.tool)?.onCrash === "retry";
-    const again = retry || (call.status === "held" && !call.cut);
-    if (call.status === "started" || !again) lost.push(frame.toolEnd(call, "unknown", null, again));
-    if (again) open.push(call);
+    const next = call.status === "ended" ? undefined : openCall(frame, agent, call, lost);
+    if (next !== undefined) found.push(next);
   }
-  return runCalls(frame, agent, open, lost);
+  return runCalls(frame, agent, found, lost, scope.calls);
 }
 
 function runCalls(
   frame: Frame,
   agent: ChatDefinition,
-  open: readonly CallState[],
+  found: readonly (NextCall | Promise<NextCall>)[],
   first: readonly Fact[],
+  open: readonly CallState[],
 ): Promise<Next> {
-  const found = new Array<PreparedCall | Promise<PreparedCall>>(open.length);
-  for (let i = 0; i < open.length; i++) found[i] = prepareCall(agent.tools, open[i]!);
-  if (found.every(isPrepared)) return runPrepared(frame, agent, found, first);
-  return frame.signal.orStopped(Promise.all(found)).then((prepared) => {
-    if (prepared !== undefined) return runPrepared(frame, agent, prepared, first);
-    return stoppedWith(first, { ...noCalls, notStarted: open.map(({ part }) => part.id) });
+  if (found.every(isReady)) return runReady(frame, agent, found, first);
+  return frame.signal.orStopped(Promise.all(found)).then((calls) => {
+    if (calls !== undefined) return runReady(frame, agent, calls, first);
+    const notStarted = open.flatMap(({ status, part }) => (status === "held" ? [part.id] : []));
+    return stoppedWith(first, { ...noCalls, notStarted });
   });
 }
 
-function isPrepared(found: PreparedCall | Promise<PreparedCall>): found is PreparedCall {
+function isReady(found: NextCall | Promise<NextCall>): found is NextCall {
   return !(found instanceof Promise);
 }
 
-function runPrepared(
+function runReady(
   frame: Frame,
   agent: ChatDefinition,
-  calls: readonly PreparedCall[],
+  calls: readonly NextCall[],
   first: readonly Fact[],
 ): Promise<Next> {
-  return new Promise((resolve) => {
-    new TurnCalls(frame, calls, agent.graceMs, first, (done) => resolve(afterCalls(frame, done))).start();
+  const resolve = (call: CallState) => {
+    // The fold has its own record of a call of this turn.
+    const known = frame.scope.calls.find(({ part }) => part.id === call.part.id) ?? call;
+    return openCall(frame, agent, known, []) ?? { call, left: true };
+  };
+  return new Promise((ended) => {
+    new TurnCalls(frame, calls, agent.graceMs, first, resolve, (done) => ended(afterCalls(frame, done))).start();
   });
 }
 
 function afterCalls(frame: Frame, calls: TurnCalls): Next {
-  if (calls.complete && !frame.signal.halts("after-tools")) return "on";
   const { turn } = frame.scope;
+  if (frame.signal.stop !== undefined) {
+    return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
+  }
+  if (calls.broken !== undefined) return { how: "failed", turn, facts: [], error: calls.broken };
+  if (calls.waitsForPeople || frame.beginning.only === "calls") {
+    return { how: "asking", turn, facts: [], calls: calls.summary() };
+  }
+  if (calls.complete && !frame.signal.halts("after-tools")) return "on";
   return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
 }
 
@@ -171,7 +181,9 @@ function conclude(said: Said): Promise<Next> | Ended {
   const finish = answer.finish ?? (answer.calls > 0 ? "tool-calls" : "stop");
   if (finish === "length") return failed(said, belayError("MAX_TOKENS", { model: agent.model.id, turn }), finish);
   if (answer.calls > 0) {
-    return runCalls(frame, agent, newCalls(frame, parts, answer.calls, turn), [messageFact(said, parts, finish)]);
+    const calls = newCalls(frame, parts, answer.calls, turn);
+    const found = calls.map((call) => newCall(frame, agent, call));
+    return runCalls(frame, agent, found, [messageFact(said, parts, finish)], calls);
   }
   // An answer that had nothing to add to its cut beginning is complete all the same.
   const facts = parts.length > 0 || continues !== undefined ? [messageFact(said, parts, finish)] : [];

@@ -2,67 +2,102 @@
 // 1. A start is recorded before the call starts, in the append of what made it possible: the message, or the end of
 //    the call it waited for.
 // 2. Nothing starts after a stop: whether one may start is decided when its append is written, and again when it starts.
-// 3. It ends when every call that started has ended or was left behind (X3).
+// 3. It ends when every call that started has ended, was left behind (X3), or waits for a person while nothing else
+//    moves; the last is judged a macrotask after the last thing that happened.
 // 4. Calls recorded as started are started before the next append is made (drive 5): it counts them.
+// 5. A call that waits for a person holds up no other, unless that one is serial.
 
 import { noCalls, type StoppedCalls } from "../agent.ts";
+import type { BelayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import type { Frame, Recording } from "../frame.ts";
+import type { StopListener } from "../interrupt/stop-signal.ts";
+import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
-import { type CallEnding, executeCall, type PreparedCall, type ReadyCall } from "../tool/call.ts";
+import { type CallEnding, executeCall, type LiveCall, type ReadyCall } from "../tool/call.ts";
+import type { AskingCall, NextCall } from "./open-call.ts";
 
 const none: readonly never[] = [];
 
-export class TurnCalls implements Recording {
+/** What a call does after a person has decided. */
+export type Resolve = (call: CallState) => NextCall | Promise<NextCall>;
+
+export class TurnCalls implements Recording, StopListener {
   readonly #frame: Frame;
   readonly #graceMs: number;
   /** What is recorded with the first starts. */
-  readonly #first: readonly Fact[];
-  readonly #calls: readonly PreparedCall[];
-  /** How many of them are no longer waiting. */
+  #first: readonly Fact[];
+  readonly #calls: readonly NextCall[];
+  readonly #resolve: Resolve;
+  /** How many of them are no longer waiting for their turn. */
   #begun = 0;
+  /** Decided by a person since: they go first. */
+  #again: NextCall[] | undefined;
   /** Recorded as started, not started yet. */
   #due: ReadyCall[] | undefined;
   #running = 0;
+  /** Wait for a person. */
+  #asking: Set<CallState> | undefined;
+  #parked: Set<LiveCall> | undefined;
+  /** Have no result yet. */
+  #open: number;
+  /** Decisions that are being looked at, and appends of ours that are not written. */
+  #pending = 0;
   #serialRunning = false;
+  #listening = false;
+  #judging = false;
+  #over = false;
   #stopped: string[] | undefined;
   #finished: string[] | undefined;
   /** Recorded as started, and met by a stop before they did. */
-  #heldBack: PreparedCall[] | undefined;
+  #heldBack: ReadyCall[] | undefined;
+  /** Why one of them cannot go on. */
+  broken: BelayError | undefined;
   readonly #done: (calls: TurnCalls) => void;
 
   constructor(
     frame: Frame,
-    calls: readonly PreparedCall[],
+    calls: readonly NextCall[],
     graceMs: number,
     first: readonly Fact[],
+    resolve: Resolve,
     done: (calls: TurnCalls) => void,
   ) {
     this.#frame = frame;
     this.#calls = calls;
     this.#graceMs = graceMs;
     this.#first = first;
+    this.#resolve = resolve;
     this.#done = done;
+    this.#open = calls.length;
   }
 
   /** Records `first` with the starts of all calls that can start, and runs the calls to their end. */
   start(): void {
+    this.#write();
+  }
+
+  #write(): void {
+    this.#pending += 1;
     this.#frame.desk.record(this);
   }
 
   facts(): readonly Fact[] {
-    return this.#first.concat(this.#starts());
+    const first = this.#first;
+    this.#first = none;
+    return first.concat(this.#starts());
   }
 
   recorded(): void {
-    this.#launch();
+    this.#pending -= 1;
+    this.launch();
   }
 
   /** True when every call has its result. */
   get complete(): boolean {
-    return this.#begun === this.#calls.length && this.#heldBack === undefined;
+    return this.#open === 0;
   }
 
   /** What a stop must still record: calls whose start is on record go back to held. */
@@ -74,42 +109,125 @@ export class TurnCalls implements Recording {
   }
 
   summary(): StoppedCalls {
-    const waiting = this.#calls.slice(this.#begun);
-    const notStarted = [...(this.#heldBack ?? none), ...waiting].map(({ call }) => call.part.id);
-    const { stopped, finished } = { stopped: this.#stopped ?? none, finished: this.#finished ?? none };
+    const notStarted: string[] = (this.#heldBack ?? none).map(({ call }) => call.part.id);
+    const stopped = [...(this.#stopped ?? none)];
+    for (const call of this.#asking ?? none) (call.status === "started" ? stopped : notStarted).push(call.part.id);
+    for (const live of this.#parked ?? none) stopped.push(live.callId);
+    for (const { call } of this.#calls.slice(this.#begun)) {
+      if (!this.#asking?.has(call)) notStarted.push(call.part.id);
+    }
+    const finished = this.#finished ?? none;
     if (notStarted.length + stopped.length + finished.length === 0) return noCalls;
     return { stopped, finished, notStarted };
+  }
+
+  stopped(): void {
+    this.#settleDown();
   }
 
   #starts(): readonly Fact[] {
     if (this.#frame.signal.halts("after-model")) return none;
     let facts: Fact[] | undefined;
+    if (this.#begun === 0) facts = this.#raises();
+    const again = this.#again;
+    if (again !== undefined) {
+      this.#again = undefined;
+      for (const next of again) facts = this.#take(next, facts);
+    }
     for (; this.#begun < this.#calls.length; this.#begun++) {
       const next = this.#calls[this.#begun]!;
-      if (!this.#canStart(next)) break;
-      facts = added(facts, this.#frame.toolStart(next.call));
-      if ("refusal" in next) {
-        facts.push(this.#frame.toolEnd(next.call, "error", next.refusal, false));
-        this.#finished = added(this.#finished, next.call.part.id);
-        continue;
-      }
-      this.#due = added(this.#due, next);
-      if (next.tool.serial) this.#serialRunning = true;
+      if ("tool" in next && !this.#canStart(next)) break;
+      facts = this.#take(next, facts);
     }
     return facts ?? none;
   }
 
-  #canStart(next: PreparedCall): boolean {
-    if (this.#serialRunning) return false;
-    if ("refusal" in next || !next.tool.serial) return true;
-    return this.#running === 0 && this.#due === undefined;
+  /** All questions of the turn are asked at once: a person need not answer one to see the next. */
+  #raises(): Fact[] | undefined {
+    let facts: Fact[] | undefined;
+    for (const next of this.#calls) {
+      if (!("waits" in next)) continue;
+      this.#wait(next);
+      if (next.raise !== undefined) facts = added(facts, this.#frame.raised(next.raise));
+    }
+    return facts;
   }
 
-  #launch(): void {
+  /** The facts of what this call does now. */
+  #take(next: NextCall, facts: Fact[] | undefined): Fact[] | undefined {
+    const { call } = next;
+    if ("waits" in next || "left" in next) return facts;
+    if ("live" in next) {
+      this.#adopt(next.live);
+      return facts;
+    }
+    if ("outcome" in next) return this.#ends(call, next.outcome, next.output, facts);
+    if ("refusal" in next) {
+      return this.#ends(call, "error", next.refusal, added(facts, this.#frame.toolStart(call)));
+    }
+    if (!this.#canStart(next)) {
+      this.#again = added(this.#again, next);
+      return facts;
+    }
+    this.#due = added(this.#due, next);
+    if (next.tool.serial) this.#serialRunning = true;
+    // On record as started, where it only goes on after a person's answer.
+    if (next.goesOn) return facts;
+    const { ranArgs, rule } = next;
+    const plain = ranArgs === undefined && rule === undefined;
+    return added(facts, plain ? this.#frame.toolStart(call) : this.#frame.changedStart(call, ranArgs, rule));
+  }
+
+  #ends(call: CallState, outcome: Outcome, output: Json, facts: Fact[] | undefined): Fact[] {
+    this.#open -= 1;
+    this.#finished = added(this.#finished, call.part.id);
+    return added(facts, this.#frame.toolEnd(call, outcome, output, false));
+  }
+
+  #canStart(next: ReadyCall): boolean {
+    if (this.#serialRunning) return false;
+    if (!next.tool.serial) return true;
+    return this.#running === 0 && this.#due === undefined && !this.waitsForPeople;
+  }
+
+  /** Some of them wait for a person. */
+  get waitsForPeople(): boolean {
+    return (
+      (this.#asking !== undefined && this.#asking.size > 0) || (this.#parked !== undefined && this.#parked.size > 0)
+    );
+  }
+
+  #wait({ call, waits }: AskingCall): void {
+    this.#asking ??= new Set();
+    this.#asking.add(call);
+    for (const id of waits) this.#frame.desk.await(id, { decided: () => this.#decided(call) });
+    this.#listen();
+  }
+
+  #listen(): void {
+    if (this.#listening) return;
+    this.#listening = true;
+    this.#frame.signal.on(this);
+  }
+
+  #decided(call: CallState): boolean {
+    if (this.#over || this.#asking?.delete(call) !== true) return false;
+    this.#pending += 1;
+    void Promise.resolve(this.#resolve(call)).then((next) => {
+      this.#pending -= 1;
+      if (this.#over) return;
+      this.#again = added(this.#again, next);
+      this.#write();
+    });
+    return true;
+  }
+
+  /** Begins what is on record as started. */
+  launch(): void {
     const due = this.#due;
     this.#due = undefined;
     if (due !== undefined) for (const ready of due) this.#begin(ready);
-    if (this.#running === 0) this.#done(this);
+    if (this.#running === 0) this.#settleDown();
   }
 
   #begin(ready: ReadyCall): void {
@@ -120,19 +238,73 @@ export class TurnCalls implements Recording {
       return;
     }
     this.#running += 1;
-    executeCall(this.#frame, ready, this.#graceMs, new RunningCall(this, this.#frame, ready));
+    const running = new RunningCall(this, this.#frame, ready.call, ready.tool.serial);
+    running.live = executeCall(this.#frame, ready, this.#graceMs, running);
+  }
+
+  #adopt(live: LiveCall): void {
+    this.#running += 1;
+    if (live.isSerial) this.#serialRunning = true;
+    const running = new RunningCall(this, this.#frame, live.call, live.isSerial);
+    running.live = live;
+    if (live.isParked) this.parked(live, live.isSerial, true);
+    live.adopt(this.#frame, running);
+  }
+
+  /** Nothing moves: it is over, or, where calls wait for people, it soon is. */
+  #settleDown(): void {
+    if (this.#over || this.#running > 0 || this.#due !== undefined || this.#pending > 0) return;
+    const { signal } = this.#frame;
+    if (signal.stop !== undefined || this.#open === 0 || !this.waitsForPeople) return this.#finish();
+    if (this.#judging) return;
+    this.#judging = true;
+    setImmediate(() => {
+      this.#judging = false;
+      const quiet = this.#running === 0 && this.#due === undefined && this.#pending === 0;
+      if (quiet && !this.#over) this.#finish();
+    });
+  }
+
+  #finish(): void {
+    this.#over = true;
+    if (this.#listening) this.#frame.signal.off(this);
+    if (this.#frame.signal.stop === undefined) for (const live of this.#parked ?? none) live.leave();
+    this.#done(this);
+  }
+
+  parked(live: LiveCall, serial: boolean, parked: boolean): void {
+    if (this.#over) return;
+    this.#parked ??= new Set();
+    if (parked) {
+      this.#parked.add(live);
+      this.#running -= 1;
+      if (serial) this.#serialRunning = false;
+      this.#listen();
+      this.#settleDown();
+    } else if (this.#parked.delete(live)) {
+      this.#running += 1;
+      if (serial) this.#serialRunning = true;
+    }
+  }
+
+  broke(error: BelayError, serial: boolean): void {
+    this.broken ??= error;
+    this.#running -= 1;
+    if (serial) this.#serialRunning = false;
+    this.#settleDown();
   }
 
   /** The facts of a call's end, with the starts that it makes possible. */
-  endOf(ready: ReadyCall, outcome: Outcome, output: Json): readonly Fact[] {
+  endOf(call: CallState, serial: boolean, outcome: Outcome, output: Json, asks: readonly string[]): readonly Fact[] {
     this.#running -= 1;
-    const { call, tool } = ready;
-    if (tool.serial) this.#serialRunning = false;
+    this.#open -= 1;
+    if (serial) this.#serialRunning = false;
     if (outcome === "interrupted") this.#stopped = added(this.#stopped, call.part.id);
     else this.#finished = added(this.#finished, call.part.id);
     const end = this.#frame.toolEnd(call, outcome, output, false);
     const starts = this.#starts();
-    return starts.length === 0 ? [end] : [end, ...starts];
+    if (starts.length === 0 && asks.length === 0) return [end];
+    return [end, ...asks.map((id) => this.#frame.withdrawn(id)), ...starts];
   }
 }
 
@@ -140,14 +312,17 @@ export class TurnCalls implements Recording {
 class RunningCall implements CallEnding, Recording {
   readonly #turn: TurnCalls;
   readonly #frame: Frame;
-  readonly #ready: ReadyCall;
+  readonly #call: CallState;
+  readonly #serial: boolean;
+  live: LiveCall | undefined;
   #outcome: Outcome = "unknown";
   #output: Json = null;
 
-  constructor(turn: TurnCalls, frame: Frame, ready: ReadyCall) {
+  constructor(turn: TurnCalls, frame: Frame, call: CallState, serial: boolean) {
     this.#turn = turn;
     this.#frame = frame;
-    this.#ready = ready;
+    this.#call = call;
+    this.#serial = serial;
   }
 
   ended(outcome: Outcome, output: Json): void {
@@ -156,12 +331,20 @@ class RunningCall implements CallEnding, Recording {
     this.#frame.desk.record(this);
   }
 
+  parked(parked: boolean): void {
+    this.#turn.parked(this.live!, this.#serial, parked);
+  }
+
+  broke(error: BelayError): void {
+    this.#turn.broke(error, this.#serial);
+  }
+
   facts(): readonly Fact[] {
-    return this.#turn.endOf(this.#ready, this.#outcome, this.#output);
+    return this.#turn.endOf(this.#call, this.#serial, this.#outcome, this.#output, this.live?.asks ?? none);
   }
 
   recorded(): void {
-    this.#turn.recorded();
+    this.#turn.launch();
   }
 }
 

@@ -27,7 +27,10 @@ export interface Interrupt {
   /** What a request is about: a call before it runs, or the call that asks. */
   readonly callId?: string;
   readonly tool?: string;
+  readonly version?: string;
   readonly args?: Json;
+  /** Of a request raised inside a call: its key there. */
+  readonly key?: string;
   /** Names, for the asker's own use, what the answer belongs to. */
   readonly stateKey?: string;
   /** What a person needs to see to decide. */

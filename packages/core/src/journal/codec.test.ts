@@ -159,7 +159,7 @@ describe("a line of the journal", () => {
   test("C4: is refused when it is newer, or has anything unknown in it", () => {
     const body = (e: string, v = 1) => lineOf(`{"v":${v},"r":"run","n":"agent","e":[${e}]}`, 1);
     const code = (expected: string) => expect.objectContaining({ code: expected });
-    expect(() => decode(threadId, body('{"run":"start"}', 2))).toThrow(code("JOURNAL_VERSION"));
+    expect(() => decode(threadId, body(`{"run":"start"}`, 3))).toThrow(code("JOURNAL_VERSION"));
     expect(() => decode(threadId, body('{"leap":"start"}'))).toThrow(code("JOURNAL_CORRUPT"));
     expect(() => decode(threadId, body('{"run":"start","how":"fast"}'))).toThrow(code("JOURNAL_CORRUPT"));
     expect(() => decode(threadId, body('"asleep"'))).toThrow(code("JOURNAL_CORRUPT"));

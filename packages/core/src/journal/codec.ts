@@ -11,19 +11,26 @@
 import { belayError } from "../error.ts";
 import type {
   ActionEvent,
+  DriftEvent,
   EventBase,
   Fact,
   MessageEvent,
+  RequestAnsweredEvent,
   RunEndEvent,
+  RunStartEvent,
   StateEvent,
+  StepEvent,
   ToolEndEvent,
   ToolLateEvent,
+  ToolStartEvent,
 } from "../event.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
 
-export const JOURNAL_VERSION = 1;
+/** A line is written in the oldest version that can hold it: a program one version back reads on as long as it can. */
+export const JOURNAL_VERSION = 2;
 
 /** What one append adds to a journal, as a store keeps it. */
 export interface Line {
@@ -49,7 +56,7 @@ type Word = SessionState | "start";
 /** `x` is the attempt where it is not 1; `n` and `p` are there where the agent is not the line's. */
 type Written = (
   | WrittenMessage
-  | { readonly run: "start" }
+  | ({ readonly run: "start" } & Pick<RunStartEvent, "fingerprint">)
   | (Pick<RunEndEvent, "error" | "output"> & {
       readonly run: RunEndEvent["status"];
       /** These two where they are not those of the line's last message; no finish is null. */
@@ -61,7 +68,13 @@ type Written = (
   | (Pick<ToolLateEvent, "id" | "tool" | "address" | "outcome" | "output" | "as"> & { readonly late: string })
   | { readonly queued: "steer" | "input"; readonly id: string }
   | { readonly consumed: "steer" | "input"; readonly id: string }
-  | { readonly call: string; readonly tool: string; readonly address: string }
+  | ({ readonly call: string; readonly tool: string; readonly address: string } & Pick<
+      ToolStartEvent,
+      "ranArgs" | "rule"
+    >)
+  | ({ readonly step: string } & Omit<Own<StepEvent>, "key">)
+  | ({ readonly answered: string } & Omit<Own<RequestAnsweredEvent>, "id">)
+  | ({ readonly drift: DriftEvent["report"] } & Pick<DriftEvent, "fingerprint">)
   | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held"> & {
       readonly end: string;
       /** Where it is not ok. */
@@ -87,7 +100,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 const KEYS = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint ranArgs rule step callId value answered by answer digest open refused remember key ref drift tokenUntil x n p".split(
     " ",
   ),
 );
@@ -115,7 +128,7 @@ export function encode(facts: readonly Fact[]): string {
     if (fact.turn === 0) inputs += 1;
     last = fact.message;
   }
-  const v = JOURNAL_VERSION;
+  const v = versionFor(facts);
   if (segment === 1 && runPath === n) return JSON.stringify({ v, r, n, e } satisfies Body);
   return JSON.stringify({
     v,
@@ -127,8 +140,33 @@ export function encode(facts: readonly Fact[]): string {
   } satisfies Body);
 }
 
+function versionFor(facts: readonly Fact[]): number {
+  for (const fact of facts) {
+    switch (fact.type) {
+      case "step":
+      case "request-answered":
+      case "drift":
+        return 2;
+      case "action":
+        if (fact.action.interrupted.callId !== undefined) return 2;
+        break;
+      case "run-start":
+        if (fact.fingerprint !== undefined) return 2;
+        break;
+      case "tool-start":
+        if (fact.ranArgs !== undefined || fact.rule !== undefined) return 2;
+        break;
+      case "state":
+        if (fact.tokenUntil !== undefined) return 2;
+        break;
+      default:
+    }
+  }
+  return 1;
+}
+
 function wordFor(fact: Fact): Word | undefined {
-  if (fact.type === "run-start") return "start";
+  if (fact.type === "run-start") return fact.fingerprint === undefined ? "start" : undefined;
   if (fact.type !== "state") return undefined;
   const more = fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair ?? fact.stops ?? fact.id;
   return more === undefined ? fact.state : undefined;
@@ -138,11 +176,13 @@ function wordFor(fact: Fact): Word | undefined {
 function write(fact: Fact, input: number, last: Message | undefined): Written {
   switch (fact.type) {
     case "run-start":
-      return { run: "start" };
+      return { run: "start", fingerprint: fact.fingerprint };
     case "message":
       return writeMessage(fact, input);
     case "tool-start":
-      return { call: fact.callId, tool: fact.tool, address: fact.address };
+      if (fact.ranArgs === undefined && fact.rule === undefined)
+        return { call: fact.callId, tool: fact.tool, address: fact.address };
+      return { call: fact.callId, tool: fact.tool, address: fact.address, ranArgs: fact.ranArgs, rule: fact.rule };
     case "tool-end": {
       const { callId: end, tool, address, outcome, output, held } = fact;
       if (outcome === "ok" && held === undefined) return { end, tool, address, output };
@@ -157,10 +197,20 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "input-consumed":
       return { consumed: fact.kind, id: fact.id };
     case "action":
-      return { action: fact.action };
+      return { action: writeAction(fact.action) };
+    case "step": {
+      const { key: step, callId, address, value, error } = fact;
+      return { step, callId, address, value, error };
+    }
+    case "request-answered": {
+      const { id: answered, by, answer, digest, open, refused, rule, remember, key, ref } = fact;
+      return { answered, by, answer, digest, open, refused, rule, remember, key, ref };
+    }
+    case "drift":
+      return { drift: fact.report, fingerprint: fact.fingerprint };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, mode, repair, stops, id } = fact;
-      return { state, pauseType, interrupts, tokenHash, mode, repair, stops, id };
+      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, repair, stops, id } = fact;
+      return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, repair, stops, id };
     }
     case "run-end": {
       const { status: run, usage, output, error } = fact;
@@ -170,6 +220,17 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     default:
       return fact satisfies never;
   }
+}
+
+/** The arguments of a call that waits for an approval stand in the message that made it. */
+function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
+  if (!isGate(action.interrupted)) return action;
+  const { args: _args, ...interrupted } = action.interrupted;
+  return { interrupted };
+}
+
+function isGate({ kind, callId, key }: Interrupt): boolean {
+  return kind === "approval" && callId !== undefined && key === undefined;
 }
 
 function writeMessage(fact: MessageEvent, input: number): Written {
@@ -279,9 +340,9 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
       }
       facts[i] = fact;
     } else if ("call" in one) {
-      const { call: callId, tool, address } = one;
+      const { call: callId, tool, address, ranArgs, rule } = one;
       const args = asked?.get(callId) ?? argsOf?.(callId) ?? null;
-      facts[i] = {
+      const start: Mutable<ToolStartEvent> = {
         type: "tool-start",
         seq,
         at,
@@ -296,6 +357,15 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
         address,
         args,
       };
+      if (ranArgs !== undefined) start.ranArgs = ranArgs;
+      if (rule !== undefined) start.rule = rule;
+      facts[i] = start;
+    } else if ("action" in one) {
+      const { interrupted } = one.action;
+      const { callId = "" } = interrupted;
+      const args = isGate(interrupted) ? (asked?.get(callId) ?? argsOf?.(callId) ?? null) : interrupted.args;
+      const action = args === undefined ? one.action : { interrupted: { ...interrupted, args } };
+      facts[i] = { ...place, type: "action", action };
     } else {
       facts[i] = read(one, place, last);
     }
@@ -305,7 +375,7 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
 
 // Literals, and no objects spread into one another: those were most of what reading a thread cost.
 function read(
-  written: Exclude<Written, { m: unknown } | { call: unknown }>,
+  written: Exclude<Written, { m: unknown } | { call: unknown } | { action: unknown }>,
   place: EventBase,
   last: Message | undefined,
 ): Fact {
@@ -333,7 +403,10 @@ function read(
     return fact;
   }
   if ("run" in written) {
-    if (written.run === "start") return { ...place, type: "run-start" };
+    if (written.run === "start") {
+      const { fingerprint } = written;
+      return { ...place, type: "run-start", ...(fingerprint && { fingerprint }) };
+    }
     const { run: status, output, error } = written;
     const finish = written.finish === undefined ? last?.finish : written.finish;
     const usage = written.usage === undefined ? last?.usage : readUsage(written.usage);
@@ -362,14 +435,25 @@ function read(
   }
   if ("queued" in written) return { ...place, type: "input-queued", id: written.id, kind: written.queued };
   if ("consumed" in written) return { ...place, type: "input-consumed", id: written.id, kind: written.consumed };
-  if ("action" in written) return { ...place, type: "action", action: written.action };
+  if ("step" in written) {
+    const { step: key, callId, address, value, error } = written;
+    const fact: StepEvent = { ...place, type: "step", ...(callId !== undefined && { callId }), address, key };
+    return error === undefined ? { ...fact, value: value ?? null } : { ...fact, error };
+  }
+  if ("answered" in written) {
+    const { answered: id, by, answer, n: _n, p: _p, x: _x, ...more } = written;
+    return { ...place, type: "request-answered", id, by, answer, ...more };
+  }
+  if ("drift" in written) {
+    return { ...place, type: "drift", report: written.drift, fingerprint: written.fingerprint };
+  }
   written satisfies never;
   throw corrupt(threadId, seq, `a fact of no known kind: ${JSON.stringify(written)}`);
 }
 
 function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
-  const { state, pauseType, interrupts, tokenHash, mode, repair, stops, id } = written;
+  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, repair, stops, id } = written;
   if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
   const fact: Mutable<StateEvent> = {
     type: "state",
@@ -386,6 +470,7 @@ function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   if (pauseType !== undefined) fact.pauseType = pauseType;
   if (interrupts !== undefined) fact.interrupts = interrupts;
   if (tokenHash !== undefined) fact.tokenHash = tokenHash;
+  if (tokenUntil !== undefined) fact.tokenUntil = tokenUntil;
   if (mode !== undefined) fact.mode = mode;
   if (repair !== undefined) fact.repair = repair;
   if (stops !== undefined) fact.stops = stops;

@@ -4,6 +4,7 @@
 // 2. What has entered is never checked or copied again: each function costs what it adds.
 // 3. A call that started can never read "not executed".
 
+import type { StepEvent } from "../event.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { Json } from "../json.ts";
 import type { Message, Outcome } from "../message.ts";
@@ -64,9 +65,31 @@ function openCalls(message: Message, path: string, turn: number): CallState[] | 
   return calls;
 }
 
-export function startCall(scope: Scope, callId: string): void {
+export function startCall(scope: Scope, callId: string, ranArgs?: Json): void {
   const call = findCall(scope, callId);
-  if (call !== undefined) call.status = "started";
+  if (call === undefined) return;
+  call.status = "started";
+  // What became of an earlier try is no longer the question.
+  if (call.doubt !== undefined) delete call.doubt;
+  if (ranArgs === undefined) return;
+  call.ranArgs = ranArgs;
+  showRanArgs(scope, callId, ranArgs);
+}
+
+/** People see both what the model asked for and what ran. */
+function showRanArgs(scope: Scope, callId: string, ranArgs: Json): void {
+  const index = groupIndex(scope);
+  const message = scope.messages[index]!;
+  const parts = message.parts.map((part) => (part.type === "call" && part.id === callId ? { ...part, ranArgs } : part));
+  scope.messages[index] = { ...message, parts };
+}
+
+export function addStep(scope: Scope, fact: StepEvent): void {
+  const call = fact.callId === undefined ? undefined : findCall(scope, fact.callId);
+  if (call === undefined) return;
+  const { key, value, error, seq: settled } = fact;
+  call.steps ??= [];
+  call.steps.push({ key, kind: "step", ...(error === undefined ? { value: value ?? null } : { error }), settled });
 }
 
 /** It does not run now and will on continue: a stop came before its start, or (`unknown`) a crash cut it after. */
@@ -81,7 +104,7 @@ export function endCall(scope: Scope, callId: string, outcome: Outcome, output: 
   const call = findCall(scope, callId);
   if (call === undefined) return;
   call.status = "ended";
-  call.result = resultPart(call.part, outcome, output);
+  call.result = resultPart(call.part, outcome, output, call.ranArgs);
   showResults(scope);
   if (scope.calls.every((c) => c.status === "ended")) closeGroup(scope);
 }
@@ -198,7 +221,7 @@ function dropGroup(scope: Scope): void {
   letIn(scope);
 }
 
-function findCall(scope: Scope, callId: string): CallState | undefined {
+export function findCall(scope: Scope, callId: string): CallState | undefined {
   for (const call of scope.calls) if (call.part.id === callId) return call;
   return undefined;
 }

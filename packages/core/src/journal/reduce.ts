@@ -3,9 +3,21 @@
 
 import { belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
+import { isRequest } from "../interrupt/interrupt.ts";
 import { move } from "../lifecycle.ts";
 import { addUsage } from "../message.ts";
-import { addAnswer, addInput, addSummary, closeCalls, endCall, holdCall, lateResult, startCall } from "./history.ts";
+import {
+  addAnswer,
+  addInput,
+  addStep,
+  addSummary,
+  closeCalls,
+  endCall,
+  holdCall,
+  lateResult,
+  startCall,
+} from "./history.ts";
+import { raise, settle } from "./requests.ts";
 import { newScope, type Scope, type ThreadState } from "./state.ts";
 
 export function reduce(state: ThreadState, fact: Fact): void {
@@ -32,6 +44,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
         scope.attempt = 0;
       }
       scope.allowedFrom = scope.turn;
+      if (fact.fingerprint !== undefined) state.fingerprint = fact.fingerprint;
       break;
     }
     case "message": {
@@ -42,6 +55,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       } else if (fact.message.role === "assistant") {
         for (const part of fact.message.parts) if (part.type === "call") state.callIds.add(part.id);
         addAnswer(scope, fact.message, fact.turn);
+        if (scope.calls.length > 0) scope.callsSeq = fact.seq;
         if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
       } else {
         addInput(scope, fact.message);
@@ -49,7 +63,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       break;
     }
     case "tool-start":
-      startCall(scopeOf(state, fact.runPath), fact.callId);
+      startCall(scopeOf(state, fact.runPath), fact.callId, fact.ranArgs);
       break;
     case "tool-end":
       if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome);
@@ -66,6 +80,17 @@ export function reduce(state: ThreadState, fact: Fact): void {
       state.queued?.delete(fact.id);
       break;
     case "action":
+      if (isRequest(fact.action.interrupted)) raise(state, scopeOf(state, fact.runPath), fact.action.interrupted);
+      break;
+    case "request-answered":
+      settle(state, fact);
+      break;
+    case "step":
+      addStep(scopeOf(state, fact.runPath), fact);
+      break;
+    case "drift":
+      state.fingerprint = fact.fingerprint;
+      break;
     case "run-end":
       break;
     case "state":
@@ -80,11 +105,14 @@ export function reduce(state: ThreadState, fact: Fact): void {
 function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>): void {
   // A crash leaves "running" as the last state; whoever takes over moves on from the pause that it reads as.
   const crashed = state.state === "running" && fact.state === "running";
-  state.state = move(crashed ? "paused" : state.state, fact.state);
+  // A pause may become one of another kind.
+  const stays = state.state === "paused" && fact.state === "paused";
+  if (!stays) state.state = move(crashed ? "paused" : state.state, fact.state);
   state.crashes = crashed ? state.crashes + 1 : 0;
   state.pauseType = fact.pauseType;
   state.interrupts = fact.interrupts ?? [];
   state.tokenHash = fact.tokenHash;
+  state.tokenUntil = fact.tokenUntil;
   if (state.run !== undefined) state.run.segment = fact.segment;
   if (fact.id !== undefined) {
     state.asked ??= new Map();

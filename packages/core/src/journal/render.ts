@@ -12,8 +12,21 @@ export const CONTINUE_NOTE =
 const NO_WORDS = "[An answer without words.]";
 
 /** The result part of a call that ended. */
-export function resultPart(call: Pick<CallPart, "id" | "tool">, outcome: Outcome, output: Json): ResultPart {
-  return { type: "result", id: call.id, tool: call.tool, outcome, output: wording(outcome, output) };
+export function resultPart(
+  call: Pick<CallPart, "id" | "tool">,
+  outcome: Outcome,
+  output: Json,
+  ranArgs?: Json,
+): ResultPart {
+  const words = wording(outcome, output);
+  const told = ranArgs === undefined ? words : withRanArgs(words, ranArgs);
+  return { type: "result", id: call.id, tool: call.tool, outcome, output: told };
+}
+
+/** The model asked for something else than what ran: it is told. */
+function withRanArgs(output: Json, ranArgs: Json): Json {
+  const note = `A person changed the arguments before it ran, to ${JSON.stringify(ranArgs)}.`;
+  return typeof output === "string" ? `[${note}]\n${output}` : { note, output };
 }
 
 function wording(outcome: Outcome, output: Json): Json {
@@ -21,14 +34,15 @@ function wording(outcome: Outcome, output: Json): Json {
     case "ok":
       return output;
     case "error":
-    case "rejected":
       return output === "" || output === null ? "Failed, without saying why." : output;
+    case "rejected":
+      return `Not executed: ${typeof output === "string" && output !== "" ? output : "a person rejected it."}`;
     case "interrupted":
       return `Interrupted by the user before it finished. It may have taken effect.${soFar(output)}`;
     case "not-executed":
       return "Not executed: the user interrupted before this call started.";
     case "unknown":
-      return "Outcome unknown: the program stopped while this call was running. It may have taken effect.";
+      return `Outcome unknown: the program stopped while this call was running. It may have taken effect.${typeof output === "string" ? ` ${output}` : ""}`;
     default:
       return outcome satisfies never;
   }

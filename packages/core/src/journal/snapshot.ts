@@ -1,10 +1,11 @@
 // A cache of the fold, never the truth: what a run needs to go on, without the past that it no longer needs. Messages
 // that a summary covers are not in it; people's view of them is folded from the lines when someone looks.
 
+import type { RequestState } from "../interrupt/decision.ts";
 import type { Message, Part } from "../message.ts";
 import { type Asked, newThread, type Scope, type ThreadState } from "./state.ts";
 
-const VERSION = 1;
+const VERSION = 2;
 
 const LEAST_FACTS = 200;
 
@@ -15,17 +16,21 @@ const WORTH = 64;
 const TAIL = 2;
 
 interface Frozen
-  extends Omit<ThreadState, "scopes" | "callIds" | "queued" | "stops" | "asked" | "partial" | "snapshotSeq"> {
+  extends Omit<
+    ThreadState,
+    "scopes" | "callIds" | "queued" | "stops" | "asked" | "requests" | "partial" | "snapshotSeq"
+  > {
   readonly v: number;
   readonly scopes: readonly Scope[];
   readonly callIds: readonly string[];
   readonly queued: readonly string[] | undefined;
   readonly stops: readonly string[] | undefined;
   readonly asked: readonly (readonly [string, Asked])[] | undefined;
+  readonly requests: readonly (readonly [string, RequestState])[] | undefined;
 }
 
 function freeze(state: ThreadState): string {
-  const { threadId, head, agent, state: now, pauseType, interrupts, tokenHash, run, crashes } = state;
+  const { threadId, head, agent, state: now, pauseType, interrupts, tokenHash, tokenUntil, run, crashes } = state;
   const scopes = [...state.scopes.values()].map(
     (scope): Scope => ({ ...scope, messages: scope.messages.slice(-TAIL) }),
   );
@@ -38,6 +43,9 @@ function freeze(state: ThreadState): string {
     pauseType,
     interrupts,
     tokenHash,
+    tokenUntil,
+    rules: state.rules,
+    fingerprint: state.fingerprint,
     run,
     crashes,
     scopes,
@@ -45,6 +53,7 @@ function freeze(state: ThreadState): string {
     queued: state.queued && [...state.queued],
     stops: state.stops && [...state.stops],
     asked: state.asked && [...state.asked],
+    requests: state.requests && [...state.requests],
   };
   return JSON.stringify(frozen);
 }
@@ -81,11 +90,12 @@ export function thaw(threadId: string, seq: number, body: string): ThreadState |
     return undefined;
   }
   if (frozen?.v !== VERSION || frozen.threadId !== threadId || frozen.head !== seq) return undefined;
-  const { v: _v, scopes, callIds, queued, stops, asked, ...plain } = frozen;
+  const { v: _v, scopes, callIds, queued, stops, asked, requests, ...plain } = frozen;
   const state: ThreadState = { ...newThread(threadId), ...plain, partial: true, snapshotSeq: seq };
   if (queued !== undefined) state.queued = new Set(queued);
   if (stops !== undefined) state.stops = new Set(stops);
   if (asked !== undefined) state.asked = new Map(asked);
+  if (requests !== undefined) state.requests = new Map(requests);
   for (const scope of scopes) state.scopes.set(scope.path, shared(scope));
   for (const id of callIds) state.callIds.add(id);
   return state;

@@ -1,8 +1,13 @@
 // What a thread is, folded from its journal. Plain data: `reduce` is the only code that changes it.
 
+import type { ErrorRecord } from "../error.ts";
+import type { Fingerprint } from "../fingerprint.ts";
+import type { RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { Json } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import type { CallPart, Message, ResultPart, Usage } from "../message.ts";
+import type { PermissionRule } from "../permission/rule.ts";
 
 export interface ThreadState {
   readonly threadId: string;
@@ -14,6 +19,7 @@ export interface ThreadState {
   pauseType: PauseType | undefined;
   interrupts: readonly Interrupt[];
   tokenHash: string | undefined;
+  tokenUntil: number | undefined;
   run: RunState | undefined;
   /** Times in a row that it was taken over after a crash without having got any further. */
   crashes: number;
@@ -24,6 +30,12 @@ export interface ThreadState {
   stops: Set<string> | undefined;
   /** Ids that callers gave to run(), and the stretch that each began. */
   asked: Map<string, Asked> | undefined;
+  /** Every request of the thread, by id; undefined, like the next two, while there is none. */
+  requests: Map<string, RequestState> | undefined;
+  /** What people allowed for this thread. */
+  rules: PermissionRule[] | undefined;
+  /** What the agent was made of when the thread last went on. */
+  fingerprint: Fingerprint | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
   readonly callIds: Set<string>;
   /** It began with a snapshot: of what people see only the end is in it. */
@@ -62,6 +74,8 @@ export interface Scope {
   last: "nothing" | "input" | "calls" | "results" | "cut" | "answer";
   /** The calls of the last message, while one of them has no result. */
   calls: CallState[];
+  /** The seq of the message that made them. */
+  callsSeq: number;
   /** Inputs that came while calls were open; they enter after the results. */
   readonly waiting: Message[];
 }
@@ -73,6 +87,30 @@ export interface CallState {
   /** It ran before, and a crash cut it: held or not, it can never read "not executed". */
   cut: boolean;
   result: ResultPart | undefined;
+  /** What runs, where a person changed it. */
+  ranArgs?: Json;
+  /** The request that it waits, or waited, for before it may run. */
+  gate?: string;
+  /** The request that asks what became of it. */
+  doubt?: string;
+  /** How often that was asked. */
+  doubts?: number;
+  /** What code inside it has done, in the order it was settled. */
+  steps?: StepRecord[];
+}
+
+/** One recorded `ctx.step` or `ctx.ask`. */
+export interface StepRecord {
+  readonly key: string;
+  readonly kind: "step" | "ask";
+  /** Of an ask: its request, and the digest of what it asked. */
+  readonly requestId?: string;
+  readonly digest?: string;
+  /** Of a step. */
+  readonly value?: Json;
+  readonly error?: ErrorRecord;
+  /** The seq of the fact that settled it; undefined while an ask is open. */
+  settled: number | undefined;
 }
 
 export function newThread(threadId: string): ThreadState {
@@ -84,11 +122,15 @@ export function newThread(threadId: string): ThreadState {
     pauseType: undefined,
     interrupts: [],
     tokenHash: undefined,
+    tokenUntil: undefined,
     run: undefined,
     crashes: 0,
     queued: undefined,
     stops: undefined,
     asked: undefined,
+    requests: undefined,
+    rules: undefined,
+    fingerprint: undefined,
     scopes: new Map(),
     callIds: new Set(),
     partial: false,
@@ -106,6 +148,7 @@ export function newScope(path: string): Scope {
     attempt: 0,
     last: "nothing",
     calls: [],
+    callsSeq: 0,
     waiting: [],
   };
 }

@@ -54,6 +54,7 @@ const anything = jsonSchema({ type: "object" });
 function deadly(ran: string[], started: () => void, block: boolean): Tool<unknown>[] {
   const make = (name: string, more: object) =>
     tool({
+      ...(!("readOnly" in more) && { onCrash: "fail" as const }),
       name,
       description: "",
       input: anything,
@@ -245,7 +246,7 @@ describe("a process that was taken for dead", () => {
     expect(zombie.session.state).toBe("completed");
     expect(history(zombie.session.messages)).toEqual(["user: hello", "assistant: alive"]);
     await follower.until((event) => event.type === "state" && event.state === "completed");
-    expect(follower.events.filter((event) => event.type === "message").map((event) => event.seq)).toEqual([4, 6]);
+    expect(follower.events.filter((event) => event.type === "message").map((event) => event.seq)).toEqual([4, 7]);
   });
 
   it("F3: it learns of it also by its lease, aborts its tools and writes nothing", async () => {

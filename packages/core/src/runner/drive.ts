@@ -15,16 +15,22 @@
 import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { BelayEvent, Draft, Fact } from "../event.ts";
-import type { Desk, Frame, LateResult, Recording } from "../frame.ts";
+import type { Awaiting, Desk, Frame, HotCode, LateResult, Recording, Remembered } from "../frame.ts";
+import type { Groups, RequestState } from "../interrupt/decision.ts";
 import { encode } from "../journal/codec.ts";
 import { reduce } from "../journal/reduce.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
 import type { CallState, ThreadState } from "../journal/state.ts";
 import type { SessionState } from "../lifecycle.ts";
+import type { CheckedPermissions } from "../permission/permissions.ts";
+import type { PermissionRule } from "../permission/rule.ts";
 import { point } from "../point.ts";
+import type { StandardSchema } from "../schema/schema.ts";
 import type { Append, Appended, Command, Store, ThreadKey } from "../store/store.ts";
 import type { Feed } from "./feed.ts";
+import type { HotRoom } from "./hot.ts";
 import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
+import { asked } from "./requests.ts";
 
 /** What is the same for all threads of a runner. */
 export interface DriveSetup {
@@ -35,6 +41,25 @@ export interface DriveSetup {
   readonly leaseTtlMs: number;
   /** The most that one input, or one result of a tool, may take, in bytes of JSON. */
   readonly maxBytes: number;
+  readonly permissions: CheckedPermissions | undefined;
+  /** Nobody is there to ask. */
+  readonly unattended: boolean;
+  readonly groups: Groups;
+  /** How long the token of a pause is good; for ever where it is not there. */
+  readonly tokenTtlMs: number | undefined;
+  readonly hot: HotRoom;
+}
+
+/** What a session hands to each of its drives. */
+export interface DriveHost {
+  readonly setup: DriveSetup;
+  readonly key: ThreadKey;
+  readonly feed: Feed;
+  /** Calls of this thread that were left behind and still run. */
+  readonly behind: Set<string>;
+  readonly hot: HotCode;
+  /** What the code behind open requests takes as their answers, by id. */
+  readonly schemas: Map<string, StandardSchema>;
 }
 
 interface Waiting extends Recording {
@@ -80,26 +105,31 @@ export class Drive implements Desk {
   #answerLost = false;
   readonly #behind: Set<string>;
   readonly #mailbox: Mailbox | undefined;
+  readonly hot: HotCode;
+  readonly #schemas: Map<string, StandardSchema>;
+  /** Who waits for the decision on a request, by its id. */
+  #awaiting: Map<string, Awaiting> | undefined;
+  /** A request was decided, and nobody who could act on it heard of it. */
+  unheard = false;
   /** There are commands nobody has consumed, as of the last append. */
   mail = false;
 
   constructor(
-    setup: DriveSetup,
-    key: ThreadKey,
+    host: DriveHost,
     agent: string,
     state: ThreadState,
-    feed: Feed,
     failed: (error: BelayError) => void,
-    behind: Set<string> = new Set(),
     mailbox?: Mailbox,
   ) {
-    this.#setup = setup;
-    this.#key = key;
+    this.#setup = host.setup;
+    this.#key = host.key;
     this.#agent = agent;
     this.state = state;
-    this.#feed = feed;
+    this.#feed = host.feed;
     this.#failed = failed;
-    this.#behind = behind;
+    this.#behind = host.behind;
+    this.hot = host.hot;
+    this.#schemas = host.schemas;
     this.#mailbox = mailbox;
   }
 
@@ -149,6 +179,35 @@ export class Drive implements Desk {
         // The thread or its store is gone: what was told of the call stays.
       }
     });
+  }
+
+  get unattended(): boolean {
+    return this.#setup.unattended;
+  }
+
+  get permissions(): CheckedPermissions | undefined {
+    return this.#setup.permissions;
+  }
+
+  request(id: string): RequestState | undefined {
+    return this.state.requests?.get(id);
+  }
+
+  await(id: string, awaiting: Awaiting): void {
+    this.#awaiting ??= new Map();
+    this.#awaiting.set(id, awaiting);
+    if (awaiting.schema !== undefined) this.#schemas.set(id, awaiting.schema);
+  }
+
+  async remembered(): Promise<Remembered> {
+    const thread = this.state.rules ?? [];
+    try {
+      const rows = await this.#setup.store.rules(this.#key.tenant);
+      return { thread, always: rows.map(({ body }) => JSON.parse(body) as PermissionRule) };
+    } catch (error) {
+      this.#broke(error);
+      return new Promise(() => {});
+    }
   }
 
   hasMail(frame: Frame, only?: "steer"): boolean {
@@ -301,6 +360,7 @@ export class Drive implements Desk {
     const appendId = `${this.#setup.owner}.${appends}`;
     const state = stateAfter(facts, this.state.state);
     const snapshot = release ? snapshotIfDue(this.state) : undefined;
+    const requests = state === "paused" || mayAsk(facts) ? asked(this.state, facts, state === "paused") : undefined;
     return {
       appendId,
       expect,
@@ -313,6 +373,10 @@ export class Drive implements Desk {
       state,
       consume: consumption(facts, this.#mailbox),
       snapshot,
+      rest: requests?.rest,
+      raise: requests?.raise,
+      close: requests?.close,
+      remember: requests?.remember,
     };
   }
 
@@ -350,6 +414,21 @@ export class Drive implements Desk {
   #apply(facts: readonly Fact[], { released, draft }: Pick<Waiting, "released" | "draft">): void {
     for (const fact of facts) reduce(this.state, fact);
     released?.();
+    this.#show(facts, draft);
+    for (const fact of facts) if (fact.type === "request-answered") this.#decided(fact.id);
+  }
+
+  #decided(id: string): void {
+    const decision = this.request(id)?.decision;
+    if (decision === undefined) return;
+    point("answer:taken", id);
+    this.#schemas.delete(id);
+    const awaiting = this.#awaiting?.get(id);
+    this.#awaiting?.delete(id);
+    if (decision.how !== "withdrawn" && awaiting?.decided(decision) !== true) this.unheard = true;
+  }
+
+  #show(facts: readonly Fact[], draft: Waiting["draft"]): void {
     if (!this.#feed.watched) return;
     if (draft === undefined) {
       for (const fact of facts) this.#feed.publish(fact);
@@ -372,6 +451,11 @@ function batchSize(waiting: readonly Waiting[]): number {
   return waiting.length;
 }
 
+function mayAsk(facts: readonly Fact[]): boolean {
+  for (const { type } of facts) if (type === "action" || type === "request-answered") return true;
+  return false;
+}
+
 /** The commands that take effect by these facts. Stops of this process are no commands. */
 function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): readonly string[] | undefined {
   let consume: string[] | undefined;
@@ -379,6 +463,9 @@ function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): read
     if (fact.type === "input-consumed" || fact.type === "tool-late") {
       consume ??= [];
       consume.push(fact.id);
+    } else if (fact.type === "request-answered" && fact.key !== undefined) {
+      consume ??= [];
+      consume.push(fact.key);
     } else if (fact.type === "state" && fact.stops !== undefined) {
       consume = [...(consume ?? []), ...fact.stops.filter((id) => mailbox?.stops.includes(id)).map(stopKey)];
     }

@@ -8,11 +8,13 @@ import type { FramePlace } from "../frame.ts";
 import { turnAddress } from "../interrupt/address.ts";
 import type { Handle, Interrupt } from "../interrupt/interrupt.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
+import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
-import type { SessionState } from "../lifecycle.ts";
+import type { PauseType, SessionState } from "../lifecycle.ts";
 import { addUsage, type Usage } from "../message.ts";
 import { interruptedFact, runEnd, stateFact } from "./facts.ts";
+import { waitingEnds, withdrawals } from "./requests.ts";
 import type { RunResult } from "./run.ts";
 
 /** What a stop did. Call ids in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
@@ -39,10 +41,14 @@ export interface Circumstances {
   /** Calls that were left behind and still run. */
   readonly late: readonly string[];
   readonly now: number;
+  /** How long the token of a pause is good. */
+  readonly tokenTtlMs: number | undefined;
+  /** Only open calls ran: the pause that it found goes on. */
+  readonly only: "calls" | undefined;
 }
 
 export interface Pause {
-  readonly interrupt: Interrupt;
+  readonly interrupts: readonly Interrupt[];
   readonly handle: Handle;
 }
 
@@ -63,7 +69,18 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     tail: facts.length,
     pause: undefined,
   });
-  if (intent === "terminate") return ends(runEnd(place, "terminated", usage), move("terminated"));
+  if (intent === "terminate") {
+    return ends(...closing(place, state, ended.facts, "user"), runEnd(place, "terminated", usage), move("terminated"));
+  }
+  if (intent === undefined && asked !== undefined && ended.how === "asking") {
+    const { facts, turn, calls } = ended;
+    return endingOf(
+      { how: "stopped", facts, ...(turn !== undefined && { turn }), calls, partialText: "", attempt: 1 },
+      place,
+      state,
+      circumstances,
+    );
+  }
   switch (ended.how) {
     case "completed":
       return ends(
@@ -71,6 +88,8 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
         move("completed"),
       );
     case "failed": {
+      // An exception while paused leaves it paused (S7): the next resume() meets it again.
+      if (circumstances.only === "calls") return ends();
       const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
       return ends(end, move("error", { attempt: ended.attempt ?? 1 }));
     }
@@ -79,17 +98,42 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
-      const token = builtIn("node:crypto").randomBytes(32).toString("hex");
-      const { threadId, runId, segment } = place;
-      const restartBlock = pauseType === "user_interrupt";
-      const handle: Handle = { threadId, runId, segment, token, interruptType: pauseType, restartBlock };
+      const { handle, token } = newHandle(place, pauseType, circumstances);
       const { attempt } = ended;
-      const paused = move("paused", { pauseType, interrupts: [interrupt], tokenHash: hashToken(token), attempt });
-      return { ...ends(interruptedFact(place, interrupt), paused), pause: { interrupt, handle } };
+      const paused = move("paused", { pauseType, interrupts: [interrupt], ...token, attempt });
+      const withdrawn = closing(place, state, ended.facts, interrupt.by);
+      const ending = ends(...withdrawn, interruptedFact(place, interrupt), paused);
+      return { ...ending, pause: { interrupts: [interrupt], handle } };
+    }
+    case "asking": {
+      if (intent === "let-go" || circumstances.only === "calls") return ends();
+      const { handle, token } = newHandle(place, "tool_interrupt", circumstances);
+      const interrupts = openRequests(state);
+      return { ...ends(move("paused", { pauseType: "tool_interrupt", ...token })), pause: { interrupts, handle } };
     }
     default:
       return ended satisfies never;
   }
+}
+
+/** Nobody waits for people any more, and every start has its end. */
+function closing(place: FramePlace, state: ThreadState, facts: readonly Fact[], by: string): readonly Fact[] {
+  const ended = new Set(facts.flatMap((fact) => (fact.type === "tool-end" ? [fact.callId] : [])));
+  return [...waitingEnds(place, state, ended), ...withdrawals(place, state, by)];
+}
+
+/** A handle on a pause, and what of its token is recorded. */
+export function newHandle(
+  place: FramePlace,
+  interruptType: PauseType,
+  { now, tokenTtlMs }: Pick<Circumstances, "now" | "tokenTtlMs">,
+): { readonly handle: Handle; readonly token: Pick<StateEvent, "tokenHash" | "tokenUntil"> } {
+  const token = builtIn("node:crypto").randomBytes(32).toString("hex");
+  const { threadId, runId, segment } = place;
+  const restartBlock = interruptType === "user_interrupt";
+  const handle: Handle = { threadId, runId, segment, token, interruptType, restartBlock };
+  const tokenHash = hashToken(token);
+  return { handle, token: tokenTtlMs === undefined ? { tokenHash } : { tokenHash, tokenUntil: now + tokenTtlMs } };
 }
 
 /** Where it is not the text, and can be written down. */
@@ -102,7 +146,12 @@ function recordedOutput({ output, text }: Extract<Ended, { how: "completed" }>):
   }
 }
 
-function interruptOf(place: FramePlace, turn: number, calls: StoppedCalls, circumstances: Circumstances): Interrupt {
+export function interruptOf(
+  place: FramePlace,
+  turn: number,
+  calls: StoppedCalls,
+  circumstances: Pick<Circumstances, "asked" | "late" | "now">,
+): Interrupt {
   const { runId, segment, runPath } = place;
   const { asked, late, now } = circumstances;
   const met = late.length + calls.stopped.length + calls.finished.length + calls.notStarted.length > 0;
@@ -138,21 +187,31 @@ export function resultOf(
     }
     case "failed":
       return { ...at, status: "failed", error: ended.error };
-    case "stopped": {
+    case "stopped":
+    case "asking": {
       if (pause === undefined) return { ...at, status: "failed", error: belayError("SESSION_CLOSED", { threadId }) };
-      const { handle, interrupt } = pause;
+      const { handle, interrupts } = pause;
       const { interruptType } = handle;
-      const { partialText } = ended;
-      return { ...at, status: "interrupted", interruptType, handle, interrupts: [interrupt], interrupt, partialText };
+      const partialText = ended.how === "stopped" ? ended.partialText : "";
+      const interrupt = interrupts[0]!;
+      return { ...at, status: "interrupted", interruptType, handle, interrupts, interrupt, partialText };
     }
     default:
       return ended satisfies never;
   }
 }
 
-export function receiptOf(ended: Ended | undefined, place: FramePlace, late: readonly string[]): Receipt {
+/** `accepted` says whether a person's stop ended it, where it was waiting for people. */
+export function receiptOf(
+  ended: Ended | undefined,
+  place: FramePlace,
+  late: readonly string[],
+  accepted = false,
+): Receipt {
   const { runId, segment } = place;
-  if (ended?.how !== "stopped") return { accepted: false, runId, segment, partialText: "", ...noCalls, late };
+  const none = { accepted: false, runId, segment, partialText: "", ...noCalls, late };
+  if (ended?.how === "asking") return { ...none, ...ended.calls, accepted };
+  if (ended?.how !== "stopped") return none;
   const { partialText, calls } = ended;
   return { accepted: true, runId, segment, partialText, ...calls, late };
 }

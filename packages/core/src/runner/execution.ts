@@ -3,31 +3,33 @@
 // 1. Whoever ends it ends the Run and every receipt handed out for it; every end is idempotent.
 // 2. Input is appended first, then the stop is looked at: a stop in the same tick costs no model request.
 // 3. The receipt of a stop comes when the work has stopped and that is recorded (X3).
+// 4. An answer is written before the end, or is for whoever comes next: it is never taken and then forgotten.
+//
+// Long, and still one piece: whoever may end it (the agent, a stop, a lost lease) must agree on one end.
 
 import type { Agent, Ended } from "../agent.ts";
-import { BelayError, belayError, errorText } from "../error.ts";
+import { BelayError, belayError, errorRecord, errorText } from "../error.ts";
 import type { Fact } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
+import type { Answer } from "../interrupt/answer.ts";
 import { overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
+import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { addUsage } from "../message.ts";
-import type { Change, Command, ThreadKey } from "../store/store.ts";
-import { Drive, type DriveSetup, storeError } from "./drive.ts";
+import type { Change, Command } from "../store/store.ts";
+import { Drive, type DriveHost, storeError } from "./drive.ts";
 import { type Circumstances, type Ending, endingOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
 import { turnEnd } from "./facts.ts";
-import type { Feed } from "./feed.ts";
+import type { HotSession } from "./hot.ts";
 import { Mailbox, type StopMail } from "./mailbox.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
+import { answerFact, refusedFact } from "./requests.ts";
 import type { LiveRun, RunResult } from "./run.ts";
 
-export interface ExecutionHost {
-  readonly setup: DriveSetup;
-  readonly key: ThreadKey;
+export interface ExecutionHost extends DriveHost {
+  readonly hot: HotSession;
   readonly agent: Agent<unknown, never>;
   readonly deps: unknown;
-  readonly feed: Feed;
-  /** Calls of this thread that were left behind, by this stretch or an earlier one, and still run. */
-  readonly behind: Set<string>;
   /** What a run() with this id gave before. */
   replay(id: string, run: LiveRun): void;
   /** The thread as it is now; `fresh` reads what others have written. */
@@ -38,7 +40,9 @@ export interface ExecutionHost {
 }
 
 /** How the stretch begins: facts for the thread as it is, or a refusal (thrown). */
-export type Opening = (state: ThreadState) => readonly Fact[];
+export type Opening = (state: ThreadState) => readonly Fact[] | Promise<readonly Fact[]>;
+
+const nobody: ReadonlySet<string> = new Set();
 
 const REOPEN_TRIES = 5;
 
@@ -65,18 +69,32 @@ export class Execution {
   #over = false;
   readonly #mailbox: Mailbox;
   #unwatch: (() => void) | undefined;
+  /** Open calls only: the thread stays paused, and no model is called. */
+  readonly only: "calls" | undefined;
+  /** Requests that were decided by what began it. */
+  #answered: ReadonlySet<string> = nobody;
+  /** Answers that are being written. */
+  readonly #answers = new Set<Promise<unknown>>();
+  /** Its end is being written: answers are for whoever comes next. */
+  #closing = false;
+  /** Resolves when it is over. */
+  readonly over: Promise<void>;
+  #isOver: () => void = () => {};
 
-  constructor(host: ExecutionHost, place: FramePlace, run: LiveRun, askedBy?: string) {
+  constructor(host: ExecutionHost, place: FramePlace, run: LiveRun, askedBy?: string, only?: "calls") {
     this.#host = host;
     this.#place = place;
     this.run = run;
     this.askedBy = askedBy;
+    this.only = only;
+    this.over = new Promise((resolve) => (this.#isOver = resolve));
     const { store } = host.setup;
     this.#mailbox = new Mailbox(
       store,
       host.key,
       (mail) => this.#stopByMail(mail),
       () => this.#drive?.record({ facts: () => this.#mailbox.queued(place, this.state?.queued), recorded: () => {} }),
+      (mail, key) => void this.answer(mail.id, mail.answer, key, mail.ref)?.catch(() => {}),
     );
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
@@ -93,8 +111,53 @@ export class Execution {
     } catch (error) {
       return this.#fail(storeError(this.#host.key, error));
     }
-    const ended = await this.#runAgent(state);
+    const ended = await this.#runToEnd(state);
     if (!this.#over) this.#close(ended, state);
+  }
+
+  /** Answers that came while it settled down to wait for them let it go on. */
+  async #runToEnd(state: ThreadState): Promise<Ended> {
+    for (;;) {
+      const ended = await this.#runAgent(state);
+      while (this.#answers.size > 0 && !this.#over) await Promise.race([...this.#answers, this.over]);
+      const drive = this.#drive!;
+      if (ended.how !== "asking" || !drive.unheard || this.#over) return ended;
+      drive.unheard = false;
+    }
+  }
+
+  /** Records what a person says to a request; undefined where this stretch is over, or nearly. Rejects with the refusal. */
+  answer(
+    id: string,
+    answer: Answer,
+    key?: string,
+    ref?: string,
+  ): Promise<{ readonly open: number } | undefined> | undefined {
+    const drive = this.#drive;
+    if (drive === undefined || this.#closing || this.#over) return undefined;
+    const { clock, groups } = this.#host.setup;
+    let refusal: unknown;
+    const facts = () => {
+      try {
+        return [answerFact(this.#place, drive.state, id, answer, clock.now(), groups, key, ref)];
+      } catch (error) {
+        refusal = error;
+        if (key === undefined || !(error instanceof BelayError)) return [];
+        return [refusedFact(this.#place, id, answer, errorRecord(error), key)];
+      }
+    };
+    const taken = new Promise<{ readonly open: number }>((resolve, reject) => {
+      const recorded = () => {
+        if (refusal === undefined) resolve({ open: openRequests(drive.state).length });
+        else reject(refusal);
+      };
+      drive.record({ facts, recorded });
+    });
+    const told = Promise.race([taken, this.over.then(() => undefined)]);
+    this.#answers.add(told);
+    const done = () => this.#answers.delete(told);
+    told.then(done, done);
+    return told;
   }
 
   async #open(opening: Opening): Promise<ThreadState> {
@@ -103,12 +166,13 @@ export class Execution {
     for (let tries = 1; ; tries++) {
       if (this.#intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
       const facts = await this.#begin(opening, state);
-      const { setup, key, agent, feed, behind } = host;
       const failed = (error: BelayError) => this.#fail(error);
-      const drive = new Drive(setup, key, agent.name, state, feed, failed, behind, this.#mailbox);
+      const drive = new Drive(host, host.agent.name, state, failed, this.#mailbox);
+      this.#answered = decidedBy(facts);
       const from = state.head;
       const refusal = await drive.open(facts, () => {
         this.#drive = drive;
+        host.hot.check(from);
         host.feed.live = true;
         host.opened(this, state);
         this.run.began(from);
@@ -157,7 +221,7 @@ export class Execution {
   /** The facts to begin with. What the thread's state does not allow is THREAD_BUSY while someone else moves it. */
   async #begin(opening: Opening, state: ThreadState): Promise<readonly Fact[]> {
     try {
-      return opening(state);
+      return await opening(state);
     } catch (refusal) {
       const { key, setup } = this.#host;
       const lease = (await setup.store.load(key, state.head))?.row.lease;
@@ -168,7 +232,8 @@ export class Execution {
   async #runAgent(state: ThreadState): Promise<Ended> {
     const { agent, deps, setup } = this.#host;
     const scope = state.scopes.get(this.#place.runPath)!;
-    const frame = new Frame(this.#place, scope, this.signal, setup.clock, deps, this.#drive!);
+    const beginning = { only: this.only, answered: this.#answered };
+    const frame = new Frame(this.#place, scope, this.signal, setup.clock, deps, this.#drive!, beginning);
     try {
       return await agent.run(frame);
     } catch (error) {
@@ -263,8 +328,10 @@ export class Execution {
   }
 
   #close(ended: Ended, state: ThreadState): void {
+    this.#closing = true;
     const place = this.#place;
-    const { clock } = this.#host.setup;
+    const { clock, tokenTtlMs } = this.#host.setup;
+    const { only } = this;
     let ending: Ending | undefined;
     let intent: Circumstances["intent"];
     const make = (): readonly Fact[] => {
@@ -272,12 +339,14 @@ export class Execution {
       const stopped = asked !== undefined || this.#parking;
       intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
       const stops = [...new Set([...this.#mailbox.stops, ...(this.#stopIds ?? [])])];
-      ending = endingOf(ended, place, state, { intent, asked, stops, late: this.#late, now: clock.now() });
+      const now = clock.now();
+      ending = endingOf(ended, place, state, { intent, asked, stops, late: this.#late, now, tokenTtlMs, only });
       return ending.facts;
     };
     const released = () => {
       const result = resultOf(ended, place, state, intent, ending?.pause);
-      this.#finish(state, result, receiptOf(ended, place, this.#late));
+      const accepted = intent === undefined && this.#asked !== undefined;
+      this.#finish(state, result, receiptOf(ended, place, this.#late, accepted));
     };
     // The turn ends after its own facts and before those that end the stretch.
     const { turn } = ended;
@@ -317,9 +386,20 @@ export class Execution {
     this.#unwatch?.();
     this.#host.feed.live = false;
     this.#host.ended(this, state);
+    this.#isOver();
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
     this.#receipt?.resolve(receipt);
   }
+}
+
+function decidedBy(facts: readonly Fact[]): ReadonlySet<string> {
+  let ids: Set<string> | undefined;
+  for (const fact of facts) {
+    if (fact.type !== "request-answered" || fact.open || fact.refused !== undefined) continue;
+    ids ??= new Set();
+    ids.add(fact.id);
+  }
+  return ids ?? nobody;
 }
 
 export function busy(threadId: string, owner: string, until: number): BelayError {

@@ -2,6 +2,7 @@
 
 import type {
   ActionEvent,
+  DriftEvent,
   EventBase,
   Fact,
   MessageEvent,
@@ -10,8 +11,10 @@ import type {
   StateEvent,
   TurnEndEvent,
 } from "../event.ts";
+import type { DriftReport, Fingerprint } from "../fingerprint.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import { isParked } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import type { Message, Part, Usage } from "../message.ts";
 
@@ -20,9 +23,14 @@ function base(place: FramePlace): EventBase {
   return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }
 
-export function runStart(place: FramePlace): RunStartEvent {
+export function runStart(place: FramePlace, fingerprint?: Fingerprint): RunStartEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
-  return { type: "run-start", seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
+  const fact = { type: "run-start" as const, seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
+  return fingerprint === undefined ? fact : { ...fact, fingerprint };
+}
+
+export function driftFact(place: FramePlace, report: DriftReport, fingerprint: Fingerprint): DriftEvent {
+  return { ...base(place), type: "drift", report, fingerprint };
 }
 
 export function stateFact(place: FramePlace, state: StateEvent["state"], more?: Partial<StateEvent>): StateEvent {
@@ -102,7 +110,10 @@ export function lostCalls(place: FramePlace, state: ThreadState, held = false): 
       const { id: callId, tool } = call.part;
       const at = { ...base(place), runPath: scope.path };
       const end = { ...at, type: "tool-end", callId, tool, address: call.address } as const;
-      facts.push({ ...end, outcome: "unknown", output: null, ...(held && { held }) });
+      // One that waited for a person was cut by whoever closes it, not by the crash.
+      const parked = isParked(state, call);
+      if (parked && held) continue;
+      facts.push({ ...end, outcome: parked ? "interrupted" : "unknown", output: null, ...(held && { held }) });
     }
   }
   return facts;

@@ -1,32 +1,27 @@
 // What is written to a thread that nobody runs: each is one append, which takes the lease and gives it back.
 
 import { belayError, errorRecord } from "../error.ts";
-import type { Fact } from "../event.ts";
+import type { Fact, StateEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { Stop } from "../interrupt/stop-signal.ts";
+import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { move } from "../lifecycle.ts";
 import { addUsage } from "../message.ts";
-import type { ThreadKey } from "../store/store.ts";
-import { Drive, type DriveSetup } from "./drive.ts";
+import { Drive, type DriveHost } from "./drive.ts";
 import { busy } from "./execution.ts";
-import { lostCalls, runEnd, stateFact } from "./facts.ts";
-import type { Feed } from "./feed.ts";
+import { interruptedFact, lostCalls, runEnd, stateFact } from "./facts.ts";
 import type { Recall } from "./recall.ts";
+import { waitingEnds, withdrawals } from "./requests.ts";
 
 /** Facts for the thread as the store has it, or a refusal (thrown). */
 export type IdleFacts = (place: FramePlace, state: ThreadState) => readonly Fact[];
 
-export async function appendIdle(
-  setup: DriveSetup,
-  key: ThreadKey,
-  place: FramePlace,
-  recall: Recall,
-  feed: Feed,
-  make: IdleFacts,
-): Promise<void> {
-  const { threadId } = key;
+export async function appendIdle(host: DriveHost, place: FramePlace, recall: Recall, make: IdleFacts): Promise<void> {
+  const { threadId } = host.key;
   const state = await recall.readAll();
-  const drive = new Drive(setup, key, place.agentName, state, feed, () => {});
+  const drive = new Drive(host, place.agentName, state, () => {});
   const refusal = await drive.open(make(place, state), () => recall.settleOn(state), true);
   if (refusal?.why === "busy") throw busy(threadId, refusal.owner, refusal.until);
   if (refusal?.why === "conflict") {
@@ -44,8 +39,36 @@ export const terminated: IdleFacts = (place, state) => {
   const paused = state.state === "paused" || state.state === "running";
   move(paused ? "paused" : state.state, "terminated");
   const end = paused ? [...lostCalls(place, state), runEnd(place, "terminated", usageOf(state))] : [];
-  return [...end, stateFact(place, "terminated")];
+  return [...end, ...withdrawals(place, state, "user"), stateFact(place, "terminated")];
 };
+
+/** A stop while the thread only waits for people: what it asked for is dead, and the person has the word (S9). */
+export function stopWaiting(stop: Stop, stops: readonly string[], pause: (state: ThreadState) => Handed): IdleFacts {
+  return (place, state) => {
+    const open = openRequests(state);
+    if (state.state !== "paused" || open.length === 0) {
+      throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "interrupt()" });
+    }
+    const { interrupt, fact } = pause(state);
+    const ends = [...waitingEnds(place, state), ...withdrawals(place, state, stop.by)];
+    return [...ends, interruptedFact(place, interrupt), stops.length === 0 ? fact : { ...fact, stops }];
+  };
+}
+
+/** The same pause with another token: the old one is void. */
+export function newToken(pause: (state: ThreadState) => StateEvent): IdleFacts {
+  return (place, state) => {
+    if (state.state !== "paused") {
+      throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "handle()" });
+    }
+    return [pause(state)];
+  };
+}
+
+interface Handed {
+  readonly interrupt: Interrupt;
+  readonly fact: StateEvent;
+}
 
 /** A thread that only crashes. Calls that may run again do so when a person resumes it. */
 export const setAside: IdleFacts = (place, state) => {

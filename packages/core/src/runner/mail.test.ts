@@ -18,7 +18,11 @@ function waiting(name = "wait") {
     begun.open();
     return end.opened;
   };
-  return { started: begun.opened, end: end.open, tool: tool({ name, description: "waits", input: noArgs, execute }) };
+  return {
+    started: begun.opened,
+    end: end.open,
+    tool: tool({ name, description: "waits", input: noArgs, onCrash: "fail", execute }),
+  };
 }
 
 /** Each fact of the mail, as `queued s1`, in order. */

@@ -6,6 +6,7 @@
 import { belayError } from "../error.ts";
 import type { Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent, ToolLateEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
+import type { Answer } from "../interrupt/answer.ts";
 import { isReplaceable } from "../journal/history.ts";
 import type { Scope } from "../journal/state.ts";
 import type { Json } from "../json.ts";
@@ -33,6 +34,14 @@ export interface LateMail {
   readonly output: Json;
 }
 
+export interface AnswerMail {
+  /** The request's. */
+  readonly id: string;
+  readonly answer: Answer;
+  /** The caller's id of it. */
+  readonly ref?: string;
+}
+
 interface Known<T> {
   readonly key: string;
   readonly mail: T;
@@ -52,9 +61,17 @@ export class Mailbox {
   readonly stops: string[] = [];
   readonly #stop: (mail: StopMail) => void;
   readonly #news: () => void;
+  readonly #answer: (mail: AnswerMail, key: string) => void;
 
   /** `news` is called when inputs have come. */
-  constructor(store: Store, key: ThreadKey, stop: (mail: StopMail) => void, news: () => void) {
+  constructor(
+    store: Store,
+    key: ThreadKey,
+    stop: (mail: StopMail) => void,
+    news: () => void,
+    answer: (mail: AnswerMail, key: string) => void,
+  ) {
+    this.#answer = answer;
     this.#store = store;
     this.#key = key;
     this.#stop = stop;
@@ -151,6 +168,7 @@ export class Mailbox {
         this.#fresh.push({ id: key, kind });
         break;
       case "answer":
+        this.#answer(read<AnswerMail>(this.#key, command), key);
         break;
       default:
         kind satisfies never;

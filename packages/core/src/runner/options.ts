@@ -1,6 +1,8 @@
 // What people may say when they stop a run or let it go on.
 
 import { belayError } from "../error.ts";
+import type { Drift } from "../fingerprint.ts";
+import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import type { Input } from "./input.ts";
 
@@ -31,7 +33,16 @@ export interface ResumeOptions {
   /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
   readonly mode?: "continue" | "rethink";
   readonly input?: Input;
+  /** What people say to open requests, by the request's id. */
+  readonly answers?: Readonly<Record<string, Answer>>;
+  /** What to do when the agent is not the one that the run began with: tell it as an event (the default), refuse, or ask. */
+  readonly drift?: Drift;
   readonly by?: string;
+}
+
+export interface AnswerOptions {
+  /** The same answer given twice under one id is one. */
+  readonly id?: string;
 }
 
 export function readStop(options: InterruptOptions, now: number): Stop {
@@ -48,8 +59,15 @@ export function readStop(options: InterruptOptions, now: number): Stop {
   };
 }
 
-export function checkResume(options: ResumeOptions): void {
+/** The answers, each checked for its form. */
+export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer> {
   oneOf("mode", options.mode, ["continue", "rethink"]);
+  const { drift, answers = {} } = options;
+  if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);
+  if (typeof answers !== "object" || answers === null) {
+    throw belayError("OPTION_INVALID", { option: "answers", value: String(answers), needed: "answers by request id" });
+  }
+  return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer)]));
 }
 
 /** The seq of the last fact a reader has seen; 0 where it has seen none. */

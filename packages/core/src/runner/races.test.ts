@@ -60,7 +60,13 @@ describe("races", () => {
     const clock = fakeClock();
     const inner = memoryStore({ clock });
     const store = faultyStore(inner);
-    const deaf = tool({ name: "deaf", description: "hears nothing", input, execute: () => new Promise(() => {}) });
+    const deaf = tool({
+      name: "deaf",
+      description: "hears nothing",
+      input,
+      onCrash: "fail",
+      execute: () => new Promise(() => {}),
+    });
     const options = { clock, tools: [deaf], leaseTtlMs: 1_000 };
     const first = await openKit([[{ call: "deaf", id: "c" }]], { store, ...options });
     const { result } = first.session.run("go");

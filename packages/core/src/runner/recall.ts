@@ -7,6 +7,7 @@
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
+import { openRequests } from "../journal/requests.ts";
 import { thaw } from "../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../journal/state.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
@@ -20,6 +21,7 @@ export interface Standing {
   readonly runId: string | undefined;
   readonly segment: number;
   readonly tokenHash: string | undefined;
+  readonly tokenUntil: number | undefined;
 }
 
 export class Recall {
@@ -32,6 +34,7 @@ export class Recall {
     runId: undefined,
     segment: 0,
     tokenHash: undefined,
+    tokenUntil: undefined,
   };
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
@@ -94,7 +97,8 @@ export class Recall {
    * every line tells its run. A store that cannot be read later without waiting is read now.
    */
   async glance(row: ThreadRow): Promise<void> {
-    if (this.#store.linesSync === undefined) {
+    // What waits for people is not told by the last line.
+    if (this.#store.linesSync === undefined || row.rest !== undefined || row.state === "error") {
       await this.load(true);
       return;
     }
@@ -103,8 +107,8 @@ export class Recall {
     const facts = decode(this.#key.threadId, last);
     const { runId, segment } = facts.at(-1)!;
     const rests = row.state === "running" ? undefined : facts.findLast((fact) => fact.type === "state");
-    const { pauseType, interrupts = [], tokenHash } = rests?.type === "state" ? rests : {};
-    this.standing = { state: row.state, pauseType, interrupts, runId, segment, tokenHash };
+    const { pauseType, interrupts = [], tokenHash, tokenUntil } = rests?.type === "state" ? rests : {};
+    this.standing = { state: row.state, pauseType, interrupts, runId, segment, tokenHash, tokenUntil };
   }
 
   async readAll(): Promise<ThreadState> {
@@ -156,6 +160,9 @@ function folded(state: ThreadState, lines: readonly Line[]): ThreadState {
   return state;
 }
 
-export function standingOf({ state, pauseType, interrupts, run, tokenHash }: ThreadState): Standing {
-  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0, tokenHash };
+export function standingOf(thread: ThreadState): Standing {
+  const { state, pauseType, run, tokenHash, tokenUntil } = thread;
+  const open = openRequests(thread);
+  const interrupts = open.length === 0 ? thread.interrupts : [...thread.interrupts, ...open];
+  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0, tokenHash, tokenUntil };
 }

@@ -1,19 +1,28 @@
 // createRunner: agents and a store, and the threads between them.
+//
+// Long, and still one piece: it is every public method of a runner; what they begin lives elsewhere.
 
 import type { Agent } from "../agent.ts";
+import { builtIn } from "../built-in.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type BelayError, belayError } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
+import type { Answer } from "../interrupt/answer.ts";
+import type { Groups } from "../interrupt/decision.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
+import { type Permissions, readPermissions } from "../permission/permissions.ts";
+import type { PermissionRule } from "../permission/rule.ts";
 import { memoryStore } from "../store/memory.ts";
 import { ownerName } from "../store/owner.ts";
 import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import { hashToken, type Receipt } from "./ending.ts";
 import { busy } from "./execution.ts";
+import { HotRoom } from "./hot.ts";
+import { type InboxFilter, type InboxItem, inboxOf } from "./inbox.ts";
 import type { Input } from "./input.ts";
 import { Leases } from "./leases.ts";
-import type { InterruptOptions, ResumeOptions } from "./options.ts";
+import type { AnswerOptions, InterruptOptions, ResumeOptions } from "./options.ts";
 import { loadThread } from "./read-facts.ts";
 import { stopElsewhere } from "./remote-stop.ts";
 import type { Run } from "./run.ts";
@@ -24,6 +33,8 @@ import { type WorkHost, type WorkOptions, workOn } from "./work.ts";
 const MOST_CRASHES = 3;
 
 const MAX_BYTES = 32 * 1024 * 1024;
+
+const MAX_HOT = 1_000;
 
 export interface RunnerOptions<Out, Deps> {
   /** The agent, or several: the first is the one for new threads that name none. */
@@ -39,6 +50,16 @@ export interface RunnerOptions<Out, Deps> {
   readonly leaseTtlMs?: number;
   /** The most that one input, or one result of a tool, may take, in bytes of JSON; 32 MiB by default. */
   readonly maxBytes?: number;
+  /** Which calls may run, must be approved by a person, or never run; agents may say more. */
+  readonly permissions?: Permissions;
+  /** Nobody is there to ask: what would ask is denied. */
+  readonly unattended?: boolean;
+  /** Who belongs to the groups that requests name as approvers. */
+  readonly groups?: Groups;
+  /** How many tools that wait for a person stay in memory; the others begin again from their recorded steps. */
+  readonly maxHot?: number;
+  /** How long the handle of a pause is good; for ever by default. */
+  readonly tokenTtlMs?: number;
   readonly clock?: Clock;
 }
 
@@ -115,7 +136,18 @@ export class Runner<Out = string, Deps = unknown> {
     this.#tenant = options.tenant ?? "default";
     this.#deps = options.deps;
     const owner = ownerName(clock.id());
-    this.#setup = { store: options.store ?? memoryStore({ clock }), clock, owner, leaseTtlMs, maxBytes };
+    this.#setup = {
+      store: options.store ?? memoryStore({ clock }),
+      clock,
+      owner,
+      leaseTtlMs,
+      maxBytes,
+      permissions: options.permissions === undefined ? undefined : readPermissions(options.permissions, "runner"),
+      unattended: options.unattended ?? false,
+      groups: readGroups(options.groups),
+      tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
+      hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
+    };
     this.#leases = new Leases(clock, leaseTtlMs);
     this.#host = {
       setup: this.#setup,
@@ -189,18 +221,57 @@ export class Runner<Out = string, Deps = unknown> {
     if (standing.runId !== handle.runId || standing.segment !== segment || standing.tokenHash === undefined) {
       throw belayError("TOKEN_SPENT", { threadId, segment });
     }
-    if (standing.tokenHash !== hashToken(token)) throw belayError("TOKEN_UNKNOWN", { threadId });
+    if (!isSameHash(standing.tokenHash, hashToken(token))) throw belayError("TOKEN_UNKNOWN", { threadId });
+    const { tokenUntil } = standing;
+    if (tokenUntil !== undefined && tokenUntil <= this.#setup.clock.now()) {
+      throw belayError("TOKEN_EXPIRED", { threadId, until: new Date(tokenUntil).toISOString() });
+    }
     const run = session.resume(options);
     const refusal = await session.opening;
     if (refusal !== undefined) throw refusal;
     return run;
   }
 
-  /** Stops the thread's run, whichever process is running it. */
-  interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
+  /** Stops the thread's run, whichever process is running it; one that waits for people waits no more. */
+  async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
     const session = this.#sessions.get(threadId)?.deref();
     if (session?.state === "running") return session.interrupt(options);
-    return stopElsewhere(this.#setup, { tenant: this.#tenant, threadId }, options);
+    const key = { tenant: this.#tenant, threadId };
+    const row = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row;
+    if (row?.state !== "paused" || (row.lease !== undefined && session === undefined)) {
+      return stopElsewhere(this.#setup, key, options);
+    }
+    const resting = await this.open(threadId);
+    await resting.refresh();
+    return resting.interrupt(options);
+  }
+
+  /** session.answer() for a request of any thread, whichever process has it. */
+  async answer(id: string, answer: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
+    this.#refuseIfClosed();
+    const threadId = await this.#setup.store.requestThread(this.#tenant, String(id));
+    if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id: String(id) });
+    return (await this.#anySession(threadId)).answer(id, answer, options);
+  }
+
+  /** Open requests over all threads, the oldest first. */
+  async inbox(filter: InboxFilter = {}): Promise<InboxItem[]> {
+    this.#refuseIfClosed();
+    return inboxOf(await this.#setup.store.requests(this.#tenant), filter, this.#setup);
+  }
+
+  /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
+  async rules(options: { readonly threadId?: string } = {}): Promise<readonly PermissionRule[]> {
+    this.#refuseIfClosed();
+    if (options.threadId !== undefined) return (await this.#anySession(options.threadId)).rules;
+    const rows = await this.#setup.store.rules(this.#tenant);
+    return rows.map(({ body }) => JSON.parse(body) as PermissionRule);
+  }
+
+  /** Removes what people allowed for good; false where there is no such rule. */
+  async removeRule(id: string): Promise<boolean> {
+    this.#refuseIfClosed();
+    return this.#setup.store.removeRule(this.#tenant, id);
   }
 
   /** session.steer() for a thread that any process may be running. */
@@ -214,7 +285,7 @@ export class Runner<Out = string, Deps = unknown> {
     const sent = await session.enqueue(input, options);
     // Whoever ran it may have ended just before it was sent.
     const loaded = await loadThread(this.#setup.store, { tenant: this.#tenant, threadId }, Number.MAX_SAFE_INTEGER);
-    if (loaded !== undefined && isMovable(loaded.row)) await this.#startQueued(threadId);
+    if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
     return sent;
   }
 
@@ -265,7 +336,7 @@ export class Runner<Out = string, Deps = unknown> {
       get closed() {
         return isClosed();
       },
-      find: async () => (await this.threads()).filter(isMovable),
+      find: async () => (await this.threads()).filter((row) => isMovable(row, clock.now())),
       move: (row) => this.#move(row),
       wait: (ms, signal) =>
         new Promise((resolve) => {
@@ -367,9 +438,36 @@ function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<
   return agent === undefined ? agents : [agent, ...agents];
 }
 
-function isMovable(row: ThreadRow): boolean {
-  if (row.lease !== undefined || row.damaged) return false;
-  return row.state === "running" || (row.queued && (row.state === "completed" || row.state === "initialized"));
+function isMovable({ state, lease, damaged, queued, answered, rest }: ThreadRow, now: number): boolean {
+  if (lease !== undefined || damaged) return false;
+  switch (state) {
+    case "running":
+      return true;
+    case "paused":
+      return answered || (rest?.dueAt !== undefined && rest.dueAt <= now);
+    case "completed":
+    case "initialized":
+      return queued;
+    default:
+      return false;
+  }
+}
+
+function isSameHash(a: string, b: string): boolean {
+  return a.length === b.length && builtIn("node:crypto").timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+function readGroups(groups: Groups = {}): Groups {
+  for (const [name, members] of Object.entries(groups)) {
+    if (Array.isArray(members) && members.every((member) => typeof member === "string")) continue;
+    throw belayError("OPTION_INVALID", { option: `groups.${name}`, value: String(members), needed: "a list of ids" });
+  }
+  return groups;
+}
+
+function atLeastZero(option: string, value: number | undefined): number | undefined {
+  if (value === undefined || (typeof value === "number" && value >= 0)) return value;
+  throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number, 0 or more" });
 }
 
 function readHandle(handle: Handle): Handle {

@@ -5,27 +5,46 @@
 // Long, and still one piece: it is every public method of a session, and its guards; what they begin lives elsewhere.
 
 import type { Agent } from "../agent.ts";
-import { belayError } from "../error.ts";
+import { type BelayError, belayError } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
-import type { Interrupt } from "../interrupt/interrupt.ts";
+import { type Answer, readAnswer } from "../interrupt/answer.ts";
+import { isExpired } from "../interrupt/decision.ts";
+import { type Handle, type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+import type { Stop } from "../interrupt/stop-signal.ts";
+import { openRequests } from "../journal/requests.ts";
+import type { ThreadState } from "../journal/state.ts";
+import { type Json, toJson } from "../json.ts";
 import { move, type PauseType, type SessionState } from "../lifecycle.ts";
 import type { Message } from "../message.ts";
+import type { Verdict } from "../permission/decide.ts";
+import type { PermissionRule } from "../permission/rule.ts";
+import type { StandardSchema } from "../schema/schema.ts";
 import type { Command, ThreadKey, ThreadRow } from "../store/store.ts";
-import type { DriveSetup } from "./drive.ts";
-import type { Receipt } from "./ending.ts";
+import { Drive, type DriveSetup } from "./drive.ts";
+import { interruptOf, newHandle, type Receipt } from "./ending.ts";
 import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
-import { inputFacts } from "./facts.ts";
+import { inputFacts, stateFact } from "./facts.ts";
 import { Feed } from "./feed.ts";
-import { appendIdle, type IdleFacts, initialized, setAside, terminated } from "./idle.ts";
+import { HotSession } from "./hot.ts";
+import { appendIdle, type IdleFacts, initialized, newToken, setAside, stopWaiting, terminated } from "./idle.ts";
 import { type Input, readInput } from "./input.ts";
 import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
-import { goOn, newRun } from "./openings.ts";
-import { checkResume, type InterruptOptions, type ResumeOptions, readCursor, readStop } from "./options.ts";
+import { answering, checkAnswer, goOn, newRun, type Opener, woken } from "./openings.ts";
+import {
+  type AnswerOptions,
+  checkResume,
+  type InterruptOptions,
+  type ResumeOptions,
+  readCursor,
+  readStop,
+} from "./options.ts";
 import { readFacts } from "./read-facts.ts";
 import { Recall, type Standing, standingOf } from "./recall.ts";
+import { answerElsewhere } from "./remote-answer.ts";
 import { recordedReceipt } from "./remote-stop.ts";
 import { replay } from "./replay.ts";
+import { waitingCalls } from "./requests.ts";
 import { LiveRun, type Run } from "./run.ts";
 
 /** What the runner is to its sessions. */
@@ -58,8 +77,14 @@ export class Session<Out = string> {
   readonly #feed: Feed;
   readonly #recall: Recall;
   #execution: Execution | undefined;
+  /** Answered calls that run while the thread stays paused. */
+  #calls: Execution | undefined;
   /** Calls that were left behind and still run; they outlive the stretch that began them. */
   readonly #behind = new Set<string>();
+  /** Code that waits for a person in memory. */
+  readonly #hot: HotSession;
+  /** What that code takes as answers, by request. */
+  readonly #schemas = new Map<string, StandardSchema>();
   #closing: Promise<void> | undefined;
 
   /** Made by runner.open(). */
@@ -69,7 +94,8 @@ export class Session<Out = string> {
     this.threadId = key.threadId;
     this.agent = agent;
     this.#deps = deps;
-    const { store } = host.setup;
+    const { store, hot } = host.setup;
+    this.#hot = new HotSession(hot, () => this.#wake());
     this.#recall = new Recall(store, key);
     this.#feed = new Feed(
       (after) => readFacts(store, key, after),
@@ -79,18 +105,23 @@ export class Session<Out = string> {
 
   get state(): SessionState {
     if (this.#execution !== undefined) return this.#execution.state?.state ?? "running";
-    return this.#recall.standing.state === "running" ? "paused" : this.#recall.standing.state;
+    const { state } = this.standing;
+    return state === "running" ? "paused" : state;
   }
 
   /** Why it is paused; undefined when it is not. */
   get pauseType(): PauseType | undefined {
     if (this.#execution !== undefined) return undefined;
-    return this.#recall.standing.state === "running" ? "crash" : this.#recall.standing.pauseType;
+    const { state, pauseType } = this.standing;
+    return state === "running" ? "crash" : pauseType;
   }
 
-  /** What a pause waits for. */
+  /** What a pause waits for; while it runs, what it asks people meanwhile. */
   get interrupts(): readonly Interrupt[] {
-    return this.#execution === undefined ? this.#recall.standing.interrupts : [];
+    const now = this.#host.setup.clock.now();
+    const running = this.#execution;
+    const all = running === undefined ? this.standing.interrupts : running.state ? openRequests(running.state) : [];
+    return all.filter((interrupt) => !isExpired(interrupt, now));
   }
 
   /** The present run, or the last one. */
@@ -100,7 +131,7 @@ export class Session<Out = string> {
 
   /** The history of the root agent. */
   get messages(): readonly Message[] {
-    const state = this.#recall.whole(this.#execution?.state);
+    const state = this.#recall.whole((this.#execution ?? this.#calls)?.state);
     return state.scopes.get(this.agent.name)?.messages.slice() ?? [];
   }
 
@@ -127,11 +158,7 @@ export class Session<Out = string> {
     const { clock } = this.#host.setup;
     const place = this.#place(clock.id(), 1);
     const begin = (at: number) => inputFacts(place, inputs, at);
-    return this.#start(
-      place,
-      newRun(place, this.agent.repair, begin, () => clock.now(), id),
-      id,
-    );
+    return this.#start(place, newRun(this.#opener(), place, begin, id), id);
   }
 
   /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
@@ -140,22 +167,113 @@ export class Session<Out = string> {
   }
 
   #goOn(options: ResumeOptions, id: string | undefined): Run<Out> {
-    checkResume(options);
+    const answers = checkResume(options);
     this.#refuseIfBusy();
     const { state, threadId } = this;
-    const { runId, segment } = this.#recall.standing;
+    const { runId, segment } = this.standing;
     if ((state !== "paused" && state !== "error") || runId === undefined) {
       throw belayError("INVALID_STATE", { threadId, state, action: "resume()" });
     }
     const inputs = readInput(options.input, this.#host.setup.maxBytes);
-    const mode = options.mode ?? (inputs.length > 0 ? "rethink" : "continue");
-    const { clock } = this.#host.setup;
+    const { mode, drift = "warn", by } = options;
     const place = this.#place(runId, segment + 1);
-    return this.#start(
-      place,
-      goOn(place, { mode, repair: this.agent.repair, inputs, id }, () => clock.now()),
-      id,
+    return this.#start(place, goOn(this.#opener(), place, { mode, inputs, answers, drift, by, id }), id);
+  }
+
+  /**
+   * Says something to an open request. The call that it lets run does so at once; the model is not called: the run goes on
+   * with resume(), by itself where it has not paused yet, or by runner.work(). Rejects with ANSWER_ where it does not
+   * count; then the request is as it was.
+   */
+  async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
+    this.#refuseIfClosed();
+    const answer = readAnswer(id, given);
+    const { id: ref } = options;
+    let key: string | undefined;
+    for (;;) {
+      const live = this.#execution ?? this.#calls;
+      const told =
+        live === undefined
+          ? await this.#answerIdle(id, answer, ref, key)
+          : await this.#answerLive(live, id, answer, ref);
+      if (told !== "busy" && told !== undefined) return told;
+      if (told === undefined) continue;
+      key ??= `answer:${ref ?? this.#host.setup.clock.id()}`;
+      const mail = { id, answer, ...(ref !== undefined && { ref }) };
+      const elsewhere = await answerElsewhere(this.#host.setup, this.#key, mail, key);
+      if (elsewhere !== undefined) return elsewhere;
+    }
+  }
+
+  /** By the stretch that is under way here; undefined where that is over. */
+  async #answerLive(
+    live: Execution,
+    id: string,
+    answer: Answer,
+    ref: string | undefined,
+  ): Promise<{ readonly open: number } | undefined> {
+    await live.opening;
+    const { state } = live;
+    if (state !== undefined) {
+      if (isKnown(state, id, ref)) return { open: openRequests(state).length };
+      await checkAnswer(this.#opener(), state, id, answer);
+    }
+    const told = await live.answer(id, answer, undefined, ref);
+    if (told === undefined) await live.over;
+    return told;
+  }
+
+  /** By a stretch of its own, while the thread rests; "busy" where somebody else has it. */
+  async #answerIdle(
+    id: string,
+    answer: Answer,
+    ref: string | undefined,
+    key: string | undefined,
+  ): Promise<{ readonly open: number } | "busy" | undefined> {
+    const more = { ...(ref !== undefined && { ref }), ...(key !== undefined && { key }) };
+    let known = false;
+    const place = this.#resting();
+    const open = answering(this.#opener(), place, new Map([[id, answer]]), more);
+    const execution = this.#startCalls(place, (state) => {
+      known = isKnown(state, id, ref);
+      if (known) throw belayError("ANSWER_TAKEN", { id, by: "", at: "", how: "" });
+      return open(state);
+    });
+    const refusal = await execution.opening;
+    if (refusal === undefined) return { open: openRequests(execution.state!).length };
+    if (known) return { open: openRequests(this.#recall.now()).length };
+    // Somebody consumed our own command meanwhile: the journal says what became of it.
+    if (refusal.code === "THREAD_BUSY" || (refusal.code === "INPUT_WITHDRAWN" && key !== undefined)) return "busy";
+    throw refusal;
+  }
+
+  /** A new handle on the present pause; the one before it is void. */
+  async handle(): Promise<Handle> {
+    this.#refuseIfBusy();
+    const { clock, tokenTtlMs } = this.#host.setup;
+    let handle: Handle | undefined;
+    const place = this.#resting();
+    await this.#appendIdle(
+      newToken((state) => {
+        const { pauseType = "manual", interrupts } = state;
+        const made = newHandle(place, pauseType, { now: clock.now(), tokenTtlMs });
+        handle = made.handle;
+        return stateFact(place, "paused", { pauseType, ...(interrupts.length > 0 && { interrupts }), ...made.token });
+      }),
     );
+    return handle!;
+  }
+
+  /** What the rules say of a call: whether it would run, be asked for or be denied, and which rule says so. */
+  async permission(tool: string, args: Json): Promise<Verdict> {
+    const state = await this.#recall.load(false);
+    const drive = new Drive(this.#executionHost(), this.agent.name, state, () => {});
+    return this.agent.verdict(drive, tool, toJson(args, "Arguments"));
+  }
+
+  /** What people allowed for this thread. */
+  get rules(): readonly PermissionRule[] {
+    return (this.#execution?.state ?? this.#recall.now()).rules?.slice() ?? [];
   }
 
   /** resume() for a thread that a person interrupted. */
@@ -178,14 +296,47 @@ export class Session<Out = string> {
       if (id !== undefined && (execution?.state ?? this.#recall.now()).stops?.has(id)) {
         return recordedReceipt(this.#host.setup.store, this.#key, id);
       }
-      const other =
-        (runId !== undefined && runId !== execution?.run.runId) ||
-        (segment !== undefined && segment !== execution?.run.segment);
-      if (execution === undefined || other) return Promise.resolve(this.#notAccepted());
-      return execution.interrupt(stop, options);
+      const at = execution?.run ?? this.standing;
+      const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
+      if (other) return Promise.resolve(this.#notAccepted());
+      if (execution !== undefined) return execution.interrupt(stop, options);
+      if (this.#calls !== undefined) return this.#calls.interrupt(stop, options);
+      return this.state === "paused" && openNow(this.standing)
+        ? this.#stopWaiting(stop, id)
+        : Promise.resolve(this.#notAccepted());
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** Nothing runs, and people are asked for something: they need not answer any more. */
+  async #stopWaiting(stop: Stop, id: string | undefined): Promise<Receipt> {
+    const place = this.#resting();
+    const { clock, tokenTtlMs } = this.#host.setup;
+    const stops = id === undefined ? [] : [id];
+    let receipt: Receipt = this.#notAccepted();
+    try {
+      await this.#appendIdle(
+        stopWaiting(stop, stops, (state) => {
+          const now = clock.now();
+          const calls = waitingCalls(state);
+          const turn = state.scopes.get(place.runPath)?.turn ?? 0;
+          const interrupt = interruptOf(place, turn, calls, { asked: stop, late: [...this.#behind], now });
+          const { token } = newHandle(place, "user_interrupt", { now, tokenTtlMs });
+          receipt = { ...receipt, accepted: true, runId: place.runId, segment: place.segment, ...calls };
+          const more = { pauseType: "user_interrupt" as const, interrupts: [interrupt], ...token };
+          return { interrupt, fact: stateFact(place, "paused", more) };
+        }),
+      );
+    } catch (error) {
+      const { code } = error as Partial<BelayError>;
+      // Somebody was faster: it runs, it is answered, or it is stopped already.
+      if (code === "STORE_CONFLICT") return this.interrupt({ by: stop.by });
+      if (code !== "INVALID_STATE" && code !== "THREAD_BUSY") throw error;
+      return this.#notAccepted();
+    }
+    this.#hot.dropAll();
+    return receipt;
   }
 
   /** Parks at the next step boundary; nothing is aborted. */
@@ -214,8 +365,9 @@ export class Session<Out = string> {
   /** Stops now, for good. */
   async terminate(): Promise<void> {
     this.#refuseIfClosed();
-    if (this.#execution !== undefined) {
-      await this.#execution.terminate(this.#stop("terminate", "user"));
+    const live = this.#execution ?? this.#calls;
+    if (live !== undefined) {
+      await live.terminate(this.#stop("terminate", "user"));
       if (this.state === "terminated") return;
     }
     move(this.state, "terminated");
@@ -239,7 +391,9 @@ export class Session<Out = string> {
   }
 
   async #close(): Promise<void> {
-    await this.#execution?.close(this.#stop("close", "runtime"));
+    const stop = this.#stop("close", "runtime");
+    await Promise.all([this.#execution?.close(stop), this.#calls?.close(stop)]);
+    this.#hot.dropAll();
     this.#recall.forget();
     this.#host.closed(this as Session<unknown>);
   }
@@ -247,8 +401,8 @@ export class Session<Out = string> {
   /** Reads the thread from the store; the runner does this when it opens a session. */
   async refresh(): Promise<void> {
     // While a run of ours writes, it alone changes the fold.
-    if (this.#execution !== undefined) return;
-    await this.#recall.load(true, () => this.#execution === undefined);
+    if (this.#isWriting) return;
+    await this.#recall.load(true, () => !this.#isWriting);
   }
 
   /** Resolves when the present stretch is on record, or to why it could not begin. */
@@ -258,7 +412,7 @@ export class Session<Out = string> {
 
   /** Where the thread stands, for checking a handle. */
   get standing(): Standing {
-    const state = this.#execution?.state;
+    const state = (this.#execution ?? this.#calls)?.state;
     return state === undefined ? this.#recall.standing : standingOf(state);
   }
 
@@ -270,7 +424,10 @@ export class Session<Out = string> {
   /** For a worker: goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */
   async moveOn(mostCrashes: number): Promise<void> {
     if (this.#execution !== undefined) return;
-    if (this.pauseType === "crash") {
+    await this.#calls?.over;
+    if (this.pauseType === "tool_interrupt") {
+      await this.resume().result;
+    } else if (this.pauseType === "crash") {
       const crashes = (await this.#recall.load(false)).crashes;
       if (crashes >= mostCrashes) return this.#appendIdle(setAside);
       await this.resume().result;
@@ -308,9 +465,48 @@ export class Session<Out = string> {
     const execution = new Execution(this.#executionHost(), place, run, id);
     this.#execution = execution;
     this.#host.running(execution);
-    // In a microtask: a stop in the same tick is seen before the first model call.
-    queueMicrotask(() => void execution.start(opening));
+    // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
+    if (this.#calls === undefined) queueMicrotask(() => void execution.start(opening));
+    else void this.#calls.over.then(() => execution.start(opening));
     return run;
+  }
+
+  /** A stretch for open calls only. */
+  #startCalls(place: FramePlace, opening: Opening): Execution {
+    const run = new LiveRun(this.threadId, place.runId, place.segment, this.#feed);
+    const execution = new Execution(this.#executionHost(), place, run, undefined, "calls");
+    this.#calls = execution;
+    this.#host.running(execution);
+    void execution.start(opening);
+    return execution;
+  }
+
+  /** Code that waits for a person has something to record. */
+  #wake(): void {
+    if (this.#isWriting) {
+      // Whatever is under way takes it along, or leaves it to us.
+      void (this.#execution ?? this.#calls)!.over.then(() => this.#hot.isWaiting && this.#wake());
+      return;
+    }
+    if (this.#closing !== undefined || !this.#host.accepts()) return;
+    const place = this.#resting();
+    const execution = this.#startCalls(place, woken(place));
+    // Whoever has the thread now begins the code again from its record.
+    void execution.opening.then((refusal) => refusal !== undefined && this.#hot.dropAll());
+  }
+
+  get #isWriting(): boolean {
+    return this.#execution !== undefined || this.#calls !== undefined;
+  }
+
+  #opener(): Opener {
+    return { agent: this.agent as Agent<unknown, never>, setup: this.#host.setup, schemas: this.#schemas };
+  }
+
+  /** The stretch that the thread rests after. */
+  #resting(): FramePlace {
+    const { runId, segment } = this.standing;
+    return this.#place(runId ?? this.#host.setup.clock.id(), Math.max(segment, 1));
   }
 
   #executionHost(): ExecutionHost {
@@ -321,6 +517,8 @@ export class Session<Out = string> {
       deps: this.#deps,
       feed: this.#feed,
       behind: this.#behind,
+      hot: this.#hot,
+      schemas: this.#schemas,
       replay: (id, run) => {
         const known = this.#recall.now().asked?.get(id);
         if (known !== undefined) void replay(this.#host.setup.store, this.#key, known, run);
@@ -330,8 +528,10 @@ export class Session<Out = string> {
         this.#recall.hold(state);
       },
       ended: (execution, state) => {
-        this.#execution = undefined;
+        if (execution === this.#calls) this.#calls = undefined;
+        else this.#execution = undefined;
         this.#host.stopped(execution);
+        if (state !== undefined) this.#hot.restsAt(state.head);
         // Where it failed the store may know more; whoever writes next finds out by its refusal.
         const known = state ?? execution.state;
         if (known !== undefined) this.#recall.settleOn(known);
@@ -369,7 +569,7 @@ export class Session<Out = string> {
 
   /** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. For the runner. */
   async startQueued(): Promise<void> {
-    if (this.#execution !== undefined) return;
+    if (this.#isWriting) return;
     // Others may have moved it since.
     await this.refresh().catch(() => {});
     const loaded = await this.#host.setup.store.load(this.#key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
@@ -381,10 +581,7 @@ export class Session<Out = string> {
     const place = this.#place(clock.id(), 1);
     const mail = read<InputMail>(this.#key, command);
     const inputs = (at: number) => inputFactsOf(place, command.key, "input", mail, at);
-    const run = this.#start(
-      place,
-      newRun(place, this.agent.repair, inputs, () => clock.now()),
-    );
+    const run = this.#start(place, newRun(this.#opener(), place, inputs));
     // Somebody took it back, or took it, in the meantime: the next one is due.
     void run.result.then((result) => {
       if (result.status === "failed" && result.error.code === "INPUT_WITHDRAWN") void this.startQueued();
@@ -393,10 +590,9 @@ export class Session<Out = string> {
 
   /** One append without a run. */
   async #appendIdle(make: IdleFacts): Promise<void> {
-    const { setup } = this.#host;
-    const { runId, segment } = this.#recall.standing;
-    const place = this.#place(runId ?? setup.clock.id(), Math.max(segment, 1));
-    await appendIdle(setup, this.#key, place, this.#recall, this.#feed, make);
+    const host = this.#executionHost();
+    await appendIdle(host, this.#resting(), this.#recall, make);
+    this.#hot.restsAt(this.#recall.now().head);
   }
 
   #place(runId: string, segment: number): FramePlace {
@@ -409,7 +605,7 @@ export class Session<Out = string> {
   }
 
   #notAccepted(): Receipt {
-    const { runId, segment } = this.#recall.standing;
+    const { runId, segment } = this.standing;
     const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [...this.#behind] };
     return { accepted: false, runId, segment: runId === undefined ? undefined : segment, ...none };
   }
@@ -425,4 +621,12 @@ export class Session<Out = string> {
       throw belayError("ALREADY_RUNNING", { threadId: this.threadId, runId: this.#execution.run.runId });
     }
   }
+}
+
+function isKnown(state: ThreadState, id: string, ref: string | undefined): boolean {
+  return ref !== undefined && (state.requests?.get(id)?.refs?.includes(ref) ?? false);
+}
+
+function openNow({ interrupts }: Standing): boolean {
+  return interrupts.some(isRequest);
 }

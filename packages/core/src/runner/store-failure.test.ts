@@ -40,7 +40,7 @@ function payTool() {
     paid += 1;
     return "paid";
   };
-  const pay = tool({ name: "pay", description: "", input: jsonSchema({ type: "object" }), execute });
+  const pay = tool({ name: "pay", description: "", input: jsonSchema({ type: "object" }), onCrash: "fail", execute });
   return { pay, paid: () => paid };
 }
 

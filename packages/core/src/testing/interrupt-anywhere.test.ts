@@ -22,6 +22,7 @@ const turnsIn = ({ messages }: ModelRequest) =>
 function helper(kit: ScenarioKit, options: Partial<AgentOptions<undefined, unknown>> = {}) {
   const act = (name: string, serial: boolean) =>
     tool({
+      onCrash: "fail",
       name,
       description: "touches the world",
       input: noArgs,
@@ -63,6 +64,7 @@ function helper(kit: ScenarioKit, options: Partial<AgentOptions<undefined, unkno
 const structured: Omit<Scenario<{ done: number }>, "faults"> = {
   agent(kit) {
     const work = tool({
+      onCrash: "fail",
       name: "work",
       description: "works",
       input: noArgs,

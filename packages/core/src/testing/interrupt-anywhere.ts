@@ -1,17 +1,21 @@
 // The attack: run a scenario once to count its points, then once for each point and each fault, going on to the end
 // each time, and check what must hold however it was cut. People test their own agents with it.
+//
+// Long, and still one piece: a fault, what it leaves behind and what must hold after it are read together.
 
 import type { Agent } from "../agent.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { errorText } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
+import { type Answer, approve, reject, respond } from "../interrupt/answer.ts";
+import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import type { Message } from "../message.ts";
 import type { ModelRequest } from "../model/model.ts";
 import { onPoint, type PointName } from "../point.ts";
 import type { Receipt } from "../runner/ending.ts";
 import type { InterruptOptions } from "../runner/options.ts";
 import { readFacts } from "../runner/read-facts.ts";
-import type { RunResult } from "../runner/run.ts";
+import type { Run, RunResult } from "../runner/run.ts";
 import { Runner } from "../runner/runner.ts";
 import type { Session } from "../runner/session.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -62,6 +66,8 @@ export interface Scenario<Out = unknown, Deps = unknown> {
   readonly deps?: Deps;
   /** What the person does besides, each pass anew; called when the run has begun. */
   play?(session: Session<Out>): void | Promise<void>;
+  /** What the person says to a request. By default approvals are given, questions are answered with "yes", and calls of unknown outcome are skipped. */
+  answer?(request: Interrupt): Answer;
   /** In memory by default. Leases must end by this clock. */
   store?(clock: Clock): Store | Promise<Store>;
   readonly faults?: readonly Fault[];
@@ -258,9 +264,9 @@ class Attack<Out, Deps> {
         await this.#open();
         const { pauseType } = this.#session!;
         const stopped = pauseType !== undefined && pauseType !== "crash";
-        run = stopped ? this.#session!.resume() : this.#session!.run(input, { id: "attack" });
+        run = stopped ? this.#goOn() : this.#session!.run(input, { id: "attack" });
       } else if (settled.status === "interrupted") {
-        run = this.#session!.resume();
+        run = this.#goOn();
       } else {
         await this.#rest();
         return settled;
@@ -268,6 +274,14 @@ class Attack<Out, Deps> {
     }
     this.#problems.push(`it did not end after ${MOST_RESUMES} resumes`);
     return run.result;
+  }
+
+  /** With an answer to everything that is asked. */
+  #goOn(): Run<Out> {
+    const session = this.#session!;
+    const { answer = usualAnswer } = this.#scenario;
+    const open = session.interrupts.filter(isRequest);
+    return session.resume({ answers: Object.fromEntries(open.map((request) => [request.id, answer(request)])) });
   }
 
   /** What waits becomes the next run; a process that stood still goes on where it was. */
@@ -378,6 +392,11 @@ class Attack<Out, Deps> {
     if (first === "crash") this.#crash = undefined;
     return first;
   }
+}
+
+function usualAnswer({ kind }: Interrupt): Answer {
+  if (kind === "approval") return approve();
+  return kind === "unknown" ? reject("skip it") : respond("yes");
 }
 
 function strip(messages: readonly Message[]): unknown {

@@ -33,6 +33,8 @@ export function factProblems(facts: readonly Fact[]): string[] {
   let state: SessionState = "created";
   const open = new Map<string, string>();
   const told = new Map<string, string>();
+  /** The calls whose code waits for a person, by request. */
+  const asks = new Map<string, string>();
   for (const [i, fact] of facts.entries()) {
     if (fact.seq !== i + 1) problems.push(`fact ${i + 1} has seq ${fact.seq}`);
     if (fact.type === "tool-start") {
@@ -46,16 +48,52 @@ export function factProblems(facts: readonly Fact[]): string[] {
       open.delete(fact.callId);
       if (!fact.held) told.set(fact.callId, fact.outcome);
     }
+    if (fact.type === "action") {
+      const { id, callId, key } = fact.action.interrupted;
+      if (callId !== undefined && key !== undefined) asks.set(id, callId);
+    }
+    if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) asks.delete(fact.id);
     if (fact.type !== "state") continue;
     // Running after running: whoever held the lease is gone, and the thread was read as paused.
     const from: SessionState = state === "running" && fact.state === "running" ? "paused" : state;
-    if (!moves[from].includes(fact.state)) problems.push(`fact ${fact.seq} moves from ${from} to ${fact.state}`);
+    const stays = from === "paused" && fact.state === "paused";
+    if (!stays && !moves[from].includes(fact.state))
+      problems.push(`fact ${fact.seq} moves from ${from} to ${fact.state}`);
     state = fact.state;
-    if (state !== "running" && state !== "initialized" && open.size > 0) {
-      problems.push(`${state} at ${fact.seq} while calls have no end: ${[...open].join("; ")}`);
+    const waits = new Set(fact.pauseType === "tool_interrupt" ? asks.values() : []);
+    const endless = [...open].filter(([callId]) => !waits.has(callId));
+    if (state !== "running" && state !== "initialized" && endless.length > 0) {
+      problems.push(`${state} at ${fact.seq} while calls have no end: ${endless.join("; ")}`);
     }
   }
-  return [...problems, ...mailProblems(facts)];
+  return [...problems, ...mailProblems(facts), ...requestProblems(facts)];
+}
+
+/** A request is raised once, decided once at most, and nothing that was rejected or withdrawn runs. */
+function requestProblems(facts: readonly Fact[]): string[] {
+  const problems: string[] = [];
+  const raised = new Map<string, { readonly callId: string | undefined; readonly gate: boolean }>();
+  const decided = new Map<string, string>();
+  for (const fact of facts) {
+    if (fact.type === "action") {
+      const { id, kind, callId, key } = fact.action.interrupted;
+      if (kind === "user" || kind === "manual") continue;
+      if (raised.has(id)) problems.push(`request ${id} is raised again`);
+      raised.set(id, { callId, gate: kind === "approval" && key === undefined });
+    } else if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) {
+      if (!raised.has(fact.id)) problems.push(`request ${fact.id} is answered and was never raised`);
+      if (decided.has(fact.id)) problems.push(`request ${fact.id} is decided twice`);
+      decided.set(fact.id, fact.answer.type);
+    } else if (fact.type === "tool-start") {
+      for (const [id, { callId, gate }] of raised) {
+        if (!gate || callId !== fact.callId) continue;
+        const how = decided.get(id);
+        if (how !== "approve" && how !== "expire")
+          problems.push(`call ${callId} starts, and its request is ${how ?? "open"}`);
+      }
+    }
+  }
+  return problems;
 }
 
 /** What was sent is consumed once, and told as queued once, before that. */

@@ -30,6 +30,7 @@ function worker(
   } = {},
 ): Agent<string, unknown> {
   const work = tool({
+    onCrash: "fail",
     name: "work",
     description: "touches the world",
     input: noArgs,
@@ -114,7 +115,9 @@ describe("interruptAnywhere catches", () => {
     const deaf = (kit: ScenarioKit): Agent<string, unknown> => {
       const good = worker(kit);
       const run = (frame: Frame) =>
-        good.run(new Frame(frame.place, frame.scope, new StopSignal(), frame.clock, frame.deps, frame.desk));
+        good.run(
+          new Frame(frame.place, frame.scope, new StopSignal(), frame.clock, frame.deps, frame.desk, frame.beginning),
+        );
       return { ...good, run };
     };
     await caught({ agent: deaf, input }, "stop", "after the stop");

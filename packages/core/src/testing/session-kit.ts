@@ -132,8 +132,16 @@ export function line(event: BelayEvent): string {
       return `tool-start ${event.callId}`;
     case "tool-end":
       return `tool-end ${event.callId} ${event.held ? "held" : event.outcome}`;
-    case "action":
-      return `interrupted by ${event.action.interrupted.by}`;
+    case "action": {
+      const { kind, by, tool, key } = event.action.interrupted;
+      return kind === "user" || kind === "manual" ? `interrupted by ${by}` : `asks ${kind} ${key ?? tool ?? ""}`.trim();
+    }
+    case "request-answered":
+      return `answered ${event.answer.type} by ${event.by}${event.open ? ", open" : ""}${event.refused ? ` ${event.refused.code}` : ""}`;
+    case "step":
+      return `step ${event.key}${event.error ? ` ${event.error.code}` : ""}`;
+    case "drift":
+      return `drift ${Object.keys(event.report).join(" ")}`;
     case "state":
       return ["state", event.state, event.pauseType, event.mode].filter(Boolean).join(" ");
     case "run-end":

@@ -3,15 +3,18 @@
 //    its grace is over. A tool that is deaf is left behind, not waited for.
 // 2. A result that exists is recorded, also when it came after the stop; what was thrown after it is the stop.
 // 3. A result that cannot be stored, or is too large for that, does not make the tool run again.
+// 4. A call that waits for a person can be parked: it stays in memory without a frame, and goes on when another stretch
+//    of its run adopts it. One that is dropped never ends, and tells nothing.
 
 import { BelayError, belayError, errorText } from "../error.ts";
-import type { Frame, LateResult } from "../frame.ts";
+import type { Frame, Hot, LateResult } from "../frame.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
 import { bytesOver, type Json, toJson } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
 import { validate } from "../schema/schema.ts";
+import { Steps, type StepsHost } from "../steps/steps.ts";
 import { CallContext } from "./context.ts";
 import { parseArgs } from "./parse-args.ts";
 import type { Tool } from "./tool.ts";
@@ -20,6 +23,12 @@ export interface ReadyCall {
   readonly call: CallState;
   readonly tool: Tool;
   readonly args: unknown;
+  /** What runs, where a person changed it. */
+  readonly ranArgs?: Json;
+  /** The permission rule that lets it run. */
+  readonly rule?: string;
+  /** Its start is on record: it goes on after a person's answer, from its recorded steps. */
+  readonly goesOn?: true;
 }
 
 /** A call that can never run; the model is told why. */
@@ -33,11 +42,20 @@ export type PreparedCall = ReadyCall | RefusedCall;
 /** Who waits for the end of a call. */
 export interface CallEnding {
   ended(outcome: Outcome, output: Json): void;
+  /** It waits for a person, or no longer does. */
+  parked(parked: boolean): void;
+  /** It goes another way than what is on record: it has no end. */
+  broke(error: BelayError): void;
 }
 
 /** Finds the tool and checks the arguments; waits only where the schema does. */
-export function prepareCall(tools: ReadonlyMap<string, Tool>, call: CallState): PreparedCall | Promise<PreparedCall> {
-  const { tool: name, args } = call.part;
+export function prepareCall(
+  tools: ReadonlyMap<string, Tool>,
+  call: CallState,
+  ranArgs?: Json,
+): PreparedCall | Promise<PreparedCall> {
+  const { tool: name } = call.part;
+  const args = ranArgs ?? call.part.args;
   const tool = tools.get(name);
   if (tool === undefined) {
     const known = [...tools.keys()].join(", ") || "none";
@@ -49,29 +67,39 @@ export function prepareCall(tools: ReadonlyMap<string, Tool>, call: CallState): 
     return { call, refusal: `The call was not made: ${problem}. Call the tool again.` };
   }
   const checked = validate(tool.input, args);
-  return checked instanceof Promise ? checked.then((c) => judge(call, tool, c)) : judge(call, tool, checked);
+  return checked instanceof Promise
+    ? checked.then((c) => judge(call, tool, c, ranArgs))
+    : judge(call, tool, checked, ranArgs);
 }
 
 type Checked = Awaited<ReturnType<typeof validate>>;
 
-function judge(call: CallState, tool: Tool, checked: Checked): PreparedCall {
-  if (checked.ok) return { call, tool, args: checked.value };
+function judge(call: CallState, tool: Tool, checked: Checked, ranArgs: Json | undefined): PreparedCall {
+  if (checked.ok) {
+    return ranArgs === undefined ? { call, tool, args: checked.value } : { call, tool, args: checked.value, ranArgs };
+  }
   return { call, refusal: `The arguments do not fit the tool's schema: ${checked.problem}. Call the tool again.` };
 }
 
 /** Runs the call. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before this returns. */
-export function executeCall(frame: Frame, ready: ReadyCall, defaultGraceMs: number, ending: CallEnding): void {
-  new LiveCall(frame, ready, defaultGraceMs, ending).start();
+export function executeCall(frame: Frame, ready: ReadyCall, defaultGraceMs: number, ending: CallEnding): LiveCall {
+  const live = new LiveCall(frame, ready, defaultGraceMs, ending);
+  live.start();
+  return live;
 }
 
-class LiveCall implements StopListener {
-  readonly #frame: Frame;
+export class LiveCall implements StopListener, StepsHost, Hot {
+  #frame: Frame;
+  /** It waits for a person, and the stretch that began it has ended. */
+  #away = false;
   readonly #tool: Tool;
   readonly #args: unknown;
-  readonly #call: CallState;
+  readonly call: CallState;
   readonly #context: CallContext;
   readonly #graceMs: number;
-  readonly #ending: CallEnding;
+  #ending: CallEnding;
+  #steps: Steps | undefined;
+  #dropped = false;
   #yielded: Json[] | undefined;
   #iterator: AsyncIterator<unknown, unknown> | undefined;
   /** We closed the iterator. */
@@ -79,6 +107,8 @@ class LiveCall implements StopListener {
   #timers: unknown[] | undefined;
   #timedOut: string | undefined;
   #ended = false;
+  /** How it ended while it was away. */
+  #meanwhile: (() => void) | undefined;
   /** Told what the tool gave when it has ended, also long after we stopped waiting for it. */
   #done: ((late: LateResult | undefined) => void) | undefined;
 
@@ -86,17 +116,107 @@ class LiveCall implements StopListener {
     this.#frame = frame;
     this.#tool = ready.tool;
     this.#args = ready.args;
-    this.#call = ready.call;
+    this.call = ready.call;
     this.#graceMs = ready.tool.graceMs ?? defaultGraceMs;
     this.#ending = ending;
     const { part, address } = ready.call;
-    this.#context = new CallContext(frame.place, part.id, address, frame.deps, this.#graceMs);
+    this.#context = new CallContext(frame.place, part.id, address, frame.deps, this.#graceMs, this.#getSteps);
+    // What is on record must be asked for again.
+    if (ready.call.steps !== undefined) this.#getSteps();
+  }
+
+  readonly #getSteps = (): Steps => {
+    this.#steps ??= new Steps(this, this.call.steps);
+    return this.#steps;
+  };
+
+  get address(): string {
+    return this.call.address;
+  }
+  get callId(): string {
+    return this.call.part.id;
+  }
+  get tool(): string {
+    return this.#tool.name;
+  }
+  get isSerial(): boolean {
+    return this.#tool.serial;
+  }
+  get idempotencyKey(): string {
+    return this.#context.idempotencyKey;
+  }
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+  get frame(): Frame | undefined {
+    return this.#away ? undefined : this.#frame;
+  }
+  get leftBehind(): boolean {
+    return this.#ended;
+  }
+  /** Ids of requests of its own that are open. */
+  get asks(): readonly string[] {
+    return this.#steps?.open ?? [];
+  }
+  get isParked(): boolean {
+    return this.#steps?.isParked ?? false;
+  }
+
+  parked(parked: boolean): void {
+    if (this.#ended || this.#dropped) return;
+    // Waiting for a person takes as long as it takes.
+    this.#clearTimers();
+    if (this.#away) {
+      if (!parked) this.wake();
+      return;
+    }
+    if (!parked) this.#limit();
+    this.#ending.parked(parked);
+  }
+
+  wake(): void {
+    if (this.#away && !this.#dropped) this.#frame.desk.hot.wake(this.address);
+  }
+
+  broke(error: BelayError): void {
+    if (this.#ended || this.#dropped) return;
+    this.drop();
+    this.#ending.broke(error);
+  }
+
+  /** The stretch ends while it waits for a person. */
+  leave(): void {
+    this.#away = true;
+    this.#frame.signal.off(this);
+    this.#frame.desk.hot.keep(this.address, this);
+  }
+
+  /** Goes on in another stretch. */
+  adopt(frame: Frame, ending: CallEnding): void {
+    this.#frame = frame;
+    this.#ending = ending;
+    this.#away = false;
+    this.#context.move(frame.place);
+    frame.signal.on(this);
+    const meanwhile = this.#meanwhile;
+    this.#meanwhile = undefined;
+    this.#steps?.adopted(frame);
+    meanwhile?.();
+  }
+
+  drop(): void {
+    if (this.#dropped || this.#ended) return;
+    this.#dropped = true;
+    this.#clearTimers();
+    this.#frame.signal.off(this);
+    this.#context.abort(belayError("REQUEST_DROPPED", { address: this.address }));
+    this.#closeIterator();
+    void this.#context.release();
   }
 
   start(): void {
     this.#frame.signal.on(this);
-    const { timeoutMs } = this.#tool;
-    if (timeoutMs !== undefined) this.#after(timeoutMs, () => this.#timeOut(timeoutMs));
+    this.#limit();
     let returned: unknown;
     try {
       returned = this.#tool.execute(this.#args as never, this.#context as never);
@@ -119,13 +239,13 @@ class LiveCall implements StopListener {
     this.#iterator = iterator;
     for (;;) {
       const step = await iterator.next();
-      point("tool:yield", this.#call);
+      point("tool:yield", this.call);
       if (step.done) return step.value === undefined ? this.#lastYield() : step.value;
       if (this.#ended) continue;
       const data = storable(step.value, this.#tool.name);
       this.#yielded ??= [];
       this.#yielded.push(data);
-      if (this.#frame.signal.stop === undefined) this.#frame.progress(this.#call, data);
+      if (this.#frame.signal.stop === undefined) this.#frame.progress(this.call, data);
     }
   }
 
@@ -135,8 +255,24 @@ class LiveCall implements StopListener {
     return this.#yielded?.at(-1);
   }
 
+  #limit(): void {
+    const { timeoutMs } = this.#tool;
+    if (timeoutMs !== undefined) this.#after(timeoutMs, () => this.#timeOut(timeoutMs));
+  }
+
+  /** What it came to while it was away is told when it stands on something again. */
+  #later(end: () => void): boolean {
+    if (!this.#away) return false;
+    this.#meanwhile = end;
+    this.wake();
+    return true;
+  }
+
   #returned(value: unknown): void {
-    point("tool:end", this.#call);
+    if (this.#dropped || this.#later(() => this.#returned(value))) return;
+    point("tool:end", this.call);
+    const left = this.#ended ? undefined : this.#steps?.leftOut();
+    if (left !== undefined) return this.broke(left);
     if (this.#ended)
       return this.#done?.({ outcome: "ok", output: this.#fitting("ok", storable(value, this.#tool.name)) });
     if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
@@ -144,7 +280,8 @@ class LiveCall implements StopListener {
   }
 
   #threw(error: unknown): void {
-    point("tool:failed", this.#call);
+    if (this.#dropped || this.#later(() => this.#threw(error))) return;
+    point("tool:failed", this.call);
     // Thrown because of the stop: what was told of it is still true.
     if (this.#ended)
       return this.#done?.(
@@ -161,6 +298,8 @@ class LiveCall implements StopListener {
     const stop = signal.stop;
     if (this.#ended || stop === undefined) return;
     this.#context.interrupt(stop);
+    // It does nothing but wait, and nobody will answer any more.
+    if (this.isParked) return this.drop();
     if (this.#tool.onStop === "finish" && !signal.forced) return;
     this.#context.abort(this.#context.signal.reason);
     this.#closeIterator();
@@ -179,7 +318,7 @@ class LiveCall implements StopListener {
   #leaveBehind(): void {
     if (this.#ended) return;
     this.#context.force();
-    this.#frame.desk.leaveBehind(this.#frame, this.#call, new Promise((resolve) => (this.#done = resolve)));
+    this.#frame.desk.leaveBehind(this.#frame, this.call, new Promise((resolve) => (this.#done = resolve)));
     if (this.#timedOut !== undefined) this.#end("error", this.#timedOut);
     else this.#cut();
   }
@@ -198,7 +337,7 @@ class LiveCall implements StopListener {
     this.#ended = true;
     const output = this.#fitting(outcome, given);
     this.#frame.signal.off(this);
-    if (this.#timers !== undefined) for (const timer of this.#timers) this.#frame.clock.clearTimeout(timer);
+    this.#clearTimers();
     const gone = this.#context.release();
     if (gone === undefined || this.#frame.signal.stop === undefined) return this.#ending.ended(outcome, output);
     // A stop is not told of before the processes of the call have ended, too (X3).
@@ -208,6 +347,12 @@ class LiveCall implements StopListener {
       this.#frame.signal.off(forced);
       this.#ending.ended(outcome, output);
     });
+  }
+
+  #clearTimers(): void {
+    if (this.#timers === undefined) return;
+    for (const timer of this.#timers) this.#frame.clock.clearTimeout(timer);
+    this.#timers = undefined;
   }
 
   #closeIterator(): void {

@@ -1,9 +1,11 @@
 // What a tool is given beside its arguments.
 
-import { UserInterrupt } from "../error.ts";
+import { belayError, UserInterrupt } from "../error.ts";
 import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
+import type { Request } from "../interrupt/request.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
+import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
 
 export interface ToolContext<Deps = unknown> {
@@ -23,12 +25,17 @@ export interface ToolContext<Deps = unknown> {
   isInterrupted(): boolean;
   /** Throws `UserInterrupt` once the run is stopped. */
   checkInterrupt(): void;
+  /** Asks a person; goes on with the answer, in this process or another one, now or next week. */
+  ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
+  /** Does something once: what it gave, or threw, is recorded under `key` and never computed again. */
+  step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Starts a child process that dies, with all it started, at the end of the call, and on a stop that does not wait for the tool to finish. */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
 }
 
 export class CallContext implements ToolContext {
-  readonly #place: FramePlace;
+  #place: FramePlace;
+  readonly #steps: (() => Steps) | undefined;
   readonly #abort = new LazyAbort();
   /** Children get half of it, so that the tool can still tell how they ended. */
   readonly #graceMs: number;
@@ -41,8 +48,9 @@ export class CallContext implements ToolContext {
   readonly address: string;
   readonly deps: unknown;
 
-  constructor(place: FramePlace, callId: string, address: string, deps: unknown, graceMs: number) {
+  constructor(place: FramePlace, callId: string, address: string, deps: unknown, graceMs: number, steps?: () => Steps) {
     this.#place = place;
+    this.#steps = steps;
     this.callId = callId;
     this.address = address;
     this.deps = deps;
@@ -74,6 +82,21 @@ export class CallContext implements ToolContext {
 
   checkInterrupt(): void {
     if (this.#stop !== undefined) throw new UserInterrupt(this.#stop.at, this.#stop.reason);
+  }
+
+  async ask<T>(request: Request<T>, options?: AskOptions): Promise<T> {
+    if (this.#steps === undefined) throw belayError("ASK_DETACHED", { address: this.address });
+    return this.#steps().ask(request, options);
+  }
+
+  async step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
+    if (this.#steps !== undefined) return this.#steps().step(key, compute);
+    return compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
+  }
+
+  /** It goes on in another stretch of its run. */
+  move(place: FramePlace): void {
+    this.#place = place;
   }
 
   spawn(command: string, args: readonly string[] = [], options: SpawnOptions = {}): SpawnedProcess {

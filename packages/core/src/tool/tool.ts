@@ -1,6 +1,7 @@
 // How a tool is defined. Bad definitions are refused here, not at the first call.
 
 import { belayError } from "../error.ts";
+import type { Approval, Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
 import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import { detachedContext, type ToolContext } from "./context.ts";
@@ -17,8 +18,16 @@ export interface ToolOptions<S extends StandardSchema, Deps> {
   readonly version?: string;
   /** What a stop does to a running call: abort it (the default) or wait for its end. */
   readonly onStop?: "abort" | "finish";
-  /** What happens to a call that a crash cut off: run it again, or tell the model that its outcome is unknown. */
-  readonly onCrash?: "retry" | "fail";
+  /**
+   * A person must approve each call first: always, or where this says so; a request says what the person sees. Asked once
+   * for each call; a throw means ask. False: never, not even where the tool is destructive.
+   */
+  needsApproval?: boolean | ((args: InferOutput<S>, ctx: ToolContext<Deps>) => Verdict | Promise<Verdict>);
+  /**
+   * What happens to a call that a crash cut off: a person is asked what became of it, it runs again, or the model is told
+   * that its outcome is unknown.
+   */
+  readonly onCrash?: "ask" | "retry" | "fail";
   /** Runs alone: calls before it end first, calls after it wait. */
   readonly serial?: boolean;
   readonly timeoutMs?: number;
@@ -31,6 +40,8 @@ export interface ToolOptions<S extends StandardSchema, Deps> {
   readonly destructive?: boolean;
 }
 
+type Verdict = boolean | Request<Approval>;
+
 export interface Tool<in Deps = never> {
   readonly name: string;
   readonly description: string;
@@ -39,7 +50,8 @@ export interface Tool<in Deps = never> {
   readonly inputSchema: Json;
   readonly version: string;
   readonly onStop: "abort" | "finish";
-  readonly onCrash: "retry" | "fail";
+  readonly onCrash: "ask" | "retry" | "fail";
+  needsApproval: boolean | undefined | ((args: never, ctx: ToolContext<Deps>) => Verdict | Promise<Verdict>);
   readonly serial: boolean;
   readonly timeoutMs: number | undefined;
   readonly graceMs: number | undefined;
@@ -54,7 +66,7 @@ export interface Tool<in Deps = never> {
 export const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 export function tool<S extends StandardSchema, Deps = unknown>(options: ToolOptions<S, Deps>): Tool<Deps> {
-  check(options as ToolOptions<StandardSchema, unknown>);
+  check(options as unknown as ToolOptions<StandardSchema, unknown>);
   const repeatable = options.repeatable ?? false;
   const readOnly = options.readOnly ?? false;
   return Object.freeze({
@@ -64,7 +76,8 @@ export function tool<S extends StandardSchema, Deps = unknown>(options: ToolOpti
     inputSchema: objectSchema(options),
     version: options.version ?? "1",
     onStop: options.onStop ?? "abort",
-    onCrash: options.onCrash ?? (readOnly || repeatable ? "retry" : "fail"),
+    onCrash: options.onCrash ?? (readOnly || repeatable ? "retry" : "ask"),
+    needsApproval: options.needsApproval,
     serial: options.serial ?? false,
     timeoutMs: options.timeoutMs,
     graceMs: options.graceMs,
@@ -98,7 +111,11 @@ function check(options: ToolOptions<StandardSchema, unknown>): void {
   if (typeof given.execute !== "function") throw refuse("it has no execute function");
   if (given.input?.["~standard"]?.version !== 1) throw refuse("its input is not a Standard Schema");
   oneOf(refuse, "onStop", given.onStop, ["abort", "finish"]);
-  oneOf(refuse, "onCrash", given.onCrash, ["retry", "fail"]);
+  oneOf(refuse, "onCrash", given.onCrash, ["ask", "retry", "fail"]);
+  const { needsApproval } = given;
+  if (needsApproval !== undefined && typeof needsApproval !== "boolean" && typeof needsApproval !== "function") {
+    throw refuse("its needsApproval is neither a boolean nor a function");
+  }
   for (const option of ["timeoutMs", "graceMs"] as const) {
     const value = given[option];
     if (value !== undefined && !(Number.isFinite(value) && value >= 0)) throw refuse(`${option} is ${value}`);

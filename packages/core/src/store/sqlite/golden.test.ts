@@ -27,7 +27,7 @@ afterEach(() => {
 
 const any = jsonSchema({ type: "object" });
 const tools = ["look", "big", "fails", "deaf"].map((name) =>
-  tool({ name, description: "", input: any, readOnly: name === "look", execute: () => "now" }),
+  tool({ name, description: "", input: any, readOnly: name === "look", onCrash: "fail", execute: () => "now" }),
 );
 const opened = (threadId: string, turns: string[] = []) => openKit(turns, { store: sqliteStore(db), tools, threadId });
 

@@ -143,6 +143,7 @@ function answer({ messages }: ModelRequest): ModelEvent[] {
 function tools(folder: string, session: () => Session | undefined): Tool<unknown>[] {
   const make = (name: string, more: { readonly readOnly?: true; readonly serial?: true; readonly repeatable?: true }) =>
     tool({
+      onCrash: more.readOnly || more.repeatable ? "retry" : "fail",
       name,
       description: "",
       input: jsonSchema({ type: "object" }),

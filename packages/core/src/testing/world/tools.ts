@@ -105,7 +105,7 @@ export function worldTools(host: ToolHost): Tool<unknown>[] {
     return effect;
   };
   const define = (name: ToolName, execute: (args: Args, ctx: ToolContext) => unknown) =>
-    tool({ name, description: name, input, ...options[name], execute });
+    tool({ name, description: name, input, onCrash: repeatable(name) ? "retry" : "fail", ...options[name], execute });
   const plain = Object.entries(work).map(([name, does]) =>
     define(name as ToolName, (args, ctx) => {
       // In a process that is dead nothing happens any more.

@@ -1,0 +1,209 @@
+// What an open call does next, read from its record: run, wait for a person, end with what a person said, or go on where
+// it waits in memory. The same question for a call of this turn and for one that another process left.
+
+import { belayError } from "../error.ts";
+import type { Fact } from "../event.ts";
+import type { Frame } from "../frame.ts";
+import type { Decision } from "../interrupt/decision.ts";
+import { callDigest } from "../interrupt/digest.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { CallState } from "../journal/state.ts";
+import type { Json } from "../json.ts";
+import type { Outcome } from "../message.ts";
+import { LiveCall, type PreparedCall, prepareCall } from "../tool/call.ts";
+import type { ChatDefinition } from "./definition.ts";
+import { argsOf, doubtOf, gateOf, verdictOn } from "./gate.ts";
+
+/** It waits for a person; `raise` is what has yet to be asked, `waits` what was. */
+export interface AskingCall {
+  readonly call: CallState;
+  readonly raise?: Interrupt;
+  readonly waits: readonly string[];
+}
+
+/** It has its end without running. */
+export interface SettledCall {
+  readonly call: CallState;
+  readonly outcome: Outcome;
+  readonly output: Json;
+}
+
+/** Its code waits in memory. */
+export interface AdoptedCall {
+  readonly call: CallState;
+  readonly live: LiveCall;
+}
+
+/** Not to be touched now. */
+export interface LeftCall {
+  readonly call: CallState;
+  readonly left: true;
+}
+
+export type NextCall = PreparedCall | AskingCall | SettledCall | AdoptedCall | LeftCall;
+
+export function newCall(frame: Frame, agent: ChatDefinition, call: CallState): NextCall | Promise<NextCall> {
+  const prepared = prepareCall(agent.tools, call);
+  return prepared instanceof Promise
+    ? prepared.then((ready) => gated(frame, agent, ready))
+    : gated(frame, agent, prepared);
+}
+
+function gated(frame: Frame, agent: ChatDefinition, ready: PreparedCall): NextCall | Promise<NextCall> {
+  if ("refusal" in ready) return ready;
+  const gate = gateOf(frame, agent, ready);
+  if (!(gate instanceof Promise)) return ready;
+  return gate.then((decided): NextCall => {
+    switch (decided.effect) {
+      case "allow":
+        return decided.rule === undefined ? ready : { ...ready, rule: decided.rule };
+      case "ask":
+        return { call: ready.call, raise: decided.interrupt, waits: [decided.interrupt.id] };
+      case "deny":
+        return { call: ready.call, outcome: "rejected", output: decided.words };
+      default:
+        return decided satisfies never;
+    }
+  });
+}
+
+/** `lost` collects the ends of tries that a crash cut off; undefined where that is all there is to it. */
+export function openCall(
+  frame: Frame,
+  agent: ChatDefinition,
+  call: CallState,
+  lost: Fact[],
+): NextCall | Promise<NextCall> | undefined {
+  if (call.status === "started") return startedCall(frame, agent, call, lost);
+  const { gate } = call;
+  if (gate === undefined) return call.cut ? cutCall(frame, agent, call, lost) : newCall(frame, agent, call);
+  const decision = frame.desk.request(gate)?.decision;
+  if (decision === undefined) return { call, waits: [gate] };
+  return call.cut ? cutCall(frame, agent, call, lost) : decidedCall(frame, agent, call, decision);
+}
+
+function startedCall(
+  frame: Frame,
+  agent: ChatDefinition,
+  call: CallState,
+  lost: Fact[],
+): NextCall | Promise<NextCall> | undefined {
+  const live = frame.desk.hot.take(call.address);
+  if (live instanceof LiveCall) return { call, live };
+  const asks = call.steps?.flatMap(({ requestId }) => requestId ?? []) ?? [];
+  // Its own question was answered by what began this stretch: it begins again, from its recorded steps.
+  if (asks.some((id) => frame.beginning.answered.has(id))) return goesOn(agent, call);
+  const waits = asks.filter((id) => frame.desk.request(id)?.decision === undefined);
+  if (waits.length > 0) return { call, waits };
+  return cutCall(frame, agent, call, lost);
+}
+
+async function goesOn(agent: ChatDefinition, call: CallState): Promise<NextCall> {
+  const ready = await prepareCall(agent.tools, call, call.ranArgs);
+  return "refusal" in ready ? { call, outcome: "error", output: ready.refusal } : { ...ready, goesOn: true };
+}
+
+/** A crash cut it off: by its tool's policy. */
+function cutCall(
+  frame: Frame,
+  agent: ChatDefinition,
+  call: CallState,
+  lost: Fact[],
+): NextCall | Promise<NextCall> | undefined {
+  const again = () => {
+    if (call.status === "started") lost.push(frame.toolEnd(call, "unknown", null, true));
+    return prepareCall(agent.tools, call, call.ranArgs);
+  };
+  const policy = agent.tools.get(call.part.tool)?.onCrash ?? "fail";
+  if (policy === "retry") return again();
+  const doubt = call.doubt === undefined ? undefined : frame.desk.request(call.doubt);
+  if (doubt?.decision !== undefined) return doubtSettled(call, doubt.decision, again);
+  if (doubt !== undefined) return { call, waits: [doubt.interrupt.id] };
+  if (frame.beginning.only === "calls") return { call, left: true };
+  if (policy === "fail" || frame.desk.unattended) {
+    // At once, whatever comes: every start has its end.
+    lost.push(frame.toolEnd(call, "unknown", null, false));
+    return undefined;
+  }
+  // What was tried has ended, whatever becomes of it.
+  if (call.status === "started") lost.push(frame.toolEnd(call, "unknown", null, true));
+  const raise = doubtOf(frame, call);
+  return { call, raise, waits: [raise.id] };
+}
+
+function doubtSettled(
+  call: CallState,
+  decision: Decision,
+  again: () => NextCall | Promise<NextCall>,
+): NextCall | Promise<NextCall> {
+  switch (decision.how) {
+    case "approved":
+      return again();
+    case "responded":
+      return { call, outcome: "ok", output: decision.value };
+    case "rejected":
+      return { call, outcome: "unknown", output: decision.reason };
+    case "expired":
+    case "withdrawn":
+      return { call, outcome: "unknown", output: null };
+    default:
+      return decision satisfies never;
+  }
+}
+
+/** A person has decided about a call before it ran. */
+function decidedCall(
+  frame: Frame,
+  agent: ChatDefinition,
+  call: CallState,
+  decision: Decision,
+): NextCall | Promise<NextCall> {
+  const rejected = (output: string): SettledCall => ({ call, outcome: "rejected", output });
+  switch (decision.how) {
+    case "approved":
+      return approvedCall(frame, agent, call, decision.args, decision.digest);
+    case "rejected":
+      return rejected(decision.reason || `${decision.by} rejected it.`);
+    case "responded":
+      return { call, outcome: "ok", output: decision.value };
+    case "expired":
+      if (decision.counts === "approve") return approvedCall(frame, agent, call, undefined, undefined);
+      if (decision.counts === "reject") return rejected("nobody approved it in time.");
+      return { call, outcome: "error", output: expiredWords(frame, call) };
+    case "withdrawn":
+      return { call, outcome: "not-executed", output: null };
+    default:
+      return decision satisfies never;
+  }
+}
+
+function expiredWords(frame: Frame, call: CallState): string {
+  const { id, expiresAt = 0 } = frame.desk.request(call.gate!)!.interrupt;
+  return belayError("ANSWER_EXPIRED", { id, expiredAt: new Date(expiresAt).toISOString() }).message;
+}
+
+/** What was approved is what runs, or nothing does: its tool, its version and its arguments are compared, then its schema and the rules that forbid. */
+async function approvedCall(
+  frame: Frame,
+  agent: ChatDefinition,
+  call: CallState,
+  edited: Json | undefined,
+  approved: string | undefined,
+): Promise<NextCall> {
+  const { interrupt } = frame.desk.request(call.gate!)!;
+  const ready = await prepareCall(agent.tools, call, edited);
+  if ("refusal" in ready) return ready;
+  const { name, version } = ready.tool;
+  const args = argsOf(ready);
+  const digest = callDigest(name, version, args, frame.place.threadId, call.address);
+  if (digest !== (approved ?? interrupt.digest)) {
+    const was = `${interrupt.tool} version ${interrupt.version}`;
+    const problem = `what was approved (${was}) is not what would run now (${name} version ${version})`;
+    return { call, outcome: "rejected", output: `${problem}. Call the tool again to ask anew.` };
+  }
+  const verdict = await verdictOn(frame, agent, ready.tool, args, true);
+  if (verdict.effect === "deny" && verdict.source !== "unattended") {
+    return { call, outcome: "rejected", output: verdict.words };
+  }
+  return ready;
+}

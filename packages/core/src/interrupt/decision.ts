@@ -1,0 +1,144 @@
+// What became of a request, and whether an answer to it counts. Pure: the same question is asked before an answer is
+// sent, and again when it is written.
+
+import { type BelayError, belayError } from "../error.ts";
+import type { Json } from "../json.ts";
+import { jsonSchema, type Validated, validate } from "../schema/schema.ts";
+import type { Answer } from "./answer.ts";
+import { callDigest } from "./digest.ts";
+import type { Interrupt, OnExpire } from "./interrupt.ts";
+
+export interface RequestState {
+  readonly interrupt: Interrupt;
+  readonly runPath: string;
+  /** Who has approved what, while more must. */
+  votes: readonly { readonly by: string; readonly digest: string | undefined }[];
+  decision: Decision | undefined;
+  /** The seq of the fact that decided it. */
+  settled: number | undefined;
+  /** Ids that callers gave to the answers that count. */
+  refs?: string[];
+}
+
+export type Decision = { readonly by: string; readonly at: number } & (
+  | { readonly how: "approved"; readonly note?: string; readonly args?: Json; readonly digest?: string }
+  | { readonly how: "rejected"; readonly reason: string }
+  | { readonly how: "responded"; readonly value: Json }
+  | { readonly how: "expired"; readonly counts: OnExpire }
+  | { readonly how: "withdrawn" }
+);
+
+/** Members of groups, by group. */
+export type Groups = Readonly<Record<string, readonly string[]>>;
+
+/** An answer that counts. */
+export interface Counted {
+  readonly by: string;
+  readonly digest?: string;
+  /** More people must approve. */
+  readonly open: boolean;
+}
+
+/** Whether `answer` counts now. Throws ANSWER_UNKNOWN, _TAKEN, _WITHDRAWN, _EXPIRED, _FORBIDDEN or _INVALID. */
+export function judgeAnswer(
+  threadId: string,
+  id: string,
+  request: RequestState | undefined,
+  answer: Answer,
+  now: number,
+  groups: Groups,
+): Counted {
+  if (request === undefined) throw belayError("ANSWER_UNKNOWN", { id });
+  const { interrupt, decision, votes } = request;
+  if (decision !== undefined) throw refusal(id, decision);
+  if (isExpired(interrupt, now)) throw belayError("ANSWER_EXPIRED", { id, expiredAt: iso(interrupt.expiresAt!) });
+  const by = answer.by ?? "user";
+  if (!mayAnswer(interrupt, answer.by, groups)) {
+    throw belayError("ANSWER_FORBIDDEN", { id, by, approvers: interrupt.approvers!.join(", ") });
+  }
+  const problem = misfit(interrupt, answer);
+  if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
+  if (answer.type !== "approve") return { by, open: false };
+  const digest = approvedDigest(threadId, interrupt, answer.args);
+  const same = votes.filter((vote) => vote.digest === digest);
+  if (same.some((vote) => vote.by === by)) {
+    throw belayError("ANSWER_TAKEN", { id, by, at: iso(now), how: "approved" });
+  }
+  const open = same.length + 1 < (interrupt.quorum ?? 1);
+  return { by, open, ...(digest !== undefined && { digest }) };
+}
+
+function approvedDigest(threadId: string, interrupt: Interrupt, args: Json | undefined): string | undefined {
+  const { tool, version, digest, callId, key } = interrupt;
+  const edited = args !== undefined && tool !== undefined && callId !== undefined && key === undefined;
+  return edited ? callDigest(tool, version ?? "1", args, threadId, callAddressOf(interrupt)) : digest;
+}
+
+/** The address of the call that a request before it is about. */
+export function callAddressOf({ address }: Pick<Interrupt, "address">): string {
+  return address.slice(0, address.lastIndexOf("/"));
+}
+
+function misfit(interrupt: Interrupt, answer: Answer): string | undefined {
+  const { kind, schema, key } = interrupt;
+  switch (kind) {
+    case "approval":
+      // Inside a tool nobody's response could stand for anything.
+      if (answer.type === "respond" && key !== undefined) return "an approval takes approve() or reject()";
+      return undefined;
+    case "unknown":
+      return answer.type === "approve" && answer.args !== undefined ? "a call runs again as it was" : undefined;
+    case "input":
+    case "custom":
+      if (answer.type === "approve") return "a question takes respond() or reject()";
+      if (answer.type === "reject") return undefined;
+      if (schema !== undefined) return schemaProblem(schema, answer.value);
+      return kind === "input" && typeof answer.value !== "string" ? "the answer must be text" : undefined;
+    case "user":
+    case "manual":
+      return "it is no request";
+    default:
+      return kind satisfies never;
+  }
+}
+
+function schemaProblem(schema: Json, value: Json): string | undefined {
+  // Made from JSON Schema it never waits.
+  const checked = validate(jsonSchema(schema as object), value) as Validated<Json>;
+  return checked.ok ? undefined : checked.problem;
+}
+
+export function mayAnswer({ approvers }: Interrupt, by: string | undefined, groups: Groups): boolean {
+  if (approvers === undefined) return true;
+  if (by === undefined) return false;
+  return approvers.some((approver) => {
+    if (approver === by) return true;
+    const group = approver.startsWith("group:") ? approver.slice("group:".length) : undefined;
+    return group !== undefined && Object.hasOwn(groups, group) && groups[group]!.includes(by);
+  });
+}
+
+export function isExpired({ expiresAt }: Interrupt, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
+}
+
+/** Why a request that is decided takes no more answers. */
+export function refusal(id: string, decision: Decision): BelayError {
+  const { how, by, at } = decision;
+  switch (how) {
+    case "withdrawn":
+      return belayError("ANSWER_WITHDRAWN", { id, at: iso(at) });
+    case "expired":
+      return belayError("ANSWER_EXPIRED", { id, expiredAt: iso(at) });
+    case "approved":
+    case "rejected":
+    case "responded":
+      return belayError("ANSWER_TAKEN", { id, by, at: iso(at), how });
+    default:
+      return how satisfies never;
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

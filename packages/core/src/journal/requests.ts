@@ -1,0 +1,102 @@
+// The requests of a thread, as the fold sees them: raised, voted on, decided; and what they belong to.
+
+import type { RequestAnsweredEvent } from "../event.ts";
+import type { Decision, RequestState } from "../interrupt/decision.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import { findCall } from "./history.ts";
+import type { CallState, Scope, ThreadState } from "./state.ts";
+
+export function raise(state: ThreadState, scope: Scope, raised: Interrupt): void {
+  const call = raised.callId === undefined ? undefined : findCall(scope, raised.callId);
+  // The arguments stand in the message that made the call.
+  const missing = raised.args === null && call !== undefined;
+  const interrupt = missing ? { ...raised, args: call.part.args } : raised;
+  state.requests ??= new Map();
+  state.requests.set(interrupt.id, {
+    interrupt,
+    runPath: scope.path,
+    votes: [],
+    decision: undefined,
+    settled: undefined,
+  });
+  if (call !== undefined) attach(call, interrupt);
+}
+
+function attach(call: CallState, { id, kind, key, digest }: Interrupt): void {
+  if (key !== undefined) {
+    call.steps ??= [];
+    call.steps.push({ key, kind: "ask", requestId: id, ...(digest && { digest }), settled: undefined });
+  } else if (kind === "unknown") {
+    call.doubt = id;
+    call.doubts = (call.doubts ?? 0) + 1;
+  } else {
+    call.gate = id;
+  }
+}
+
+export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
+  const request = state.requests?.get(fact.id);
+  if (request === undefined || request.decision !== undefined || fact.refused !== undefined) return;
+  if (fact.ref !== undefined) {
+    request.refs ??= [];
+    request.refs.push(fact.ref);
+  }
+  if (fact.open) {
+    request.votes = [...request.votes, { by: fact.by, digest: fact.digest }];
+    return;
+  }
+  request.decision = decisionOf(request, fact);
+  request.settled = fact.seq;
+  if (fact.rule !== undefined && fact.remember === "thread") {
+    state.rules ??= [];
+    state.rules.push(fact.rule);
+  }
+  const { callId, key } = request.interrupt;
+  if (callId === undefined || key === undefined) return;
+  const scope = state.scopes.get(request.runPath);
+  const step = scope && findCall(scope, callId)?.steps?.find(({ requestId }) => requestId === fact.id);
+  if (step !== undefined) step.settled = fact.seq;
+}
+
+function decisionOf({ interrupt }: RequestState, { by, at, answer, digest }: RequestAnsweredEvent): Decision {
+  switch (answer.type) {
+    case "approve": {
+      const { note, args } = answer;
+      const more = { ...(note !== undefined && { note }), ...(args !== undefined && { args }) };
+      return { how: "approved", by, at, ...more, ...(digest !== undefined && { digest }) };
+    }
+    case "reject":
+      return { how: "rejected", by, at, reason: answer.reason };
+    case "respond":
+      return { how: "responded", by, at, value: answer.value };
+    case "expire":
+      return { how: "expired", by, at, counts: interrupt.onExpire ?? "reject" };
+    case "withdraw":
+      return { how: "withdrawn", by, at };
+    default:
+      return answer satisfies never;
+  }
+}
+
+/** Requests that wait for a person, the oldest first. */
+export function openRequests(state: ThreadState): readonly Interrupt[] {
+  if (state.requests === undefined) return none;
+  const open: Interrupt[] = [];
+  for (const { interrupt, decision } of state.requests.values()) if (decision === undefined) open.push(interrupt);
+  return open;
+}
+
+const none: readonly never[] = [];
+
+/** True while code inside the call waits for a person, and for nothing else that a crash could have cut. */
+export function isParked(state: Pick<ThreadState, "requests">, call: CallState): boolean {
+  return call.status === "started" && openAsks(state, call).length > 0;
+}
+
+/** Ids of the open requests that code inside the call has raised. */
+export function openAsks({ requests }: Pick<ThreadState, "requests">, { steps }: CallState): readonly string[] {
+  if (steps === undefined || requests === undefined) return none;
+  return steps.flatMap(({ requestId }) =>
+    requestId !== undefined && requests.get(requestId)?.decision === undefined ? [requestId] : [],
+  );
+}

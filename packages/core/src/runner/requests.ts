@@ -1,0 +1,201 @@
+// What people's answers, their silence and their change of mind do to a thread: facts for the thread as it is.
+
+import type { StoppedCalls } from "../agent.ts";
+import type { EventBase, Fact, RequestAnsweredEvent } from "../event.ts";
+import type { FramePlace } from "../frame.ts";
+import type { Answer } from "../interrupt/answer.ts";
+import { type Groups, isExpired, judgeAnswer } from "../interrupt/decision.ts";
+import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+import { isParked, openRequests } from "../journal/requests.ts";
+import type { ThreadState } from "../journal/state.ts";
+import type { Outcome } from "../message.ts";
+import { rememberedRule } from "../permission/remembered.ts";
+import type { Append, Rest } from "../store/store.ts";
+
+function base(place: FramePlace, runPath: string): EventBase {
+  const { threadId, runId, segment, agentName } = place;
+  return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
+}
+
+/** Who answers what, and how: the fact of it. Throws an ANSWER_ refusal. `key` is the command it came by. */
+export function answerFact(
+  place: FramePlace,
+  state: ThreadState,
+  id: string,
+  answer: Answer,
+  now: number,
+  groups: Groups,
+  key?: string,
+  ref?: string,
+): RequestAnsweredEvent {
+  const request = state.requests?.get(id);
+  const { by, digest, open } = judgeAnswer(state.threadId, id, request, answer, now, groups);
+  const fact: RequestAnsweredEvent = {
+    ...base(place, request!.runPath),
+    type: "request-answered",
+    id,
+    by,
+    answer,
+    ...(digest !== undefined && { digest }),
+    ...(open && { open }),
+    ...(key !== undefined && { key }),
+    ...(ref !== undefined && { ref }),
+  };
+  return open ? fact : { ...fact, ...remembering(request!.interrupt, answer, by, now) };
+}
+
+/** The rule that an approval leaves behind. */
+function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, now: number) {
+  if (answer.type !== "approve" || answer.remember === undefined || tool === undefined) return {};
+  const { remember } = answer;
+  const scope = typeof remember === "string" ? remember : remember.scope;
+  return { rule: rememberedRule(`rule.${id}`, tool, answer.args ?? args ?? {}, remember, by, now), remember: scope };
+}
+
+/** An answer that came by a command and does not count: its sender is told by the journal. */
+export function refusedFact(
+  place: FramePlace,
+  id: string,
+  answer: Answer,
+  refused: NonNullable<RequestAnsweredEvent["refused"]>,
+  key: string,
+): RequestAnsweredEvent {
+  const by = answer.by ?? "user";
+  return { ...base(place, place.runPath), type: "request-answered", id, by, answer, refused, key };
+}
+
+/** Requests whose time is over count as their `onExpire` says, from now on. */
+export function expiries(place: FramePlace, state: ThreadState, now: number): RequestAnsweredEvent[] {
+  return openRequests(state)
+    .filter((interrupt) => isExpired(interrupt, now))
+    .map((interrupt) => over(place, state, interrupt, { type: "expire" }, "runtime"));
+}
+
+/** The person wants something else: these are dead for ever. */
+export function withdrawals(
+  place: FramePlace,
+  state: ThreadState,
+  by: string,
+  which: readonly Interrupt[] = openRequests(state),
+): Fact[] {
+  return which.map((interrupt) => over(place, state, interrupt, { type: "withdraw" }, by));
+}
+
+function over(
+  place: FramePlace,
+  state: ThreadState,
+  { id }: Interrupt,
+  answer: RequestAnsweredEvent["answer"],
+  by: string,
+): RequestAnsweredEvent {
+  const { runPath } = state.requests!.get(id)!;
+  return { ...base(place, runPath), type: "request-answered", id, by, answer };
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/**
+ * Ends of the calls that wait for one of `which`, or hang in the air since a crash: each gets its result with the stop
+ * (S9), but for those in `ended`, which have theirs. What a person wants to run again does so on continue.
+ */
+export function waitingEnds(
+  place: FramePlace,
+  state: ThreadState,
+  ended = none,
+  which: readonly Interrupt[] = openRequests(state),
+): Fact[] {
+  const ids = new Set(which.flatMap(({ callId }) => callId ?? []));
+  const facts: Fact[] = [];
+  for (const scope of state.scopes.values()) {
+    for (const call of scope.calls) {
+      const { id: callId, tool } = call.part;
+      const waits = ids.has(callId);
+      if (call.status === "ended" || ended.has(callId) || (!waits && call.status === "held")) continue;
+      const { address } = call;
+      const parked = isParked(state, call);
+      if (!waits && parked) continue;
+      const outcome: Outcome = parked
+        ? "interrupted"
+        : call.status === "held" && !call.cut
+          ? "not-executed"
+          : "unknown";
+      const again = call.doubt !== undefined && state.requests?.get(call.doubt)?.decision?.how === "approved";
+      const end = { type: "tool-end", callId, tool, address, outcome, output: null } as const;
+      facts.push({ ...base(place, scope.path), ...end, ...(again && { held: true as const }) });
+    }
+  }
+  return facts;
+}
+
+/** The calls that wait for people, as a stop meets them. */
+export function waitingCalls(state: ThreadState): StoppedCalls {
+  const stopped: string[] = [];
+  const notStarted: string[] = [];
+  const ids = new Set(openRequests(state).flatMap(({ callId }) => callId ?? []));
+  for (const scope of state.scopes.values()) {
+    for (const { part, status } of scope.calls) {
+      if (ids.has(part.id) && status !== "ended") (status === "started" ? stopped : notStarted).push(part.id);
+    }
+  }
+  return { stopped, notStarted, finished: [] };
+}
+
+/** What the store is told of the requests and rules in these facts, and of how the thread rests after them. */
+export function asked(
+  state: ThreadState,
+  facts: readonly Fact[],
+  paused: boolean,
+): Pick<Append, "raise" | "close" | "remember" | "rest"> {
+  let raise: NonNullable<Append["raise"]>[number][] | undefined;
+  let close: string[] | undefined;
+  let remember: NonNullable<Append["remember"]>[number][] | undefined;
+  for (const fact of facts) {
+    if (fact.type === "action" && isRequest(fact.action.interrupted)) {
+      raise ??= [];
+      raise.push(rowOf(fact.runId, fact.action.interrupted));
+    } else if (fact.type === "request-answered" && fact.open === undefined && fact.refused === undefined) {
+      close ??= [];
+      close.push(fact.id);
+      if (fact.remember !== "always" || fact.rule === undefined) continue;
+      remember ??= [];
+      remember.push({ id: fact.rule.id!, at: fact.at, body: JSON.stringify(fact.rule) });
+    }
+  }
+  const rest = paused ? restAfter(state, facts, raise, close) : undefined;
+  return {
+    ...(raise && { raise }),
+    ...(close && { close }),
+    ...(remember && { remember }),
+    ...(rest && { rest }),
+  };
+}
+
+function rowOf(runId: string, interrupt: Interrupt): NonNullable<Append["raise"]>[number] {
+  const { id, expiresAt } = interrupt;
+  return { id, ...(expiresAt !== undefined && { expiresAt }), body: JSON.stringify({ runId, interrupt }) };
+}
+
+/** From where on what is open can be folded, and when it can move by itself: when all is answered, or when one expires. */
+function restAfter(
+  state: ThreadState,
+  facts: readonly Fact[],
+  raise: Append["raise"],
+  close: Append["close"],
+): Rest | undefined {
+  let pauseType = state.pauseType;
+  let last = Number.POSITIVE_INFINITY;
+  for (const fact of facts) {
+    if (fact.type === "state") pauseType = fact.pauseType;
+    if (fact.type === "message" && fact.message.parts.some((part) => part.type === "call")) last = fact.seq;
+  }
+  if (pauseType !== "tool_interrupt") return undefined;
+  let from = last;
+  for (const scope of state.scopes.values()) {
+    if (scope.calls.length > 0) from = Math.min(from, scope.callsSeq);
+  }
+  if (!Number.isFinite(from)) return undefined;
+  const open = openRequests(state).filter(({ id }) => !close?.includes(id));
+  const times = [...open, ...(raise ?? [])].map(({ expiresAt }) => expiresAt);
+  const dueAt = times.length === 0 ? 0 : Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
+  return Number.isFinite(dueAt) ? { from, dueAt } : { from };
+}

@@ -1,0 +1,369 @@
+// What code inside a call, or a custom agent, has done: its `ctx.step`s and `ctx.ask`s. Invariants:
+// 1. A recorded outcome is handed out, never computed again (Q2), in the order of the journal and one macrotask apart:
+//    handed out all at once, a race between two of them could end otherwise than it did.
+// 2. Code that goes another way than what is on record is stopped before it does anything: a new key waits until the
+//    recorded ones that are asked for in the same moment are handed out, and fails where some are left.
+// 3. An ask that is withdrawn, or whose instance is dropped, never settles: no catch and no finally can mistake it (Q1).
+// 4. It is parked while an ask is open and nothing else of it is under way, judged a macrotask after the last thing it
+//    did. That is a guess: code that does something all the same wakes whoever holds it.
+
+import { BelayError, belayError, type ErrorRecord, errorFromRecord, errorText } from "../error.ts";
+import type { Frame } from "../frame.ts";
+import type { Decision } from "../interrupt/decision.ts";
+import { digestOf } from "../interrupt/digest.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import { type Request, readRequest } from "../interrupt/request.ts";
+import type { StepRecord } from "../journal/state.ts";
+import { type Json, toJson } from "../json.ts";
+import { point } from "../point.ts";
+import { type StandardSchema, validate } from "../schema/schema.ts";
+
+/** Who runs the code. */
+export interface StepsHost {
+  /** Of the code: its steps lie below it. */
+  readonly address: string;
+  readonly callId?: string;
+  readonly tool?: string;
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+  /** What it stands on; undefined while it is parked. */
+  readonly frame: Frame | undefined;
+  /** True once nobody waits for it any more: what it still does is not recorded. */
+  readonly leftBehind: boolean;
+  /** It waits for a person, or no longer does. */
+  parked(parked: boolean): void;
+  /** It has something to record, and nothing to stand on. */
+  wake(): void;
+  /** It went another way than what is on record. */
+  broke(error: BelayError): void;
+}
+
+export interface AskOptions {
+  /** Names the ask in its call; needed where several are open at once. */
+  readonly key?: string;
+}
+
+/** What a step is given: the same key for each try of it, and the call's signal. */
+export interface StepContext {
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+}
+
+interface Ask {
+  readonly request: Request;
+  readonly interrupt: Interrupt;
+  readonly unkeyed: boolean;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+export class Steps {
+  readonly #host: StepsHost;
+  /** On record, and not asked for yet. */
+  readonly #recorded = new Map<string, StepRecord>();
+  readonly #used = new Set<string>();
+  /** Asked for, and on record: waiting for their turn. */
+  #due: { readonly settled: number; give(): void }[] = [];
+  #giving = false;
+  #given = 0;
+  /** By the id of their request. */
+  readonly #open = new Map<string, Ask>();
+  #asks = 0;
+  /** Things under way that are no waiting for a person. */
+  #active = 0;
+  #isParked = false;
+  #waiting: ((frame: Frame) => void)[] = [];
+  #broken = false;
+
+  constructor(host: StepsHost, records: readonly StepRecord[] | undefined) {
+    this.#host = host;
+    for (const record of records ?? []) this.#recorded.set(record.key, record);
+  }
+
+  /** Ids of the requests that are open. */
+  get open(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
+  get isParked(): boolean {
+    return this.#isParked;
+  }
+
+  /** Says, where the code has ended, whether it left something out that is on record. */
+  leftOut(): BelayError | undefined {
+    const [left] = this.#recorded.keys();
+    return left === undefined ? undefined : this.#diverged(`it ended without ${JSON.stringify(left)}`);
+  }
+
+  async step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
+    const record = this.#use(key, "step");
+    if (record !== undefined) return this.#replayed<T>(record);
+    await this.#novel(key);
+    this.#begin();
+    const { callId, address, idempotencyKey, signal } = this.#host;
+    const at = `${address}/s:${key}`;
+    let outcome: { readonly value: Json } | { readonly error: ErrorRecord };
+    let thrown: unknown;
+    try {
+      point("step:start", at);
+      const ctx = { idempotencyKey: `${idempotencyKey}/s:${key}`, signal };
+      outcome = { value: toJson(await compute(ctx), `The value of step ${key}`) };
+    } catch (error) {
+      thrown = error;
+      outcome = { error: recordOf(error) };
+    }
+    point("step:end", at);
+    if (!this.#host.leftBehind) await this.#record((frame) => [frame.step(callId, at, key, outcome)]);
+    this.#end();
+    if ("value" in outcome) return outcome.value as T;
+    throw thrown;
+  }
+
+  ask<T>(request: Request<T>, options: AskOptions = {}): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#ask(request, options.key, resolve as (value: unknown) => void, reject).catch(reject);
+    });
+  }
+
+  async #ask(
+    request: Request,
+    given: string | undefined,
+    resolve: (value: unknown) => void,
+    reject: (error: unknown) => void,
+  ): Promise<void> {
+    const asked = readRequest(request);
+    const { address, callId, tool } = this.#host;
+    const open = [...this.#open.values()].find((ask) => ask.unkeyed);
+    const unkeyed = given === undefined;
+    if (unkeyed && open !== undefined) {
+      throw belayError("KEY_REQUIRED", { address, open: open.interrupt.key ?? "another" });
+    }
+    const key = given ?? `ask#${this.#asks}`;
+    if (unkeyed) this.#asks += 1;
+    const { expiresAt: _when, ...lasting } = asked;
+    const digest = digestOf(lasting as Json);
+    const record = this.#use(key, "ask", digest);
+    if (record !== undefined) {
+      return this.#on((frame) => {
+        const { interrupt } = frame.desk.request(record.requestId!)!;
+        this.#wait({ request, interrupt, unkeyed, resolve, reject });
+      });
+    }
+    await this.#novel(key);
+    this.#begin();
+    const ask = await new Promise<Ask>((raised) =>
+      this.#on((frame) => {
+        const id = frame.clock.id();
+        const { agentName: by } = frame.place;
+        const raisedAt = frame.clock.now();
+        const of = { ...(callId !== undefined && { callId }), ...(tool !== undefined && { tool }) };
+        const interrupt: Interrupt = { ...asked, id, address: `${address}/s:${key}`, raisedAt, by, ...of, key, digest };
+        const made = { request, interrupt, unkeyed, resolve, reject };
+        // Before it can be seen: an answer may follow at once.
+        this.#wait(made);
+        const facts = () => [frame.raised(interrupt), ...(frame.desk.unattended ? [frame.declined(id)] : [])];
+        void frame.record(facts).then(() => raised(made));
+      }),
+    );
+    point("ask:raised", ask.interrupt);
+    this.#end();
+  }
+
+  #wait(ask: Ask): void {
+    const { id } = ask.interrupt;
+    this.#open.set(id, ask);
+    this.#listen(id, ask);
+    this.#judge();
+  }
+
+  #listen(id: string, ask: Ask): void {
+    const desk = this.#host.frame?.desk;
+    if (desk === undefined) return;
+    const decision = desk.request(id)?.decision;
+    if (decision !== undefined) return void this.#decided(id, decision);
+    const { schema } = ask.request;
+    desk.await(id, { schema, decided: (made) => this.#decided(id, made) });
+  }
+
+  /** It stands on something again: what waited is done, and answers given meanwhile are heard. */
+  adopted(frame: Frame): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const work of waiting) work(frame);
+    for (const [id, ask] of [...this.#open]) this.#listen(id, ask);
+    this.#judge();
+  }
+
+  #decided(id: string, decision: Decision): boolean {
+    const ask = this.#open.get(id);
+    if (ask === undefined || decision.how === "withdrawn") return false;
+    this.#open.delete(id);
+    // The code gets a macrotask to say what it does next, before it is called parked again.
+    this.#begin();
+    const settled = this.#host.frame?.desk.request(id)?.settled ?? 0;
+    this.#give(settled, () => {
+      void conclude(ask, decision);
+      setImmediate(() => this.#end());
+    });
+    return true;
+  }
+
+  #use(key: string, kind: StepRecord["kind"], digest?: string): StepRecord | undefined {
+    const { address } = this.#host;
+    if (typeof key !== "string" || key === "") {
+      throw belayError("OPTION_INVALID", { option: "key", value: JSON.stringify(key), needed: "text" });
+    }
+    if (this.#used.has(key)) throw belayError("KEY_REUSED", { address, key });
+    this.#used.add(key);
+    const record = this.#recorded.get(key);
+    if (record === undefined) return undefined;
+    if (record.kind !== kind || (digest !== undefined && record.digest !== digest)) {
+      const was = record.kind === kind ? `another ${kind}` : `a ${record.kind}`;
+      this.#break(this.#diverged(`it uses ${JSON.stringify(key)} for a ${kind}, where ${was} is on record`));
+    }
+    this.#recorded.delete(key);
+    return record;
+  }
+
+  #replayed<T>(record: StepRecord): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#begin();
+      this.#give(record.settled ?? 0, () => {
+        if (record.error === undefined) resolve(record.value as T);
+        else reject(thrownAgain(record.error));
+        setImmediate(() => this.#end());
+      });
+    });
+  }
+
+  /** In the order of the journal, one macrotask apart. */
+  #give(settled: number, give: () => void): void {
+    this.#due.push({ settled, give });
+    if (this.#giving) return;
+    this.#giving = true;
+    const next = () => {
+      if (this.#broken) return;
+      let first = 0;
+      for (let i = 1; i < this.#due.length; i++) if (this.#due[i]!.settled < this.#due[first]!.settled) first = i;
+      const [due] = this.#due.splice(first, 1);
+      this.#given += 1;
+      due?.give();
+      if (this.#due.length > 0) setImmediate(next);
+      else this.#giving = false;
+    };
+    setImmediate(next);
+  }
+
+  /** Something that is not on record: what is must have been asked for by now, or will be in this moment. */
+  async #novel(key: string): Promise<void> {
+    if (this.#broken) await never;
+    while (this.#recorded.size > 0) {
+      const given = this.#given;
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#recorded.size === 0) break;
+      if (this.#giving || given !== this.#given) continue;
+      const [left] = this.#recorded.keys();
+      this.#break(this.#diverged(`it asks for ${JSON.stringify(key)}, where ${JSON.stringify(left)} is on record`));
+      await never;
+    }
+  }
+
+  #break(error: BelayError): void {
+    if (!this.#broken) {
+      this.#broken = true;
+      this.#host.broke(error);
+    }
+  }
+
+  #diverged(problem: string): BelayError {
+    return belayError("REPLAY_DIVERGED", { address: this.#host.address, problem });
+  }
+
+  /** Does it now, or when there is something to stand on. */
+  #on(work: (frame: Frame) => void): void {
+    const { frame } = this.#host;
+    if (frame !== undefined) return work(frame);
+    this.#waiting.push(work);
+    this.#host.wake();
+  }
+
+  #record(facts: (frame: Frame) => ReturnType<Parameters<Frame["record"]>[0]>): Promise<void> {
+    return new Promise((recorded) => this.#on((frame) => void frame.record(() => facts(frame)).then(recorded)));
+  }
+
+  #begin(): void {
+    this.#active += 1;
+    this.#judge();
+  }
+
+  #end(): void {
+    this.#active -= 1;
+    this.#judge();
+  }
+
+  #judge(): void {
+    const parked = this.#open.size > 0 && this.#active === 0 && this.#waiting.length === 0;
+    if (parked === this.#isParked || this.#broken) return;
+    this.#isParked = parked;
+    this.#host.parked(parked);
+  }
+}
+
+const never = new Promise<never>(() => {});
+
+function recordOf(error: unknown): ErrorRecord {
+  if (error instanceof BelayError) return { code: error.code, message: error.message, hint: error.hint };
+  return { code: error instanceof Error ? error.name : "Error", message: errorText(error) };
+}
+
+function thrownAgain(record: ErrorRecord): Error {
+  if (record.hint !== undefined) return errorFromRecord(record);
+  const error = new Error(record.message);
+  error.name = record.code;
+  return error;
+}
+
+async function conclude(ask: Ask, decision: Decision): Promise<void> {
+  try {
+    ask.resolve(await answerOf(ask, decision));
+  } catch (error) {
+    ask.reject(error);
+  }
+}
+
+async function answerOf({ request, interrupt }: Ask, decision: Decision): Promise<unknown> {
+  const { id } = interrupt;
+  const { by } = decision;
+  switch (decision.how) {
+    case "approved": {
+      const { note, args } = decision;
+      return { approved: true, by, ...(note !== undefined && { note }), ...(args !== undefined && { args }) };
+    }
+    case "rejected":
+      if (request.kind === "approval") return { approved: false, by, note: decision.reason };
+      throw belayError("REQUEST_REJECTED", { id, by, reason: decision.reason });
+    case "responded":
+      return request.schema === undefined ? decision.value : checked(id, request.schema, decision.value);
+    case "expired":
+      return expired(request, interrupt, decision.counts);
+    case "withdrawn":
+      return never;
+    default:
+      return decision satisfies never;
+  }
+}
+
+function expired(request: Request, { id, expiresAt = 0 }: Interrupt, then: string): unknown {
+  const expiredAt = new Date(expiresAt).toISOString();
+  const reason = `nobody answered before ${expiredAt}`;
+  if (then === "fail") throw belayError("ANSWER_EXPIRED", { id, expiredAt });
+  if (request.kind === "approval") return { approved: then === "approve", by: "runtime", note: reason };
+  throw belayError("REQUEST_REJECTED", { id, by: "runtime", reason });
+}
+
+/** As the code's own schema sees it: it may ask for more than JSON Schema can say, or make something of it. */
+async function checked(id: string, schema: StandardSchema, value: Json): Promise<unknown> {
+  const result = await validate(schema, value);
+  if (!result.ok) throw belayError("ANSWER_INVALID", { id, problem: result.problem });
+  return result.value;
+}
