@@ -409,7 +409,10 @@ class SqliteStore implements Store {
   #commands(of: ThreadKey, row: Row): readonly Command[] {
     if (row.open === 0) return [];
     const found = this.#sql.commands.all(row.num) as unknown as CommandRow[];
-    if (found.length !== row.open) throw damaged(of, 0, `${found.length} commands wait, not ${row.open}`);
+    // A damaged index can lead to one of them twice, in place of another.
+    const count = new Set(found.map(({ key }) => key)).size;
+    if (found.length !== row.open || count !== row.open)
+      throw damaged(of, 0, `${count} commands wait, not ${row.open}`);
     return found.map((command) => {
       const { key, kind, body, at, crc } = command;
       if (commandCrc(row.num, command) !== crc) throw damaged(of, 0, `command ${key} does not fit its checksum`);
