@@ -71,6 +71,14 @@ export interface EntryRow {
   readonly crc: number;
 }
 
+/** Lines that follow one another, as one text: what their crcs were chained over, without the first place. */
+export interface PageRow {
+  readonly count: number;
+  readonly text: string | null;
+  /** Of its last line. */
+  readonly crc: number;
+}
+
 type Summed = Omit<Row, "row_crc" | "name">;
 
 /** Everything in a thread's row; what is NULL in the columns added later adds nothing. */
@@ -108,8 +116,14 @@ export function fencesCrc(last: number): number {
   return crc32(`fences\n${last}`);
 }
 
+/** What the text that a line's crc is of begins with. */
+export function linePlace(key: ThreadKey): string {
+  return `${key.tenant}\n${key.threadId}\n`;
+}
+
+/** The page in statements.ts makes the same text. */
 export function lineCrc(before: number, key: ThreadKey, seq: number, count: number, at: number, body: string): number {
-  return crc32(`${key.tenant}\n${key.threadId}\n${seq}\n${count}\n${at}\n${body}`, before);
+  return crc32(`${linePlace(key)}${seq}\n${count}\n${at}\n${body}`, before);
 }
 
 export function lineHash(before: Uint8Array, body: string): Uint8Array {

@@ -32,21 +32,12 @@ import type {
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
+import { readLines } from "./read-lines.ts";
 import { closeRequests, openRequests, raiseRequests, requestThread } from "./requests.ts";
-import {
-  type CommandRow,
-  commandCrc,
-  type EntryRow,
-  fencesCrc,
-  lineCrc,
-  lineHash,
-  nameCrc,
-  type Row,
-  rowCrc,
-} from "./rows.ts";
+import { type CommandRow, commandCrc, fencesCrc, lineCrc, lineHash, nameCrc, type Row, rowCrc } from "./rows.ts";
 import { addRules, allRules, dropRule } from "./rules.ts";
 import { prepare, type Statements } from "./statements.ts";
-import { asStoreError } from "./store-error.ts";
+import { asStoreError, damaged } from "./store-error.ts";
 
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
@@ -98,7 +89,7 @@ class SqliteStore implements Store {
         const row = this.#row(key);
         if (row === undefined) return undefined;
         const snapshot = from === "snapshot" ? this.#snapshot(key, row) : undefined;
-        const lines = this.#lines(key, row, from === "snapshot" ? (snapshot?.seq ?? 0) : from);
+        const lines = readLines(this.#sql, key, row, from === "snapshot" ? (snapshot?.seq ?? 0) : from);
         return { row: this.#shown(row), lines, commands: this.#commands(key, row), ...(snapshot && { snapshot }) };
       }),
     );
@@ -116,7 +107,7 @@ class SqliteStore implements Store {
     try {
       return this.#transaction(this.#sql.read, () => {
         const row = this.#row(key);
-        return row === undefined ? [] : this.#lines(key, row, 0);
+        return row === undefined ? [] : readLines(this.#sql, key, row, 0);
       });
     } catch (error) {
       throw asStoreError(key, error);
@@ -373,39 +364,6 @@ class SqliteStore implements Store {
     return row;
   }
 
-  /** The lines after `after`, checked against their crcs and the thread's row. */
-  #lines(key: ThreadKey, row: Row, after: number): readonly Line[] {
-    if (after >= row.head) return [];
-    const found = this.#sql.entries.all(row.num, after + 1) as unknown as EntryRow[];
-    const first = found[0];
-    const before = first === undefined || first.seq === 1 ? 0 : this.#crcBefore(key, row.num, first.seq);
-    let crc = before;
-    let next = first?.seq ?? 1;
-    if (next > after + 1) throw damaged(key, after + 1, "a line is missing");
-    const lines = found.map((entry): Line => {
-      const body = entry.body ?? this.#blob(key, entry);
-      const { seq, count, at } = entry;
-      crc = lineCrc(crc, key, seq, count, at, body);
-      if (seq !== next || crc !== entry.crc) throw damaged(key, seq, "a line does not fit its checksum");
-      next = seq + count;
-      return { seq, count, at, body: fromText(body) };
-    });
-    if (next !== row.head + 1 || crc !== row.crc) throw damaged(key, next, `the journal does not reach ${row.head}`);
-    return lines;
-  }
-
-  #crcBefore(key: ThreadKey, num: number, seq: number): number {
-    const row = this.#sql.crcBefore.get(num, seq) as { crc: number } | undefined;
-    if (row === undefined) throw damaged(key, seq, "the line before it is missing");
-    return row.crc;
-  }
-
-  #blob(key: ThreadKey, entry: EntryRow): string {
-    const row = this.#sql.blob.get(toText(key.tenant), entry.blob ?? "") as { body: string } | undefined;
-    if (row === undefined) throw damaged(key, entry.seq, "its text is missing");
-    return row.body;
-  }
-
   #commands(of: ThreadKey, row: Row): readonly Command[] {
     if (row.open === 0) return [];
     const found = this.#sql.commands.all(row.num) as unknown as CommandRow[];
@@ -506,8 +464,4 @@ function restOf(from: number, due: number | null): Rest {
 /** How many answers wait after these kinds of commands are consumed. */
 function fewer(answers: number, consumed: readonly unknown[]): number | null {
   return answers - consumed.filter((kind) => kind === "answer").length || null;
-}
-
-function damaged(key: ThreadKey, seq: number, problem: string): Error {
-  return belayError("JOURNAL_CORRUPT", { threadId: key.threadId, seq, problem });
 }

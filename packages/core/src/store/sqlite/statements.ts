@@ -1,17 +1,25 @@
-// Every statement, prepared once. Values are always parameters.
+// Every statement, prepared once, when it is first used: who opens a file for one thread needs few of them. Values are
+// always parameters.
 
-import type { DatabaseSync } from "./database.ts";
+import type { DatabaseSync, SqlValue, Statement } from "./database.ts";
 
 export type Statements = ReturnType<typeof prepare>;
 
-export function prepare(db: DatabaseSync) {
+/** Lines that are read at once. None is longer than a blob may be, so that they fit into one text. */
+const PAGE = 250;
+
+export function prepare(opened: DatabaseSync) {
+  const db = { prepare: (sql: string): Statement => new Later(opened, sql) };
   const of = "WHERE thread = ?";
   // Of a line: its thread and its seq; and all lines of a thread.
   const id = "((?1 << 32) | ?2)";
   // A request with its thread's id, also where that thread is not there.
   const request = "SELECT request.*, thread.id AS thread_id FROM request";
   const asker = "LEFT JOIN thread ON thread.num = request.thread";
-  const lines = "WHERE id BETWEEN (?1 << 32) AND ((?1 << 32) | 0xffffffff)";
+  const end = "((?1 << 32) | 0xffffffff)";
+  const lines = `WHERE id BETWEEN (?1 << 32) AND ${end}`;
+  // From a seq on: one range, for of two lower bounds SQLite may search by the wrong one.
+  const on = `WHERE id BETWEEN ${id} AND ${end}`;
   return {
     read: db.prepare("BEGIN"),
     write: db.prepare("BEGIN IMMEDIATE"),
@@ -44,10 +52,18 @@ export function prepare(db: DatabaseSync) {
       `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
     ),
     entries: db.prepare(
-      `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${lines}
-       AND id >= (SELECT COALESCE(MAX(id), 0) FROM entry ${lines} AND id <= ${id}) ORDER BY id`,
+      `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE}`,
     ),
-    crcBefore: db.prepare(`SELECT crc FROM entry ${lines} AND id < ${id} ORDER BY id DESC LIMIT 1`),
+    // The lines' texts with their place (the third value) between them. A bare column beside MAX is that of its row.
+    page: db.prepare(
+      `SELECT COUNT(*) AS count, MAX(id), crc,
+       GROUP_CONCAT((id & 0xffffffff) || char(10) || count || char(10) || at || char(10) || body, ?3) AS text
+       FROM (SELECT id, count, at, body, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE})`,
+    ),
+    // The line that holds a seq, and the one before it.
+    marks: db.prepare(
+      `SELECT id & 0xffffffff AS seq, crc FROM entry WHERE id BETWEEN (?1 << 32) AND ${id} ORDER BY id DESC LIMIT 2`,
+    ),
     addBlob: db.prepare("INSERT OR IGNORE INTO blob (tenant, id, body) VALUES (?, ?, ?)"),
     blob: db.prepare("SELECT body FROM blob WHERE tenant = ? AND id = ?"),
     blobsOf: db.prepare(`SELECT DISTINCT blob FROM entry ${lines} AND blob IS NOT NULL`),
@@ -88,4 +104,32 @@ export function prepare(db: DatabaseSync) {
       (rows) => db.prepare(`DELETE FROM ${rows}`),
     ),
   };
+}
+
+class Later implements Statement {
+  readonly #db: DatabaseSync;
+  readonly #sql: string;
+  #statement: Statement | undefined;
+
+  constructor(db: DatabaseSync, sql: string) {
+    this.#db = db;
+    this.#sql = sql;
+  }
+
+  run(...values: SqlValue[]) {
+    return this.#prepared().run(...values);
+  }
+
+  get(...values: SqlValue[]) {
+    return this.#prepared().get(...values);
+  }
+
+  all(...values: SqlValue[]) {
+    return this.#prepared().all(...values);
+  }
+
+  #prepared(): Statement {
+    this.#statement ??= this.#db.prepare(this.#sql);
+    return this.#statement;
+  }
 }

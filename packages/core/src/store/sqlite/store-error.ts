@@ -20,3 +20,7 @@ export function asStoreError(key: ThreadKey | undefined, error: unknown): unknow
       return belayError("STORE_FAILED", { threadId, reason }, error);
   }
 }
+
+export function damaged(key: ThreadKey, seq: number, problem: string): Error {
+  return belayError("JOURNAL_CORRUPT", { threadId: key.threadId, seq, problem });
+}
