@@ -1,6 +1,7 @@
 // What does it cost to go on with a thread that lies in a SQLite file? From opening the file with a new store and a new
 // runner to the model's request, by the length of the thread's history. Everything is read anew, but the pages are in
-// the system's memory.
+// the system's memory. The floor opens the same file, reads and parses the same texts and writes one, and checks,
+// folds and asks nothing.
 
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,11 +38,15 @@ await inFolder(async (folder) => {
     const path = join(folder, `${length}.db`);
     await paused(path, length);
     let copies = 0;
-    const { both } = await inTurns(
+    const fresh = () => {
+      const copy = join(folder, `${length}-${copies++}.db`);
+      copyFileSync(path, copy);
+      return copy;
+    };
+    const { both, floor } = await inTurns(
       {
         async both() {
-          const copy = join(folder, `${length}-${copies++}.db`);
-          copyFileSync(path, copy);
+          const copy = fresh();
           let asked = 0;
           const model = {
             id: "fake/native",
@@ -60,6 +65,20 @@ await inFolder(async (folder) => {
           db.close();
           return { open: opened - started, all: asked - started };
         },
+        floor() {
+          const copy = fresh();
+          const started = performance.now();
+          const db = new DatabaseSync(copy);
+          db.exec("PRAGMA synchronous = FULL");
+          const messages = [];
+          for (const { body } of db.prepare("SELECT body FROM entry ORDER BY id").all())
+            messages.push(JSON.parse(body));
+          db.prepare("UPDATE thread SET state = ?").run("running");
+          const ready = performance.now() - started;
+          db.close();
+          if (messages.length < length) throw new Error(`${messages.length} lines were read.`);
+          return ready;
+        },
       },
       { rounds: 40, warmup: 20 },
     );
@@ -69,6 +88,7 @@ await inFolder(async (folder) => {
       name: `file to the model's request, ${length} messages (median ${median(of("all")).toFixed(1)} ms)`,
       unit: "ms",
       measured: least(of("all")),
+      floor: least(floor),
       target: 5,
       note: "The request of a resumed thread comes after the append that resumes it: one write to the disk is in that time.",
     });
