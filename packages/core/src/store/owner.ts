@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 export function isGone(owner: string): boolean {
   const [host, pid, start] = owner.split("/");
   if (host !== hostname() || pid === undefined || start === undefined) return false;
-  if (Number(pid) === process.pid) return start !== startOf(process.pid);
+  if (Number(pid) === process.pid) return start !== ownStart();
   try {
     process.kill(Number(pid), 0);
   } catch (error) {
@@ -28,6 +28,14 @@ export function startOf(pid: number): string {
   }
 }
 
+let started: string | undefined;
+
+/** Of this process: read once, for it is asked for with each look at a lease of ours. */
+function ownStart(): string {
+  started ??= startOf(process.pid);
+  return started;
+}
+
 export function ownerName(id: string): string {
-  return `${hostname()}/${process.pid}/${startOf(process.pid)}/${id}`;
+  return `${hostname()}/${process.pid}/${ownStart()}/${id}`;
 }
