@@ -86,11 +86,11 @@ export function rowCrc(row: Summed): number {
   const { num, tenant, id, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
   const { open, queued, created_at, updated_at, answers, rest_from, rest_due } = row;
   const lease = owner === null ? "-" : `+${owner}`;
-  const text = [num, tenant, id, agent, state, head, fence, lease, until, append_id, crc, open, queued].join("\n");
-  const times = `${created_at}\n${updated_at}`;
   const added =
     answers === null && rest_from === null && rest_due === null ? "" : `\n${answers}\n${rest_from}\n${rest_due}`;
-  return crc32(hash, crc32(`${text}\n${times}${added}`));
+  // No list that is joined: this is a part of every append.
+  const name = `${num}\n${tenant}\n${id}\n${agent}\n${state}\n${head}\n${fence}\n${lease}\n${until}\n${append_id}`;
+  return crc32(hash, crc32(`${name}\n${crc}\n${open}\n${queued}\n${created_at}\n${updated_at}${added}`));
 }
 
 /** The second way to find a thread. */
@@ -127,6 +127,7 @@ export function lineCrc(before: number, key: ThreadKey, seq: number, count: numb
 }
 
 export function lineHash(before: Uint8Array, body: string): Uint8Array {
-  const head = Buffer.from(before).toString("base64");
+  const bytes = Buffer.isBuffer(before) ? before : Buffer.from(before);
+  const head = bytes.toString("base64");
   return (sha("sha256", `${head}\n${body}`, "buffer") as Buffer).subarray(0, 16);
 }
