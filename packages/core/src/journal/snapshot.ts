@@ -18,7 +18,7 @@ const TAIL = 2;
 interface Frozen
   extends Omit<
     ThreadState,
-    "scopes" | "callIds" | "queued" | "stops" | "asked" | "requests" | "partial" | "snapshotSeq"
+    "scopes" | "callIds" | "queued" | "stops" | "asked" | "requests" | "partial" | "openOnly" | "snapshotSeq"
   > {
   readonly v: number;
   readonly scopes: readonly Scope[];

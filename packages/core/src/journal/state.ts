@@ -40,6 +40,8 @@ export interface ThreadState {
   readonly callIds: Set<string>;
   /** It began with a snapshot: of what people see only the end is in it. */
   readonly partial: boolean;
+  /** Only what is open is in it: enough for the calls that wait for people, and for nothing else. */
+  readonly openOnly: boolean;
   /** The seq of the last snapshot. Not folded: whoever reads or writes one says so. */
   snapshotSeq: number;
 }
@@ -134,6 +136,7 @@ export function newThread(threadId: string): ThreadState {
     scopes: new Map(),
     callIds: new Set(),
     partial: false,
+    openOnly: false,
     snapshotSeq: 0,
   };
 }

@@ -18,9 +18,10 @@ import type { BelayEvent, Draft, Fact } from "../event.ts";
 import type { Awaiting, Desk, Frame, HotCode, LateResult, Recording, Remembered } from "../frame.ts";
 import type { Groups, RequestState } from "../interrupt/decision.ts";
 import { encode } from "../journal/codec.ts";
+import { fold } from "../journal/fold.ts";
 import { reduce } from "../journal/reduce.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
-import type { CallState, ThreadState } from "../journal/state.ts";
+import { type CallState, newThread, type ThreadState } from "../journal/state.ts";
 import type { SessionState } from "../lifecycle.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
 import type { PermissionRule } from "../permission/rule.ts";
@@ -200,8 +201,8 @@ export class Drive implements Desk {
   }
 
   async remembered(): Promise<Remembered> {
-    const thread = this.state.rules ?? [];
     try {
+      const thread = this.state.openOnly ? await rulesOf(this.#setup.store, this.#key) : (this.state.rules ?? []);
       const rows = await this.#setup.store.rules(this.#key.tenant);
       return { thread, always: rows.map(({ body }) => JSON.parse(body) as PermissionRule) };
     } catch (error) {
@@ -499,6 +500,13 @@ function refused(key: ThreadKey, append: Append, appended: Exclude<Appended, { o
 function doubtful(key: ThreadKey): BelayError {
   const reason = "its answer was lost, and others have written since; whether this was taken is in the journal";
   return belayError("STORE_FAILED", { threadId: key.threadId, reason });
+}
+
+/** Where only what is open was read. */
+async function rulesOf(store: Store, key: ThreadKey): Promise<readonly PermissionRule[]> {
+  const state = newThread(key.threadId);
+  fold(state, (await store.load(key))?.lines ?? []);
+  return state.rules ?? [];
 }
 
 export function storeError(key: ThreadKey, error: unknown): BelayError {

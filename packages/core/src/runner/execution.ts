@@ -33,7 +33,7 @@ export interface ExecutionHost extends DriveHost {
   /** What a run() with this id gave before. */
   replay(id: string, run: LiveRun): void;
   /** The thread as it is now; `fresh` reads what others have written. */
-  load(fresh: boolean): Promise<ThreadState>;
+  load(fresh: boolean, only: "calls" | undefined): Promise<ThreadState>;
   /** Called when the execution is on record, and when it is over: before anyone can see either. */
   opened(execution: Execution, state: ThreadState): void;
   ended(execution: Execution, state: ThreadState | undefined): void;
@@ -162,7 +162,7 @@ export class Execution {
 
   async #open(opening: Opening): Promise<ThreadState> {
     const host = this.#host;
-    let state = await host.load(false);
+    let state = await host.load(false, this.only);
     for (let tries = 1; ; tries++) {
       if (this.#intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
       const facts = await this.#begin(opening, state);
@@ -185,7 +185,7 @@ export class Execution {
       if (tries === REOPEN_TRIES) {
         throw belayError("STORE_CONFLICT", { threadId: host.key.threadId, expected: from, found: state.head });
       }
-      state = await host.load(true);
+      state = await host.load(true, this.only);
     }
     this.#openMail();
     if (this.#drive!.mail) await this.#mailbox.look();

@@ -2,11 +2,13 @@
 // 1. Where the thread stands (state, pause, run) is always known; what was said is folded from the store when it is
 //    needed, and held only while it is in use, or for as long as memory is not needed elsewhere, where the store can
 //    be read without waiting.
-// 2. A fold in which reading failed halfway is not looked at again.
+// 2. What people are asked, and the calls that wait for it, are known without reading what was said before them.
+// 3. A fold in which reading failed halfway is not looked at again.
 
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
+import { openFold } from "../journal/open-fold.ts";
 import { openRequests } from "../journal/requests.ts";
 import { thaw } from "../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../journal/state.ts";
@@ -40,6 +42,8 @@ export class Recall {
   #idleFold: WeakRef<ThreadState> | undefined;
   /** How often something was learnt: what was read before the last time is old. */
   #learnt = 0;
+  /** What is open, where no more was read. */
+  #open: ThreadState | undefined;
   /** A fold of everything, for who looks at it. */
   #seen: WeakRef<ThreadState> | undefined;
 
@@ -82,6 +86,22 @@ export class Recall {
     return known;
   }
 
+  /** What answered calls need: all of the fold where it is remembered, else only what is open, from wherever that begins. */
+  async loadOpen(fresh: boolean): Promise<ThreadState> {
+    if (this.#remembered() !== undefined || this.#store.linesSync === undefined) return this.load(fresh);
+    if (this.#open !== undefined && !fresh) return this.#open;
+    const row = (await loadThread(this.#store, this.#key, Number.MAX_SAFE_INTEGER))?.row;
+    return (await this.#readOpen(row)) ?? this.load(true);
+  }
+
+  async #readOpen(row: ThreadRow | undefined): Promise<ThreadState | undefined> {
+    if (row?.rest === undefined) return undefined;
+    const loaded = await loadThread(this.#store, this.#key, row.rest.from - 1);
+    // Somebody has gone on with it between the two.
+    if (loaded === undefined || loaded.row.head !== row.head) return undefined;
+    return openFold(this.#key.threadId, loaded.lines);
+  }
+
   /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
   async #readEnough(): Promise<ThreadState> {
     const { threadId } = this.#key;
@@ -98,7 +118,12 @@ export class Recall {
    */
   async glance(row: ThreadRow): Promise<void> {
     // What waits for people is not told by the last line.
-    if (this.#store.linesSync === undefined || row.rest !== undefined || row.state === "error") {
+    const open = this.#store.linesSync === undefined ? undefined : await this.#readOpen(row);
+    if (open !== undefined) {
+      this.settleOn(open);
+      return;
+    }
+    if (this.#store.linesSync === undefined || row.state === "error") {
       await this.load(true);
       return;
     }
@@ -117,7 +142,7 @@ export class Recall {
 
   /** In use: it is not forgotten before it is settled on. */
   hold(state: ThreadState): void {
-    this.#fold = state;
+    if (!state.openOnly) this.#fold = state;
   }
 
   /** What is known now, and need not be held. */
@@ -125,11 +150,14 @@ export class Recall {
     this.standing = standingOf(state);
     this.#learnt += 1;
     this.#fold = undefined;
-    this.#remember(state);
+    this.#open = undefined;
+    if (state.openOnly) this.#open = state;
+    else this.#remember(state);
   }
 
   forget(): void {
     this.#fold = undefined;
+    this.#open = undefined;
   }
 
   #remembered(): ThreadState | undefined {

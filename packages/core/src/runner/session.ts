@@ -523,7 +523,7 @@ export class Session<Out = string> {
         const known = this.#recall.now().asked?.get(id);
         if (known !== undefined) void replay(this.#host.setup.store, this.#key, known, run);
       },
-      load: (fresh) => this.#recall.load(fresh),
+      load: (fresh, only) => (only === "calls" ? this.#recall.loadOpen(fresh) : this.#recall.load(fresh)),
       opened: (_execution, state) => {
         this.#recall.hold(state);
       },

@@ -1,0 +1,29 @@
+// What is open in a thread that waits for people, folded from the message that made its calls on: answering costs the
+// same whatever was said before.
+
+import { addUsage } from "../message.ts";
+import { decode, type Line } from "./codec.ts";
+import { reduce } from "./reduce.ts";
+import { newThread, type ThreadState } from "./state.ts";
+
+export function openFold(threadId: string, lines: readonly Line[]): ThreadState | undefined {
+  const [first] = lines;
+  if (first === undefined) return undefined;
+  const state: ThreadState = { ...newThread(threadId), partial: true, openOnly: true };
+  state.head = first.seq - 1;
+  // It was running then; how it rests is told by the lines.
+  state.state = "running";
+  for (const line of lines) {
+    for (const fact of decode(threadId, line)) {
+      if (state.run === undefined) {
+        const { runId: id, segment, seq, agentName } = fact;
+        state.agent = agentName;
+        state.run = { id, segment, startSeq: seq, usage: addUsage(undefined, undefined) };
+      }
+      // Going on in the same line: the pause before it is not in these.
+      if (fact.type === "state" && fact.state === "running") state.state = "paused";
+      reduce(state, fact);
+    }
+  }
+  return state;
+}
