@@ -18,6 +18,7 @@ const questions = [
   "reopen",
   "paused",
   "remote-stop",
+  "approval",
 ];
 
 const asked = process.argv.slice(2);

@@ -69,15 +69,36 @@ export async function verdictOn(
   asks: boolean | undefined,
 ): Promise<Verdict> {
   const { desk } = frame;
-  const sources: RuleSource[] = [];
-  if (desk.permissions !== undefined) sources.push({ source: "runner", ...desk.permissions });
-  if (agent.permissions !== undefined) sources.push({ source: "agent", ...agent.permissions });
+  const sources = definedRules(frame, agent);
   const remembered = await desk.remembered();
   sources.push({ source: "thread", rules: remembered.thread }, { source: "always", rules: remembered.always });
   const { name, readOnly, repeatable } = tool;
   // A tool that says of this very call that it needs no approval knows better than its nature.
   const destructive = tool.destructive && asks !== false;
   return decide({ name, readOnly, repeatable, destructive }, args, asks, sources, desk.unattended);
+}
+
+/** What forbids a call that a person has approved: a rule of agent or runner. What people let be remembered only allows. */
+export function denial(
+  frame: Pick<Frame, "desk">,
+  agent: Pick<ChatDefinition, "permissions">,
+  tool: Tool,
+  args: Json,
+): string | undefined {
+  const sources = definedRules(frame, agent);
+  if (sources.length === 0) return undefined;
+  const verdict = decide(tool, args, true, sources, false);
+  return verdict.effect === "deny" ? verdict.words : undefined;
+}
+
+function definedRules(
+  { desk }: Pick<Frame, "desk">,
+  { permissions }: Pick<ChatDefinition, "permissions">,
+): RuleSource[] {
+  const sources: RuleSource[] = [];
+  if (desk.permissions !== undefined) sources.push({ source: "runner", ...desk.permissions });
+  if (permissions !== undefined) sources.push({ source: "agent", ...permissions });
+  return sources;
 }
 
 export function argsOf({ call, ranArgs }: Pick<ReadyCall, "call" | "ranArgs">): Json {

@@ -109,8 +109,9 @@ function afterCalls(frame: Frame, calls: TurnCalls): Next {
     return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
   }
   if (calls.broken !== undefined) return { how: "failed", turn, facts: [], error: calls.broken };
+  const unwritten = calls.unwritten();
   if (calls.waitsForPeople || frame.beginning.only === "calls") {
-    return { how: "asking", turn, facts: [], calls: calls.summary() };
+    return { how: "asking", turn, facts: unwritten, calls: calls.summary() };
   }
   if (calls.complete && !frame.signal.halts("after-tools")) return "on";
   return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };

@@ -12,7 +12,7 @@ import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { LiveCall, type PreparedCall, prepareCall } from "../tool/call.ts";
 import type { ChatDefinition } from "./definition.ts";
-import { argsOf, doubtOf, gateOf, verdictOn } from "./gate.ts";
+import { argsOf, denial, doubtOf, gateOf } from "./gate.ts";
 
 /** It waits for a person; `raise` is what has yet to be asked, `waits` what was. */
 export interface AskingCall {
@@ -201,9 +201,6 @@ async function approvedCall(
     const problem = `what was approved (${was}) is not what would run now (${name} version ${version})`;
     return { call, outcome: "rejected", output: `${problem}. Call the tool again to ask anew.` };
   }
-  const verdict = await verdictOn(frame, agent, ready.tool, args, true);
-  if (verdict.effect === "deny" && verdict.source !== "unattended") {
-    return { call, outcome: "rejected", output: verdict.words };
-  }
-  return ready;
+  const denied = denial(frame, agent, ready.tool, args);
+  return denied === undefined ? ready : { call, outcome: "rejected", output: denied };
 }

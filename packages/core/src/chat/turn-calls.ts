@@ -76,7 +76,14 @@ export class TurnCalls implements Recording, StopListener {
 
   /** Records `first` with the starts of all calls that can start, and runs the calls to their end. */
   start(): void {
+    // Nothing can move but by people's answers, and nobody knows of the questions yet: they are asked with the pause.
+    if (this.#open > 0 && this.#calls.every(asks) && !this.#frame.signal.halts("after-model")) return this.#finish();
     this.#write();
+  }
+
+  /** What is to be recorded with the end, where nothing was recorded before. */
+  unwritten(): readonly Fact[] {
+    return this.#begun === 0 ? this.facts() : none;
   }
 
   #write(): void {
@@ -346,6 +353,10 @@ class RunningCall implements CallEnding, Recording {
   recorded(): void {
     this.#turn.launch();
   }
+}
+
+function asks(next: NextCall): boolean {
+  return "waits" in next;
 }
 
 /** Most lists here have one item, and an array that grows is made for many. */

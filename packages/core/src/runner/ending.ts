@@ -6,7 +6,7 @@ import { belayError, errorRecord } from "../error.ts";
 import type { Fact, StateEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { turnAddress } from "../interrupt/address.ts";
-import type { Handle, Interrupt } from "../interrupt/interrupt.ts";
+import { type Handle, type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
@@ -48,7 +48,8 @@ export interface Circumstances {
 }
 
 export interface Pause {
-  readonly interrupts: readonly Interrupt[];
+  /** Undefined where they are the requests that are open. */
+  readonly interrupts: readonly Interrupt[] | undefined;
   readonly handle: Handle;
 }
 
@@ -61,6 +62,13 @@ export interface Ending {
 
 export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, circumstances: Circumstances): Ending {
   const { intent, asked, stops } = circumstances;
+  if (ended.how === "asking" && intent !== "let-go" && (asked !== undefined || intent === "terminate")) {
+    // Nobody has seen what would be asked with the pause, and nobody will be.
+    const facts = ended.facts.filter((fact) => fact.type !== "action" || !isRequest(fact.action.interrupted));
+    const { turn, calls } = ended;
+    const stopped: Ended = { how: "stopped", facts, calls, partialText: "", attempt: 1 };
+    return endingOf(turn === undefined ? stopped : { ...stopped, turn }, place, state, circumstances);
+  }
   const usage = addUsage(state.run?.usage, usageOf(ended.facts));
   const move = (to: SessionState, more?: Partial<StateEvent>) =>
     stateFact(place, to, stops.length > 0 ? { ...more, stops } : more);
@@ -71,15 +79,6 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   });
   if (intent === "terminate") {
     return ends(...closing(place, state, ended.facts, "user"), runEnd(place, "terminated", usage), move("terminated"));
-  }
-  if (intent === undefined && asked !== undefined && ended.how === "asking") {
-    const { facts, turn, calls } = ended;
-    return endingOf(
-      { how: "stopped", facts, ...(turn !== undefined && { turn }), calls, partialText: "", attempt: 1 },
-      place,
-      state,
-      circumstances,
-    );
   }
   switch (ended.how) {
     case "completed":
@@ -108,8 +107,8 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     case "asking": {
       if (intent === "let-go" || circumstances.only === "calls") return ends();
       const { handle, token } = newHandle(place, "tool_interrupt", circumstances);
-      const interrupts = openRequests(state);
-      return { ...ends(move("paused", { pauseType: "tool_interrupt", ...token })), pause: { interrupts, handle } };
+      const paused = move("paused", { pauseType: "tool_interrupt", ...token });
+      return { ...ends(paused), pause: { interrupts: undefined, handle } };
     }
     default:
       return ended satisfies never;
@@ -190,7 +189,7 @@ export function resultOf(
     case "stopped":
     case "asking": {
       if (pause === undefined) return { ...at, status: "failed", error: belayError("SESSION_CLOSED", { threadId }) };
-      const { handle, interrupts } = pause;
+      const { handle, interrupts = openRequests(state) } = pause;
       const { interruptType } = handle;
       const partialText = ended.how === "stopped" ? ended.partialText : "";
       const interrupt = interrupts[0]!;

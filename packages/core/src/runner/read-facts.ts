@@ -11,7 +11,7 @@ import { storeError } from "./drive.ts";
 export async function loadThread(
   store: Store,
   key: ThreadKey,
-  after?: number | "snapshot",
+  after?: number | "snapshot" | "rest",
 ): Promise<Loaded | undefined> {
   try {
     const loaded = await store.load(key, after);

@@ -13,7 +13,7 @@ import { openRequests } from "../journal/requests.ts";
 import { thaw } from "../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../journal/state.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
-import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
+import type { Loaded, Store, ThreadKey } from "../store/store.ts";
 import { loadThread } from "./read-facts.ts";
 
 export interface Standing {
@@ -90,16 +90,9 @@ export class Recall {
   async loadOpen(fresh: boolean): Promise<ThreadState> {
     if (this.#remembered() !== undefined || this.#store.linesSync === undefined) return this.load(fresh);
     if (this.#open !== undefined && !fresh) return this.#open;
-    const row = (await loadThread(this.#store, this.#key, Number.MAX_SAFE_INTEGER))?.row;
-    return (await this.#readOpen(row)) ?? this.load(true);
-  }
-
-  async #readOpen(row: ThreadRow | undefined): Promise<ThreadState | undefined> {
-    if (row?.rest === undefined) return undefined;
-    const loaded = await loadThread(this.#store, this.#key, row.rest.from - 1);
-    // Somebody has gone on with it between the two.
-    if (loaded === undefined || loaded.row.head !== row.head) return undefined;
-    return openFold(this.#key.threadId, loaded.lines);
+    const loaded = await loadThread(this.#store, this.#key, "rest");
+    const open = loaded?.row.rest === undefined ? undefined : openFold(this.#key.threadId, loaded.lines);
+    return open ?? this.load(true);
   }
 
   /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
@@ -113,21 +106,18 @@ export class Recall {
   }
 
   /**
-   * Where the thread stands, without reading its past: the last line of a thread that rests ends with its state, and
-   * every line tells its run. A store that cannot be read later without waiting is read now.
+   * Where the thread stands, without reading its past: `lines` tell how it rests. The last line of one that waits for
+   * nobody ends with its state, and every line tells its run. A store that cannot be read later without waiting is read
+   * now.
    */
-  async glance(row: ThreadRow): Promise<void> {
-    // What waits for people is not told by the last line.
-    const open = this.#store.linesSync === undefined ? undefined : await this.#readOpen(row);
-    if (open !== undefined) {
-      this.settleOn(open);
-      return;
-    }
+  async glance({ row, lines }: Loaded): Promise<void> {
     if (this.#store.linesSync === undefined || row.state === "error") {
       await this.load(true);
       return;
     }
-    const last = (await loadThread(this.#store, this.#key, row.head - 1))?.lines.at(-1);
+    const open = row.rest === undefined ? undefined : openFold(this.#key.threadId, lines);
+    if (open !== undefined) return this.settleOn(open);
+    const last = lines.at(-1);
     if (last === undefined) return;
     const facts = decode(this.#key.threadId, last);
     const { runId, segment } = facts.at(-1)!;

@@ -160,6 +160,11 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** The session on a thread: the same one each time while it is open here. A thread that is not there begins with its first run. */
   async open(threadId?: string, options: OpenOptions<Deps> = {}): Promise<Session<Out>> {
+    return this.#openId(threadId, options, false);
+  }
+
+  /** With `mustBe`, a thread that is not there is refused. */
+  async #openId(threadId: string | undefined, options: OpenOptions<Deps>, mustBe: boolean): Promise<Session<Out>> {
     this.#refuseIfClosed();
     const id = threadId === undefined ? this.#setup.clock.id() : threadId;
     if (typeof id !== "string" || id === "" || id.length > 200) {
@@ -172,16 +177,16 @@ export class Runner<Out = string, Deps = unknown> {
     const known = this.#sessions.get(id)?.deref();
     if (known?.closing !== undefined) {
       await known.closing;
-      return this.open(id, options);
+      return this.#openId(id, options, mustBe);
     }
     if (known !== undefined) return this.#asked(known, options);
     // Whoever opens a thread that is being opened gets that session, and not before it is ready.
     const opening = this.#openings.get(id);
     if (opening !== undefined) {
       await opening.catch(() => {});
-      return this.open(id, options);
+      return this.#openId(id, options, mustBe);
     }
-    const opened = this.#read(id, threadId === undefined, options);
+    const opened = this.#read(id, threadId === undefined, options, mustBe);
     this.#openings.set(id, opened);
     try {
       return await opened;
@@ -190,13 +195,14 @@ export class Runner<Out = string, Deps = unknown> {
     }
   }
 
-  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>): Promise<Session<Out>> {
+  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>, mustBe: boolean): Promise<Session<Out>> {
     const key: ThreadKey = { tenant: this.#tenant, threadId };
-    const loaded = isNew ? undefined : await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER);
+    const loaded = isNew ? undefined : await loadThread(this.#setup.store, key, "rest");
+    if (loaded === undefined && mustBe) throw belayError("THREAD_UNKNOWN", { threadId });
     if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.#agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
-    if (loaded !== undefined) await session.glance(loaded.row);
+    if (loaded !== undefined) await session.glance(loaded);
     this.#refuseIfClosed();
     this.#sessions.set(threadId, new WeakRef(session));
     this.#gone.register(session, threadId);
@@ -211,12 +217,9 @@ export class Runner<Out = string, Deps = unknown> {
   /** Goes on from a handle, in any process. Rejects where the store refuses; then nothing is spent. */
   async resume(handle: Handle, options: ResumeOptions = {}): Promise<Run<Out>> {
     const { threadId, segment, token } = readHandle(handle);
-    const key = { tenant: this.#tenant, threadId };
-    if ((await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER)) === undefined) {
-      throw belayError("THREAD_UNKNOWN", { threadId });
-    }
-    const session = await this.open(threadId);
-    await session.refresh();
+    const known = this.#sessions.get(threadId)?.deref();
+    const session = await this.#openId(threadId, {}, true);
+    if (known !== undefined) await session.refresh();
     const standing = session.standing;
     if (standing.runId !== handle.runId || standing.segment !== segment || standing.tokenHash === undefined) {
       throw belayError("TOKEN_SPENT", { threadId, segment });

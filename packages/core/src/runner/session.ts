@@ -20,7 +20,7 @@ import type { Message } from "../message.ts";
 import type { Verdict } from "../permission/decide.ts";
 import type { PermissionRule } from "../permission/rule.ts";
 import type { StandardSchema } from "../schema/schema.ts";
-import type { Command, ThreadKey, ThreadRow } from "../store/store.ts";
+import type { Command, Loaded, ThreadKey } from "../store/store.ts";
 import { Drive, type DriveSetup } from "./drive.ts";
 import { interruptOf, newHandle, type Receipt } from "./ending.ts";
 import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
@@ -417,8 +417,8 @@ export class Session<Out = string> {
   }
 
   /** Learns where the thread stands without reading its past. */
-  glance(row: ThreadRow): Promise<void> {
-    return this.#recall.glance(row);
+  glance(loaded: Loaded): Promise<void> {
+    return this.#recall.glance(loaded);
   }
 
   /** For a worker: goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */

@@ -5,20 +5,21 @@ import { belayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
 import { LineList } from "./line-list.ts";
-import type {
-  Append,
-  Appended,
-  Change,
-  Command,
-  Lease,
-  Loaded,
-  RequestRow,
-  Rest,
-  RuleRow,
-  Snapshot,
-  Store,
-  ThreadKey,
-  ThreadRow,
+import {
+  type Append,
+  type Appended,
+  beforeRest,
+  type Change,
+  type Command,
+  type Lease,
+  type Loaded,
+  type RequestRow,
+  type Rest,
+  type RuleRow,
+  type Snapshot,
+  type Store,
+  type ThreadKey,
+  type ThreadRow,
 } from "./store.ts";
 
 interface Watcher {
@@ -75,13 +76,14 @@ class MemoryStore implements Store {
     this.#clock = clock;
   }
 
-  async load(key: ThreadKey, from: number | "snapshot" = 0): Promise<Loaded | undefined> {
+  async load(key: ThreadKey, from: number | "snapshot" | "rest" = 0): Promise<Loaded | undefined> {
     const thread = this.#find(key);
     if (thread === undefined) return undefined;
     const snapshot = from === "snapshot" ? thread.snapshot : undefined;
-    const after = from === "snapshot" ? (snapshot?.seq ?? 0) : from;
+    const row = this.#row(thread);
+    const after = from === "snapshot" ? (snapshot?.seq ?? 0) : from === "rest" ? beforeRest(row) : from;
     return {
-      row: this.#row(thread),
+      row,
       lines: thread.lines.after(after),
       commands: [...thread.commands],
       ...(snapshot && { snapshot }),

@@ -25,6 +25,11 @@ export interface Lease {
   readonly until: number;
 }
 
+/** The seq after which the lines are that tell how a thread rests. */
+export function beforeRest({ rest, head }: Pick<ThreadRow, "rest" | "head">): number {
+  return (rest?.from ?? head) - 1;
+}
+
 export interface ThreadRow {
   readonly threadId: string;
   readonly agent: string;
@@ -137,8 +142,11 @@ export type Appended =
 export type Change = "append" | "command";
 
 export interface Store {
-  /** The thread, with its lines after `after` or after its snapshot (all of them by default); undefined where there is none. */
-  load(key: ThreadKey, after?: number | "snapshot"): Promise<Loaded | undefined>;
+  /**
+   * The thread, with its lines (all of them by default) after `after`, after its snapshot, or those that tell how it
+   * rests: from `rest.from` on, or the last one; undefined where there is none.
+   */
+  load(key: ThreadKey, after?: number | "snapshot" | "rest"): Promise<Loaded | undefined>;
   append(key: ThreadKey, append: Append): Promise<Appended>;
   /** Makes the lease last `ttlMs` from now; false when it is lost. */
   renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean>;

@@ -14,20 +14,21 @@ import { belayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { SessionState } from "../../lifecycle.ts";
 import { isGone } from "../owner.ts";
-import type {
-  Append,
-  Appended,
-  Change,
-  Command,
-  Lease,
-  Loaded,
-  RequestRow,
-  Rest,
-  RuleRow,
-  Snapshot,
-  Store,
-  ThreadKey,
-  ThreadRow,
+import {
+  type Append,
+  type Appended,
+  beforeRest,
+  type Change,
+  type Command,
+  type Lease,
+  type Loaded,
+  type RequestRow,
+  type Rest,
+  type RuleRow,
+  type Snapshot,
+  type Store,
+  type ThreadKey,
+  type ThreadRow,
 } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { openTables } from "./open-tables.ts";
@@ -83,14 +84,16 @@ class SqliteStore implements Store {
     }
   }
 
-  async load(key: ThreadKey, from: number | "snapshot" = 0): Promise<Loaded | undefined> {
+  async load(key: ThreadKey, from: number | "snapshot" | "rest" = 0): Promise<Loaded | undefined> {
     return this.#guarded(key, () =>
       this.#transaction(this.#sql.read, () => {
         const row = this.#row(key);
         if (row === undefined) return undefined;
         const snapshot = from === "snapshot" ? this.#snapshot(key, row) : undefined;
-        const lines = readLines(this.#sql, key, row, from === "snapshot" ? (snapshot?.seq ?? 0) : from);
-        return { row: this.#shown(row), lines, commands: this.#commands(key, row), ...(snapshot && { snapshot }) };
+        const shown = this.#shown(row);
+        const after = from === "snapshot" ? (snapshot?.seq ?? 0) : from === "rest" ? beforeRest(shown) : from;
+        const lines = readLines(this.#sql, key, row, after);
+        return { row: shown, lines, commands: this.#commands(key, row), ...(snapshot && { snapshot }) };
       }),
     );
   }
