@@ -117,13 +117,22 @@ export class Execution {
 
   /** Answers that came while it settled down to wait for them let it go on. */
   async #runToEnd(state: ThreadState): Promise<Ended> {
+    const drive = this.#drive!;
     for (;;) {
+      // What is decided by now the agent reads from the fold.
+      drive.unheard = false;
       const ended = await this.#runAgent(state);
       while (this.#answers.size > 0 && !this.#over) await Promise.race([...this.#answers, this.over]);
-      const drive = this.#drive!;
       if (ended.how !== "asking" || !drive.unheard || this.#over) return ended;
-      drive.unheard = false;
+      await this.#endTurn(drive, ended);
     }
+  }
+
+  /** What would be recorded with the pause, where there is none after all. */
+  async #endTurn(drive: Drive, { facts, turn }: Ended): Promise<void> {
+    if (facts.length > 0) await new Promise<void>((recorded) => drive.record({ facts: () => facts, recorded }));
+    if (turn !== undefined)
+      drive.publish({ ...turnEnd(this.#place, turn, this.#host.setup.clock.now()), seq: drive.head });
   }
 
   /** Records what a person says to a request; undefined where this stretch is over, or nearly. Rejects with the refusal. */

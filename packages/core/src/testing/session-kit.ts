@@ -6,7 +6,7 @@ import type { BelayEvent } from "../event.ts";
 import type { Message } from "../message.ts";
 import { messageText } from "../message.ts";
 import type { Model, ModelRequest } from "../model/model.ts";
-import { createRunner, type Runner } from "../runner/runner.ts";
+import { createRunner, type Runner, type RunnerOptions } from "../runner/runner.ts";
 import type { Session } from "../runner/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Append, Store } from "../store/store.ts";
@@ -24,6 +24,8 @@ export interface KitOptions {
   readonly agent?: Partial<AgentOptions<undefined, unknown>>;
   readonly leaseTtlMs?: number;
   readonly deps?: unknown;
+  /** More options of the runner. */
+  readonly runner?: Omit<RunnerOptions<string, unknown>, "agent" | "agents" | "store" | "clock">;
 }
 
 export interface Kit {
@@ -52,6 +54,7 @@ export async function openKit(
     ...(clock && { clock }),
     ...(leaseTtlMs !== undefined && { leaseTtlMs }),
     ...(deps !== undefined && { deps }),
+    ...options.runner,
   });
   const session = await runner.open(threadId);
   const problems = () =>
