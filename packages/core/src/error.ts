@@ -368,6 +368,8 @@ export interface ErrorRecord {
   readonly code: string;
   readonly message: string;
   readonly hint?: string;
+  /** Where it has a code of its own, and is none of ours. */
+  readonly name?: string;
 }
 
 export function errorRecord(error: BelayError): ErrorRecord {

@@ -98,8 +98,8 @@ export interface HotCode {
 export interface Beginning {
   /** Open calls only: no model is called. */
   readonly only: "calls" | undefined;
-  /** Requests that were decided by what began it. */
-  readonly answered: ReadonlySet<string>;
+  /** The head of the thread before it: what was settled later, was settled by this stretch. */
+  readonly from: number;
 }
 
 export interface LateResult {

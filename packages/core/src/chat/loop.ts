@@ -108,7 +108,7 @@ function afterCalls(frame: Frame, calls: TurnCalls): Next {
   if (frame.signal.stop !== undefined) {
     return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
   }
-  if (calls.broken !== undefined) return { how: "failed", turn, facts: [], error: calls.broken };
+  if (calls.broken !== undefined) return { how: "failed", turn, facts: calls.breaks(), error: calls.broken };
   const unwritten = calls.unwritten();
   if (calls.waitsForPeople || frame.beginning.only === "calls") {
     return { how: "asking", turn, facts: unwritten, calls: calls.summary() };

@@ -75,6 +75,7 @@ export function openCall(
   lost: Fact[],
 ): NextCall | Promise<NextCall> | undefined {
   if (call.status === "started") return startedCall(frame, agent, call, lost);
+  if (call.resumes) return resumed(agent, call);
   const { gate } = call;
   if (gate === undefined) return call.cut ? cutCall(frame, agent, call, lost) : newCall(frame, agent, call);
   const decision = frame.desk.request(gate)?.decision;
@@ -91,8 +92,9 @@ function startedCall(
   const live = frame.desk.hot.take(call.address);
   if (live instanceof LiveCall) return { call, live };
   const asks = call.steps?.flatMap(({ requestId }) => requestId ?? []) ?? [];
-  // Its own question was answered by what began this stretch: it begins again, from its recorded steps.
-  if (asks.some((id) => frame.beginning.answered.has(id))) return goesOn(agent, call);
+  // Its own question was answered in this stretch: it begins again, from its recorded steps.
+  const { from } = frame.beginning;
+  if (asks.some((id) => (frame.desk.request(id)?.settled ?? 0) > from)) return goesOn(agent, call);
   const waits = asks.filter((id) => frame.desk.request(id)?.decision === undefined);
   if (waits.length > 0) return { call, waits };
   return cutCall(frame, agent, call, lost);
@@ -101,6 +103,12 @@ function startedCall(
 async function goesOn(agent: ChatDefinition, call: CallState): Promise<NextCall> {
   const ready = await prepareCall(agent.tools, call, call.ranArgs);
   return "refusal" in ready ? { call, outcome: "error", output: ready.refusal } : { ...ready, goesOn: true };
+}
+
+/** Held after it ran in part: what it asked and did is on record. */
+async function resumed(agent: ChatDefinition, call: CallState): Promise<NextCall> {
+  const ready = await prepareCall(agent.tools, call, call.ranArgs);
+  return "refusal" in ready ? ready : { ...ready, resumes: true };
 }
 
 /** A crash cut it off: by its tool's policy. */

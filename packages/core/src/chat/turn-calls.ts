@@ -16,7 +16,7 @@ import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
-import { type CallEnding, executeCall, type LiveCall, type ReadyCall } from "../tool/call.ts";
+import { type CallEnding, LiveCall, type ReadyCall } from "../tool/call.ts";
 import type { AskingCall, NextCall } from "./open-call.ts";
 
 const none: readonly never[] = [];
@@ -55,6 +55,7 @@ export class TurnCalls implements Recording, StopListener {
   #heldBack: ReadyCall[] | undefined;
   /** Why one of them cannot go on. */
   broken: BelayError | undefined;
+  #brokenCalls: CallState[] | undefined;
   readonly #done: (calls: TurnCalls) => void;
 
   constructor(
@@ -109,10 +110,17 @@ export class TurnCalls implements Recording, StopListener {
 
   /** What a stop must still record: calls whose start is on record go back to held. */
   holds(): readonly Fact[] {
-    if (this.#heldBack === undefined) return none;
-    return this.#heldBack.map(({ call }) =>
-      this.#frame.toolEnd(call, call.cut ? "unknown" : "not-executed", null, true),
-    );
+    if (this.#heldBack === undefined) return this.breaks();
+    const held = this.#heldBack.map(({ call, goesOn, resumes }) => {
+      const outcome = goesOn || resumes ? "interrupted" : call.cut ? "unknown" : "not-executed";
+      return this.#frame.toolEnd(call, outcome, null, true);
+    });
+    return [...held, ...this.breaks()];
+  }
+
+  /** Calls that went another way than what is on record: nothing was done, and they go on from it once their code is right. */
+  breaks(): readonly Fact[] {
+    return this.#brokenCalls?.map((call) => this.#frame.toolEnd(call, "interrupted", null, true)) ?? none;
   }
 
   summary(): StoppedCalls {
@@ -246,7 +254,9 @@ export class TurnCalls implements Recording, StopListener {
     }
     this.#running += 1;
     const running = new RunningCall(this, this.#frame, ready.call, ready.tool.serial);
-    running.live = executeCall(this.#frame, ready, this.#graceMs, running);
+    // Before it begins: it may park, or break, at once.
+    running.live = new LiveCall(this.#frame, ready, this.#graceMs, running);
+    running.live.start();
   }
 
   #adopt(live: LiveCall): void {
@@ -254,7 +264,7 @@ export class TurnCalls implements Recording, StopListener {
     if (live.isSerial) this.#serialRunning = true;
     const running = new RunningCall(this, this.#frame, live.call, live.isSerial);
     running.live = live;
-    if (live.isParked) this.parked(live, live.isSerial, true);
+    if (live.isParked) this.parked(live, true);
     live.adopt(this.#frame, running);
   }
 
@@ -279,24 +289,24 @@ export class TurnCalls implements Recording, StopListener {
     this.#done(this);
   }
 
-  parked(live: LiveCall, serial: boolean, parked: boolean): void {
+  /** One that runs alone still does: those after it wait for its end. */
+  parked(live: LiveCall, parked: boolean): void {
     if (this.#over) return;
     this.#parked ??= new Set();
     if (parked) {
       this.#parked.add(live);
       this.#running -= 1;
-      if (serial) this.#serialRunning = false;
       this.#listen();
       this.#settleDown();
     } else if (this.#parked.delete(live)) {
       this.#running += 1;
-      if (serial) this.#serialRunning = true;
     }
   }
 
-  broke(error: BelayError, serial: boolean): void {
+  broke(error: BelayError, live: LiveCall, serial: boolean): void {
     this.broken ??= error;
-    this.#running -= 1;
+    this.#brokenCalls = added(this.#brokenCalls, live.call);
+    if (!this.#parked?.delete(live)) this.#running -= 1;
     if (serial) this.#serialRunning = false;
     this.#settleDown();
   }
@@ -339,11 +349,11 @@ class RunningCall implements CallEnding, Recording {
   }
 
   parked(parked: boolean): void {
-    this.#turn.parked(this.live!, this.#serial, parked);
+    this.#turn.parked(this.live!, parked);
   }
 
   broke(error: BelayError): void {
-    this.#turn.broke(error, this.#serial);
+    this.#turn.broke(error, this.live!, this.#serial);
   }
 
   facts(): readonly Fact[] {

@@ -71,6 +71,7 @@ export function startCall(scope: Scope, callId: string, ranArgs?: Json): void {
   call.status = "started";
   // What became of an earlier try is no longer the question.
   if (call.doubt !== undefined) delete call.doubt;
+  if (call.resumes) delete call.resumes;
   if (ranArgs === undefined) return;
   call.ranArgs = ranArgs;
   showRanArgs(scope, callId, ranArgs);
@@ -92,12 +93,13 @@ export function addStep(scope: Scope, fact: StepEvent): void {
   call.steps.push({ key, kind: "step", ...(error === undefined ? { value: value ?? null } : { error }), settled });
 }
 
-/** It does not run now and will on continue: a stop came before its start, or (`unknown`) a crash cut it after. */
+/** It does not run now and will on continue: a stop came before its start, (`unknown`) a crash cut it after, or (`interrupted`) it goes on from its record. */
 export function holdCall(scope: Scope, callId: string, outcome: Outcome): void {
   const call = findCall(scope, callId);
   if (call === undefined) return;
   call.status = "held";
   if (outcome === "unknown") call.cut = true;
+  if (outcome === "interrupted") call.resumes = true;
 }
 
 export function endCall(scope: Scope, callId: string, outcome: Outcome, output: Json): void {
@@ -115,7 +117,8 @@ export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
   if (repair === "drop" && scope.calls.every(neverRan)) return dropGroup(scope);
   for (const call of scope.calls) {
     if (call.status === "ended") continue;
-    call.result = resultPart(call.part, neverRan(call) ? "not-executed" : "unknown", null);
+    const outcome = neverRan(call) ? "not-executed" : call.resumes ? "interrupted" : "unknown";
+    call.result = resultPart(call.part, outcome, null);
     call.status = "ended";
   }
   showResults(scope);
@@ -123,7 +126,7 @@ export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
 }
 
 function neverRan(call: CallState): boolean {
-  return call.status === "held" && !call.cut;
+  return call.status === "held" && !call.cut && !call.resumes;
 }
 
 /** True while what the model was told of the call can still be replaced: it is no result of its own (a later try's), no answer was recorded after it, and no summary covers it. */

@@ -88,6 +88,8 @@ export interface CallState {
   status: "held" | "started" | "ended";
   /** It ran before, and a crash cut it: held or not, it can never read "not executed". */
   cut: boolean;
+  /** It is held, and ran up to a point that is on record: it goes on from there, whatever a crash did to it before. */
+  resumes?: true;
   result: ResultPart | undefined;
   /** What runs, where a person changed it. */
   ranArgs?: Json;

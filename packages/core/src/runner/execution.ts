@@ -42,8 +42,6 @@ export interface ExecutionHost extends DriveHost {
 /** How the stretch begins: facts for the thread as it is, or a refusal (thrown). */
 export type Opening = (state: ThreadState) => readonly Fact[] | Promise<readonly Fact[]>;
 
-const nobody: ReadonlySet<string> = new Set();
-
 const REOPEN_TRIES = 5;
 
 export class Execution {
@@ -71,8 +69,8 @@ export class Execution {
   #unwatch: (() => void) | undefined;
   /** Open calls only: the thread stays paused, and no model is called. */
   readonly only: "calls" | undefined;
-  /** Requests that were decided by what began it. */
-  #answered: ReadonlySet<string> = nobody;
+  /** The head of the thread before it. */
+  #from = 0;
   /** Answers that are being written. */
   readonly #answers = new Set<Promise<unknown>>();
   /** Its end is being written: answers are for whoever comes next. */
@@ -177,11 +175,11 @@ export class Execution {
       const facts = await this.#begin(opening, state);
       const failed = (error: BelayError) => this.#fail(error);
       const drive = new Drive(host, host.agent.name, state, failed, this.#mailbox);
-      this.#answered = decidedBy(facts);
       const from = state.head;
+      this.#from = from;
       const refusal = await drive.open(facts, () => {
         this.#drive = drive;
-        host.hot.check(from);
+        host.hot.check(from, state);
         host.feed.live = true;
         host.opened(this, state);
         this.run.began(from);
@@ -241,7 +239,7 @@ export class Execution {
   async #runAgent(state: ThreadState): Promise<Ended> {
     const { agent, deps, setup } = this.#host;
     const scope = state.scopes.get(this.#place.runPath)!;
-    const beginning = { only: this.only, answered: this.#answered };
+    const beginning = { only: this.only, from: this.#from };
     const frame = new Frame(this.#place, scope, this.signal, setup.clock, deps, this.#drive!, beginning);
     try {
       return await agent.run(frame);
@@ -399,16 +397,6 @@ export class Execution {
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
     this.#receipt?.resolve(receipt);
   }
-}
-
-function decidedBy(facts: readonly Fact[]): ReadonlySet<string> {
-  let ids: Set<string> | undefined;
-  for (const fact of facts) {
-    if (fact.type !== "request-answered" || fact.open || fact.refused !== undefined) continue;
-    ids ??= new Set();
-    ids.add(fact.id);
-  }
-  return ids ?? nobody;
 }
 
 export function busy(threadId: string, owner: string, until: number): BelayError {

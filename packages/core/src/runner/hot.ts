@@ -2,8 +2,10 @@
 // 1. It is a cache: what is dropped here is begun again from its recorded steps by whoever has the thread (Q1).
 // 2. What is kept is of the thread as it was at its last pause: once anybody has written to it since, all of it is
 //    dropped, so that the same code never runs here and elsewhere.
+// 3. What nobody will go on with is dropped: its call has ended, or is no longer open.
 
 import type { Hot, HotCode } from "../frame.ts";
+import type { ThreadState } from "../journal/state.ts";
 
 /** All hot code of a runner, the longest waiting first. */
 export class HotRoom {
@@ -37,19 +39,24 @@ export class HotSession implements HotCode {
   readonly #room: HotRoom;
   readonly #places = new Map<string, Place>();
   readonly #wake: () => void;
+  readonly #watch: () => () => void;
+  #unwatch: (() => void) | undefined;
   /** The head of the thread at the pause that it was kept over. */
-  #head: number | undefined;
-  /** Some of it has something to record. */
-  #waiting = false;
+  #head = 0;
+  /** Those that have something to record. */
+  readonly #waiting = new Set<string>();
 
-  constructor(room: HotRoom, wake: () => void) {
+  /** `watch` has others' writing looked at from now on, and returns how to end that. */
+  constructor(room: HotRoom, wake: () => void, watch: () => () => void) {
     this.#room = room;
     this.#wake = wake;
+    this.#watch = watch;
   }
 
   keep(address: string, hot: Hot): void {
     const place: Place = { session: this, address, hot };
     this.#places.set(address, place);
+    this.#unwatch ??= this.#watch();
     this.#room.add(place);
   }
 
@@ -62,23 +69,28 @@ export class HotSession implements HotCode {
 
   wake(address: string): void {
     if (!this.#places.has(address)) return;
-    this.#waiting = true;
+    this.#waiting.add(address);
     this.#wake();
   }
 
   get isWaiting(): boolean {
-    return this.#waiting && this.#places.size > 0;
+    return this.#waiting.size > 0;
+  }
+
+  get head(): number {
+    return this.#head;
   }
 
   /** The thread rests here. */
-  restsAt(head: number): void {
-    this.#head = head;
+  restsAt(state: ThreadState): void {
+    this.#head = state.head;
+    this.#dropEnded(state);
   }
 
-  /** Somebody is about to go on with the thread as of `head`. */
-  check(head: number): void {
-    this.#waiting = false;
+  /** Somebody goes on with the thread that had `head`, and is now `state`. */
+  check(head: number, state: ThreadState): void {
     if (head !== this.#head) this.dropAll();
+    else this.#dropEnded(state);
   }
 
   drop(address: string): void {
@@ -89,8 +101,21 @@ export class HotSession implements HotCode {
     for (const address of [...this.#places.keys()]) this.drop(address);
   }
 
+  #dropEnded(state: ThreadState): void {
+    if (this.#places.size === 0) return;
+    const open = new Set<string>();
+    for (const { calls } of state.scopes.values()) {
+      for (const { status, address } of calls) if (status === "started") open.add(address);
+    }
+    for (const address of [...this.#places.keys()]) if (!open.has(address)) this.drop(address);
+  }
+
   #forget(place: Place): void {
     this.#places.delete(place.address);
+    this.#waiting.delete(place.address);
     this.#room.remove(place);
+    if (this.#places.size > 0) return;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
   }
 }

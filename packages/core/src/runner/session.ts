@@ -95,7 +95,11 @@ export class Session<Out = string> {
     this.agent = agent;
     this.#deps = deps;
     const { store, hot } = host.setup;
-    this.#hot = new HotSession(hot, () => this.#wake());
+    this.#hot = new HotSession(
+      hot,
+      () => this.#wake(),
+      () => store.watch(key, () => void this.#dropIfMoved(), "append", true),
+    );
     this.#recall = new Recall(store, key);
     this.#feed = new Feed(
       (after) => readFacts(store, key, after),
@@ -335,7 +339,6 @@ export class Session<Out = string> {
       if (code !== "INVALID_STATE" && code !== "THREAD_BUSY") throw error;
       return this.#notAccepted();
     }
-    this.#hot.dropAll();
     return receipt;
   }
 
@@ -490,9 +493,16 @@ export class Session<Out = string> {
     }
     if (this.#closing !== undefined || !this.#host.accepts()) return;
     const place = this.#resting();
-    const execution = this.#startCalls(place, woken(place));
+    const execution = this.#startCalls(place, unmoved(woken(place), this.#hot.head));
     // Whoever has the thread now begins the code again from its record.
     void execution.opening.then((refusal) => refusal !== undefined && this.#hot.dropAll());
+  }
+
+  /** Somebody may have written: what waits here for a person then goes on elsewhere. */
+  async #dropIfMoved(): Promise<void> {
+    if (this.#isWriting) return;
+    const loaded = await this.#host.setup.store.load(this.#key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
+    if (!this.#isWriting && loaded !== undefined && loaded.row.head > this.#hot.head) this.#hot.dropAll();
   }
 
   get #isWriting(): boolean {
@@ -531,7 +541,9 @@ export class Session<Out = string> {
         if (execution === this.#calls) this.#calls = undefined;
         else this.#execution = undefined;
         this.#host.stopped(execution);
-        if (state !== undefined) this.#hot.restsAt(state.head);
+        if (state !== undefined) this.#hot.restsAt(state);
+        // It had the thread, and lost it.
+        else if (execution.state !== undefined) this.#hot.dropAll();
         // Where it failed the store may know more; whoever writes next finds out by its refusal.
         const known = state ?? execution.state;
         if (known !== undefined) this.#recall.settleOn(known);
@@ -591,8 +603,15 @@ export class Session<Out = string> {
   /** One append without a run. */
   async #appendIdle(make: IdleFacts): Promise<void> {
     const host = this.#executionHost();
-    await appendIdle(host, this.#resting(), this.#recall, make);
-    this.#hot.restsAt(this.#recall.now().head);
+    let head = 0;
+    const seen: IdleFacts = (place, state) => {
+      head = state.head;
+      return make(place, state);
+    };
+    await appendIdle(host, this.#resting(), this.#recall, seen);
+    const now = this.#recall.now();
+    this.#hot.check(head, now);
+    this.#hot.restsAt(now);
   }
 
   #place(runId: string, segment: number): FramePlace {
@@ -621,6 +640,14 @@ export class Session<Out = string> {
       throw belayError("ALREADY_RUNNING", { threadId: this.threadId, runId: this.#execution.run.runId });
     }
   }
+}
+
+/** Where somebody has written since, whoever has the thread begins that code again. */
+function unmoved(opening: Opening, head: number): Opening {
+  return (state, ...rest) => {
+    if (state.head === head) return opening(state, ...rest);
+    throw belayError("TOKEN_SPENT", { threadId: state.threadId, segment: state.run?.segment ?? 0 });
+  };
 }
 
 function isKnown(state: ThreadState, id: string, ref: string | undefined): boolean {

@@ -2,10 +2,13 @@
 // 1. A recorded outcome is handed out, never computed again (Q2), in the order of the journal and one macrotask apart:
 //    handed out all at once, a race between two of them could end otherwise than it did.
 // 2. Code that goes another way than what is on record is stopped before it does anything: a new key waits until the
-//    recorded ones that are asked for in the same moment are handed out, and fails where some are left.
+//    recorded ones are asked for and handed out, and fails where some are left.
 // 3. An ask that is withdrawn, or whose instance is dropped, never settles: no catch and no finally can mistake it (Q1).
 // 4. It is parked while an ask is open and nothing else of it is under way, judged a macrotask after the last thing it
 //    did. That is a guess: code that does something all the same wakes whoever holds it.
+// 5. Nothing is computed before it stands on something: code that was parked has the thread first, so that the same
+//    step is never computed here and elsewhere.
+// 6. What a step gives, or throws, is the same when it has just been computed and when it is read from the record.
 
 import { BelayError, belayError, type ErrorRecord, errorFromRecord, errorText } from "../error.ts";
 import type { Frame } from "../frame.ts";
@@ -26,10 +29,13 @@ export interface StepsHost {
   readonly tool?: string;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
-  /** What it stands on; undefined while it is parked. */
+  /** What it stands on; undefined while it is parked, and once it is dropped. */
   readonly frame: Frame | undefined;
   /** True once nobody waits for it any more: what it still does is not recorded. */
   readonly leftBehind: boolean;
+  isInterrupted(): boolean;
+  /** True where nobody will answer any more: then it ends here. */
+  isDeserted(): boolean;
   /** It waits for a person, or no longer does. */
   parked(parked: boolean): void;
   /** It has something to record, and nothing to stand on. */
@@ -52,10 +58,12 @@ export interface StepContext {
 interface Ask {
   readonly request: Request;
   readonly interrupt: Interrupt;
-  readonly unkeyed: boolean;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
+
+/** How long a new key waits for recorded ones that the code comes to later. */
+const PATIENCE_MS = 250;
 
 export class Steps {
   readonly #host: StepsHost;
@@ -69,6 +77,8 @@ export class Steps {
   /** By the id of their request. */
   readonly #open = new Map<string, Ask>();
   #asks = 0;
+  /** The key of the one without a key of its own that has not been answered. */
+  #unkeyed: string | undefined;
   /** Things under way that are no waiting for a person. */
   #active = 0;
   #isParked = false;
@@ -97,10 +107,13 @@ export class Steps {
 
   async step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
     const record = this.#use(key, "step");
+    if (this.#broken) return never;
     if (record !== undefined) return this.#replayed<T>(record);
-    await this.#novel(key);
     this.#begin();
-    const { callId, address, idempotencyKey, signal } = this.#host;
+    if (this.#recorded.size > 0 || this.#giving) await this.#novel(key);
+    const host = this.#host;
+    if (host.frame === undefined) await new Promise<Frame>((stands) => this.#on(stands));
+    const { callId, address, idempotencyKey, signal } = host;
     const at = `${address}/s:${key}`;
     let outcome: { readonly value: Json } | { readonly error: ErrorRecord };
     let thrown: unknown;
@@ -113,10 +126,12 @@ export class Steps {
       outcome = { error: recordOf(error) };
     }
     point("step:end", at);
-    if (!this.#host.leftBehind) await this.#record((frame) => [frame.step(callId, at, key, outcome)]);
+    // Thrown because of the stop: it was cut off, and has no outcome.
+    const cut = "error" in outcome && host.isInterrupted();
+    if (!host.leftBehind && !cut) await this.#record((frame) => [frame.step(callId, at, key, outcome)]);
     this.#end();
     if ("value" in outcome) return outcome.value as T;
-    throw thrown;
+    throw cut ? thrown : thrownAgain(outcome.error, thrown);
   }
 
   ask<T>(request: Request<T>, options: AskOptions = {}): Promise<T> {
@@ -133,39 +148,41 @@ export class Steps {
   ): Promise<void> {
     const asked = readRequest(request);
     const { address, callId, tool } = this.#host;
-    const open = [...this.#open.values()].find((ask) => ask.unkeyed);
-    const unkeyed = given === undefined;
-    if (unkeyed && open !== undefined) {
-      throw belayError("KEY_REQUIRED", { address, open: open.interrupt.key ?? "another" });
+    if (given === undefined && this.#unkeyed !== undefined) {
+      throw belayError("KEY_REQUIRED", { address, open: this.#unkeyed });
     }
     const key = given ?? `ask#${this.#asks}`;
-    if (unkeyed) this.#asks += 1;
     const { expiresAt: _when, ...lasting } = asked;
     const digest = digestOf(lasting as Json);
     const record = this.#use(key, "ask", digest);
+    if (this.#broken) return;
+    if (given === undefined) {
+      this.#asks += 1;
+      this.#unkeyed = key;
+    }
     if (record !== undefined) {
       return this.#on((frame) => {
         const { interrupt } = frame.desk.request(record.requestId!)!;
-        this.#wait({ request, interrupt, unkeyed, resolve, reject });
+        this.#wait({ request, interrupt, resolve, reject });
       });
     }
-    await this.#novel(key);
     this.#begin();
-    const ask = await new Promise<Ask>((raised) =>
+    if (this.#recorded.size > 0 || this.#giving) await this.#novel(key);
+    const raised = await new Promise<Interrupt>((recorded) =>
       this.#on((frame) => {
+        if (this.#host.isDeserted()) return;
         const id = frame.clock.id();
         const { agentName: by } = frame.place;
         const raisedAt = frame.clock.now();
         const of = { ...(callId !== undefined && { callId }), ...(tool !== undefined && { tool }) };
         const interrupt: Interrupt = { ...asked, id, address: `${address}/s:${key}`, raisedAt, by, ...of, key, digest };
-        const made = { request, interrupt, unkeyed, resolve, reject };
         // Before it can be seen: an answer may follow at once.
-        this.#wait(made);
+        this.#wait({ request, interrupt, resolve, reject });
         const facts = () => [frame.raised(interrupt), ...(frame.desk.unattended ? [frame.declined(id)] : [])];
-        void frame.record(facts).then(() => raised(made));
+        void frame.record(facts).then(() => recorded(interrupt));
       }),
     );
-    point("ask:raised", ask.interrupt);
+    point("ask:raised", raised);
     this.#end();
   }
 
@@ -202,8 +219,8 @@ export class Steps {
     this.#begin();
     const settled = this.#host.frame?.desk.request(id)?.settled ?? 0;
     this.#give(settled, () => {
-      void conclude(ask, decision);
-      setImmediate(() => this.#end());
+      if (ask.interrupt.key === this.#unkeyed) this.#unkeyed = undefined;
+      void conclude(ask, decision).then(() => setImmediate(() => this.#end()));
     });
     return true;
   }
@@ -254,17 +271,25 @@ export class Steps {
     setImmediate(next);
   }
 
-  /** Something that is not on record: what is must have been asked for by now, or will be in this moment. */
+  /** Something that is not on record: what is, is asked for and handed out before it. */
   async #novel(key: string): Promise<void> {
-    if (this.#broken) await never;
-    while (this.#recorded.size > 0) {
+    let patience = PATIENCE_MS;
+    while (this.#recorded.size > 0 || this.#giving) {
+      const { size } = this.#recorded;
       const given = this.#given;
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.#recorded.size === 0) break;
-      if (this.#giving || given !== this.#given) continue;
-      const [left] = this.#recorded.keys();
-      this.#break(this.#diverged(`it asks for ${JSON.stringify(key)}, where ${JSON.stringify(left)} is on record`));
-      await never;
+      if (this.#broken) await never;
+      if (this.#giving || given !== this.#given || this.#recorded.size < size) {
+        patience = PATIENCE_MS;
+      } else if (patience > 0) {
+        // Code may wait for something of its own before it comes to them.
+        patience -= 10;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      } else {
+        const [left] = this.#recorded.keys();
+        this.#break(this.#diverged(`it asks for ${JSON.stringify(key)}, where ${JSON.stringify(left)} is on record`));
+        await never;
+      }
     }
   }
 
@@ -313,14 +338,18 @@ const never = new Promise<never>(() => {});
 
 function recordOf(error: unknown): ErrorRecord {
   if (error instanceof BelayError) return { code: error.code, message: error.message, hint: error.hint };
-  return { code: error instanceof Error ? error.name : "Error", message: errorText(error) };
+  const message = errorText(error);
+  if (!(error instanceof Error)) return { code: "Error", message };
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" ? { code, message, name: error.name } : { code: error.name, message };
 }
 
-function thrownAgain(record: ErrorRecord): Error {
-  if (record.hint !== undefined) return errorFromRecord(record);
-  const error = new Error(record.message);
-  error.name = record.code;
-  return error;
+/** What is on record of it; `cause` is what was thrown, where that was just now. */
+function thrownAgain(record: ErrorRecord, cause?: unknown): Error {
+  if (record.hint !== undefined) return cause instanceof BelayError ? cause : errorFromRecord(record);
+  const error = cause === undefined ? new Error(record.message) : new Error(record.message, { cause });
+  error.name = record.name ?? record.code;
+  return record.name === undefined ? error : Object.assign(error, { code: record.code });
 }
 
 async function conclude(ask: Ask, decision: Decision): Promise<void> {

@@ -170,9 +170,10 @@ export interface Store {
   delete(key: ThreadKey): Promise<void>;
   /**
    * Calls `changed` some time after each append or command of the thread, and says which where it knows: a hint, never
-   * the truth. With `only`, the other kind need not be told. Returns how to end it.
+   * the truth. With `only`, the other kind need not be told. Returns how to end it. One in the `background` keeps no
+   * process alive.
    */
-  watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change): () => void;
+  watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void;
   /** Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. */
   linesSync?(key: ThreadKey): readonly Line[];
 }

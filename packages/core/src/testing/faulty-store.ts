@@ -96,6 +96,7 @@ export function faultyStore(store: Store): FaultyStore {
     rules: (tenant) => through("rules", () => store.rules(tenant)),
     removeRule: (tenant, id) => through("removeRule", () => store.removeRule(tenant, id)),
     delete: (key) => through("delete", () => store.delete(key)),
-    watch: (key, changed, only) => store.watch(key, (what) => dead || frozen !== undefined || changed(what), only),
+    watch: (key, changed, only, background) =>
+      store.watch(key, (what) => dead || frozen !== undefined || changed(what), only, background),
   };
 }

@@ -17,7 +17,7 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     rules: (tenant) => store.rules(tenant),
     removeRule: (tenant, id) => store.removeRule(tenant, id),
     delete: (key) => store.delete(key),
-    watch: (key, changed, only) => store.watch(key, changed, only),
+    watch: (key, changed, only, background) => store.watch(key, changed, only, background),
     ...(linesSync !== undefined && { linesSync: (key) => linesSync.call(store, key) }),
     ...changes,
   };

@@ -1,5 +1,5 @@
 // One call of a tool: prepare → execute → finalize. Invariants:
-// 1. `executeCall` always tells the end, once: what the tool gave, or, after a stop or a time-out, at the latest when
+// 1. It always tells the end, once: what the tool gave, or, after a stop or a time-out, at the latest when
 //    its grace is over. A tool that is deaf is left behind, not waited for.
 // 2. A result that exists is recorded, also when it came after the stop; what was thrown after it is the stop.
 // 3. A result that cannot be stored, or is too large for that, does not make the tool run again.
@@ -29,6 +29,8 @@ export interface ReadyCall {
   readonly rule?: string;
   /** Its start is on record: it goes on after a person's answer, from its recorded steps. */
   readonly goesOn?: true;
+  /** It was held after it ran in part. */
+  readonly resumes?: true;
 }
 
 /** A call that can never run; the model is told why. */
@@ -81,13 +83,7 @@ function judge(call: CallState, tool: Tool, checked: Checked, ranArgs: Json | un
   return { call, refusal: `The arguments do not fit the tool's schema: ${checked.problem}. Call the tool again.` };
 }
 
-/** Runs the call. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before this returns. */
-export function executeCall(frame: Frame, ready: ReadyCall, defaultGraceMs: number, ending: CallEnding): LiveCall {
-  const live = new LiveCall(frame, ready, defaultGraceMs, ending);
-  live.start();
-  return live;
-}
-
+/** A call that runs. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before `start` returns. */
 export class LiveCall implements StopListener, StepsHost, Hot {
   #frame: Frame;
   /** It waits for a person, and the stretch that began it has ended. */
@@ -105,6 +101,9 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   /** We closed the iterator. */
   #closed = false;
   #timers: unknown[] | undefined;
+  /** How long it has run, and since when it does: waiting for a person does not count. */
+  #ranMs = 0;
+  #runsSince: number | undefined;
   #timedOut: string | undefined;
   #ended = false;
   /** How it ended while it was away. */
@@ -149,11 +148,22 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     return this.#context.signal;
   }
   get frame(): Frame | undefined {
-    return this.#away ? undefined : this.#frame;
+    return this.#away || this.#dropped ? undefined : this.#frame;
   }
   get leftBehind(): boolean {
     return this.#ended;
   }
+  isInterrupted(): boolean {
+    return this.#context.isInterrupted();
+  }
+
+  isDeserted(): boolean {
+    if (this.#ended) this.#done?.(undefined);
+    else if (this.#timedOut !== undefined) this.#end("error", this.#timedOut);
+    else if (this.#frame.signal.stop !== undefined) this.#cut();
+    return this.#ended;
+  }
+
   /** Ids of requests of its own that are open. */
   get asks(): readonly string[] {
     return this.#steps?.open ?? [];
@@ -164,14 +174,22 @@ export class LiveCall implements StopListener, StepsHost, Hot {
 
   parked(parked: boolean): void {
     if (this.#ended || this.#dropped) return;
-    // Waiting for a person takes as long as it takes.
-    this.#clearTimers();
     if (this.#away) {
       if (!parked) this.wake();
       return;
     }
     if (!parked) this.#limit();
+    else if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
+    else if (this.#frame.signal.stop !== undefined) this.drop();
+    else this.#rest();
     this.#ending.parked(parked);
+  }
+
+  /** Waiting for a person takes as long as it takes. */
+  #rest(): void {
+    this.#clearTimers();
+    if (this.#runsSince !== undefined) this.#ranMs += this.#frame.clock.now() - this.#runsSince;
+    this.#runsSince = undefined;
   }
 
   wake(): void {
@@ -179,7 +197,8 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   }
 
   broke(error: BelayError): void {
-    if (this.#ended || this.#dropped) return;
+    if (this.#ended) return this.#done?.(undefined);
+    if (this.#dropped || this.#later(() => this.broke(error))) return;
     this.drop();
     this.#ending.broke(error);
   }
@@ -198,6 +217,7 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     this.#away = false;
     this.#context.move(frame.place);
     frame.signal.on(this);
+    if (!this.isParked) this.#limit();
     const meanwhile = this.#meanwhile;
     this.#meanwhile = undefined;
     this.#steps?.adopted(frame);
@@ -257,7 +277,9 @@ export class LiveCall implements StopListener, StepsHost, Hot {
 
   #limit(): void {
     const { timeoutMs } = this.#tool;
-    if (timeoutMs !== undefined) this.#after(timeoutMs, () => this.#timeOut(timeoutMs));
+    if (timeoutMs === undefined) return;
+    this.#runsSince = this.#frame.clock.now();
+    this.#after(Math.max(0, timeoutMs - this.#ranMs), () => this.#timeOut(timeoutMs));
   }
 
   /** What it came to while it was away is told when it stands on something again. */
@@ -271,7 +293,7 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   #returned(value: unknown): void {
     if (this.#dropped || this.#later(() => this.#returned(value))) return;
     point("tool:end", this.call);
-    const left = this.#ended ? undefined : this.#steps?.leftOut();
+    const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);
     if (this.#ended)
       return this.#done?.({ outcome: "ok", output: this.#fitting("ok", storable(value, this.#tool.name)) });
@@ -290,7 +312,15 @@ export class LiveCall implements StopListener, StepsHost, Hot {
           : { outcome: "error", output: this.#fitting("error", errorText(error)) },
       );
     if (this.#context.isInterrupted()) return this.#cut();
+    const left = this.#leftOut();
+    if (left !== undefined) return this.broke(left);
     this.#end("error", this.#timedOut ?? errorText(error));
+  }
+
+  /** What it has cut short need not be asked for again. */
+  #leftOut(): BelayError | undefined {
+    if (this.#ended || this.#timedOut !== undefined || this.#context.isInterrupted()) return undefined;
+    return this.#steps?.leftOut();
   }
 
   stopped(): void {

@@ -14,6 +14,8 @@ export class Poll {
   readonly #everyMs: number;
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | undefined;
+  /** How many keep the process alive: whoever follows a thread waits for something. */
+  #foreground = 0;
   #version: unknown;
 
   constructor(db: DatabaseSync, everyMs: number) {
@@ -22,15 +24,18 @@ export class Poll {
     this.#version = this.#read();
   }
 
-  watch(thread: string, changed: Watcher["changed"], only?: Change): () => void {
+  watch(thread: string, changed: Watcher["changed"], only?: Change, background = false): () => void {
     const entry: Watcher = { changed, only };
     const set = this.#watchers.get(thread) ?? new Set();
     this.#watchers.set(thread, set.add(entry));
+    if (!background) this.#foreground += 1;
     if (this.#timer === undefined) this.#start();
+    this.#hold();
     return () => {
-      set.delete(entry);
+      if (set.delete(entry) && !background) this.#foreground -= 1;
       if (set.size === 0 && this.#watchers.get(thread) === set) this.#watchers.delete(thread);
       if (this.#watchers.size === 0) this.#stop();
+      else this.#hold();
     };
   }
 
@@ -43,8 +48,12 @@ export class Poll {
 
   /** What was written since we last looked counts, too: between an append and this watch a stop may have come. */
   #start(): void {
-    // It keeps the process alive: whoever follows a thread waits for something.
     this.#timer = setInterval(() => this.#look(), this.#everyMs);
+  }
+
+  #hold(): void {
+    if (this.#foreground > 0) this.#timer?.ref();
+    else this.#timer?.unref();
   }
 
   #stop(): void {

@@ -352,8 +352,8 @@ class SqliteStore implements Store {
     this.#poll.changed(name(key), "append");
   }
 
-  watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change): () => void {
-    return this.#poll.watch(name(key), changed, only);
+  watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void {
+    return this.#poll.watch(name(key), changed, only, background);
   }
 
   #row(key: ThreadKey): Row | undefined {
