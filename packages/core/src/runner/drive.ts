@@ -64,7 +64,9 @@ export interface DriveHost {
 }
 
 interface Waiting extends Recording {
-  /** Written alone; made anew without what its sender took back. */
+  /** Written alone: it, and what follows it, is decided by all that is on record. */
+  readonly alone?: boolean;
+  /** The same, and made anew without what its sender took back. */
   readonly mail?: boolean;
   /** The last append: gives the lease back. Called when it is in the fold, before anyone sees it. */
   released?(): void;
@@ -442,11 +444,11 @@ export class Drive implements Desk {
   }
 }
 
-/** Mail is written alone; the append that gives the lease back ends its batch, whatever was asked for after it. */
+/** Mail and answers are written alone; the append that gives the lease back ends its batch, whatever was asked for after it. */
 function batchSize(waiting: readonly Waiting[]): number {
   for (let i = 0; i < waiting.length; i++) {
-    const { mail, released } = waiting[i]!;
-    if (mail) return Math.max(1, i);
+    const { mail, alone, released } = waiting[i]!;
+    if (mail || alone) return Math.max(1, i);
     if (released !== undefined) return i + 1;
   }
   return waiting.length;

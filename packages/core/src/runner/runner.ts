@@ -244,9 +244,15 @@ export class Runner<Out = string, Deps = unknown> {
     if (row?.state !== "paused" || (row.lease !== undefined && session === undefined)) {
       return stopElsewhere(this.#setup, key, options);
     }
-    const resting = await this.open(threadId);
-    await resting.refresh();
-    return resting.interrupt(options);
+    try {
+      const resting = await this.open(threadId);
+      await resting.refresh();
+      return await resting.interrupt(options);
+    } catch (error) {
+      // Somebody began to run it meanwhile.
+      if ((error as Partial<BelayError>).code !== "THREAD_BUSY") throw error;
+      return stopElsewhere(this.#setup, key, options);
+    }
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
@@ -397,8 +403,12 @@ export class Runner<Out = string, Deps = unknown> {
     this.#refuseIfClosed();
     const known = this.#sessions.get(threadId)?.deref();
     if (known !== undefined) return known;
-    const loaded = await loadThread(this.#setup.store, { tenant: this.#tenant, threadId }, Number.MAX_SAFE_INTEGER);
-    if (loaded?.row.lease === undefined) return this.open(threadId);
+    try {
+      return await this.open(threadId);
+    } catch (error) {
+      // Also where somebody began to run it while we looked.
+      if ((error as Partial<BelayError>).code !== "THREAD_BUSY") throw error;
+    }
     const session = this.#onlooker(threadId);
     await session.refresh();
     return session;
