@@ -315,7 +315,7 @@ describe("a damaged file", () => {
   const close = (store: Store) =>
     store.append(
       { tenant: "default", threadId: "b" },
-      append(8, "{}", { fence: 2, ttlMs: 1 }, false, { close: [open] }),
+      append(8, "{}", { fence: 1, ttlMs: 1 }, false, { close: [open] }),
     );
   test.each([
     ...["num", "name", "thread", "expires_at", "body", "crc", "closed"].flatMap((column) => [

@@ -180,7 +180,7 @@ class SqliteStore implements Store {
     const body = toText(append.body);
     const crc = lineCrc(row.crc, key, expect + 1, count, at, body);
     const hash = lineHash(row.hash, body);
-    const fence = "take" in writer ? this.#nextFence(key, row.fence) : writer.fence;
+    const fence = "take" in writer ? row.fence + 1 : writer.fence;
     const owner = "take" in writer ? toText(writer.take) : row.owner;
     // The row first: where it is not the known one, that is what undoes the rest.
     const saved = this.#save(
@@ -223,7 +223,8 @@ class SqliteStore implements Store {
     const { num } = this.#sql.nextNum.get() as { num: number };
     const [tenant, id] = [toText(key.tenant), toText(key.threadId)];
     const hash = new Uint8Array(0);
-    const none = { head: 0, fence: 0, owner: null, until: 0, append_id: "", crc: 0, open: 0, queued: 0, row_crc: 0 };
+    const fence = this.#fencesOfTheDead(key);
+    const none = { head: 0, fence, owner: null, until: 0, append_id: "", crc: 0, open: 0, queued: 0, row_crc: 0 };
     const later = { answers: null, rest_from: null, rest_due: null };
     const times = { created_at: at, updated_at: at };
     return { num, tenant, id, name: nameCrc(tenant, id), agent: "", state: "", hash, ...none, ...later, ...times };
@@ -246,13 +247,12 @@ class SqliteStore implements Store {
     return { ...row, row_crc: sum };
   }
 
-  #nextFence(key: ThreadKey, least: number): number {
+  /** The highest fence of any thread that was deleted: one made again under its name does not get an old one. */
+  #fencesOfTheDead(key: ThreadKey): number {
     const found = this.#sql.fences.get() as { last: number; crc: number } | undefined;
-    if (found === undefined || found.crc !== fencesCrc(found.last) || found.last < least)
+    if (found === undefined || found.crc !== fencesCrc(found.last))
       throw damaged(key, 0, "the count of fences does not fit its checksum");
-    const next = found.last + 1;
-    this.#sql.setFences.run(next, fencesCrc(next));
-    return next;
+    return found.last;
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
@@ -342,8 +342,12 @@ class SqliteStore implements Store {
     const tenant = toText(key.tenant);
     await this.#guarded(key, () =>
       this.#writing(() => {
-        const found = this.#sql.num.get(tenant, toText(key.threadId)) as { num: number } | undefined;
+        const found = this.#sql.doomed.get(tenant, toText(key.threadId)) as Row | undefined;
         if (found === undefined) return;
+        const before = this.#fencesOfTheDead(key);
+        // Of a row that does not fit its checksum nothing is believed, its fence neither.
+        const last = fits(found, key.tenant) ? Math.max(before, found.fence) : before + 1_000_000;
+        if (last !== before) this.#sql.setFences.run(last, fencesCrc(last));
         const blobs = this.#sql.blobsOf.all(found.num) as { blob: string }[];
         for (const statement of this.#sql.deletes) statement.run(found.num);
         for (const { blob } of blobs) this.#sql.dropBlob.run(tenant, blob, blob, tenant);

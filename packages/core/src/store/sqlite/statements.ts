@@ -27,8 +27,7 @@ export function prepare(opened: DatabaseSync) {
     rollback: db.prepare("ROLLBACK"),
     thread: db.prepare("SELECT * FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ? AND id = ?"),
     named: db.prepare("SELECT 1 FROM thread INDEXED BY thread_name WHERE name = ? AND tenant = ? AND id = ?"),
-    num: db.prepare("SELECT num FROM thread WHERE tenant = ? AND id = ?"),
-    // Of all threads together: a thread deleted and made again under its name does not get an old fence.
+    doomed: db.prepare("SELECT * FROM thread WHERE tenant = ? AND id = ?"),
     fences: db.prepare("SELECT last, crc FROM fences"),
     setFences: db.prepare("UPDATE fences SET last = ?, crc = ?"),
     nextNum: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM thread"),

@@ -117,6 +117,23 @@ export const readingCases = {
     }
   },
 
+  "how a thread rests is told by its last line, or, where it says so, by those from there on": async (t) => {
+    const key = t.key();
+    const seqs = async () => (await t.store.load(key, "rest"))?.lines.map((line) => line.seq);
+    equal(await t.store.load(key, "rest"), undefined);
+    const fence = await t.append(key, t.taking(0, { count: 2 }));
+    deepEqual(await seqs(), [1]);
+    await t.append(key, t.writing(fence, 2, { count: 3 }));
+    deepEqual(await seqs(), [3]);
+    // A seq in the middle of a line: that line is the first.
+    await t.append(key, t.writing(fence, 5, { rest: { from: 4 } }));
+    deepEqual(await seqs(), [3, 6]);
+    await t.append(key, t.writing(fence, 6, { rest: { from: 1, dueAt: 5 } }));
+    deepEqual(await seqs(), [1, 3, 6, 7]);
+    await t.append(key, t.writing(fence, 7));
+    deepEqual(await seqs(), [8]);
+  },
+
   "a snapshot comes back with the lines after it, the last one only, and changes nothing else": async (t) => {
     const key = t.key();
     const fence = await t.append(key, t.taking(0, { count: 2 }));
