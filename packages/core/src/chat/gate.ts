@@ -50,8 +50,15 @@ async function ownVerdict(
   if (typeof needsApproval !== "function") return needsApproval;
   const ctx = new CallContext(frame.place, call.part.id, call.address, frame.deps, tool.graceMs ?? agent.graceMs);
   try {
-    const verdict = await needsApproval(args as never, ctx as never);
-    if (typeof verdict === "object" && verdict !== null) readRequest(verdict);
+    const verdict: boolean | Request<Approval> | null | undefined = await needsApproval(args as never, ctx as never);
+    if (typeof verdict === "boolean") return verdict;
+    // Nothing, a text, a number: whoever wrote it meant something, and running is the answer that cannot be taken back.
+    if (typeof verdict !== "object" || verdict === null) {
+      throw new Error(
+        `its needsApproval gave ${JSON.stringify(verdict) ?? "nothing"}, neither true nor false nor a request.`,
+      );
+    }
+    readRequest(verdict);
     return verdict;
   } catch (error) {
     return humanApproval(

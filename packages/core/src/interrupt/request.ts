@@ -95,6 +95,9 @@ export function readRequest(given: Request): Partial<Interrupt> & Pick<Interrupt
   if (approvers !== undefined && !isTexts(approvers)) throw refuse("its approvers are not a list of ids");
   if (quorum !== undefined && !(Number.isInteger(quorum) && quorum >= 1)) throw refuse(`its quorum is ${quorum}`);
   if (quorum !== undefined && quorum > 1 && kind !== "approval") throw refuse("a quorum is for approvals only");
+  if (quorum !== undefined && quorum > mostApprovers(approvers)) {
+    throw refuse(`its quorum is ${quorum}, and only ${approvers!.join(", ")} may approve`);
+  }
   const expiresAt = readTime(options.expiresAt, refuse);
   return {
     kind,
@@ -115,7 +118,17 @@ function readTime(time: number | Date | undefined, refuse: (problem: string) => 
   if (time === undefined) return undefined;
   const ms = time instanceof Date ? time.getTime() : time;
   if (typeof ms !== "number" || !Number.isFinite(ms)) throw refuse(`its expiresAt is ${String(time)}`);
+  if (ms < YEAR_2000) throw refuse(`its expiresAt is ${ms}, which is long ago: write Date.now() + ${ms} for a while`);
   return ms;
+}
+
+/** A time before it is a duration that somebody forgot to add to now. */
+const YEAR_2000 = Date.UTC(2000);
+
+/** Groups may have any number of members. */
+function mostApprovers(approvers: readonly string[] | undefined): number {
+  const open = approvers === undefined || approvers.some((approver) => approver.startsWith("group:"));
+  return open ? Number.POSITIVE_INFINITY : new Set(approvers).size;
 }
 
 function isTexts(value: unknown): value is readonly string[] {

@@ -64,7 +64,7 @@ export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer>
   oneOf("mode", options.mode, ["continue", "rethink"]);
   const { drift, answers = {} } = options;
   if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);
-  if (typeof answers !== "object" || answers === null) {
+  if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
     throw belayError("OPTION_INVALID", { option: "answers", value: String(answers), needed: "answers by request id" });
   }
   return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer)]));
