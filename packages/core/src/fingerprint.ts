@@ -36,7 +36,9 @@ export interface DriftReport {
 }
 
 /** What to do when the agent is not the one that the run began with. A function says whether to go on. */
-export type Drift = "warn" | "refuse" | ((report: DriftReport) => boolean | "warn" | "refuse" | undefined);
+export type Drift = "warn" | "refuse" | ((report: DriftReport) => DriftVerdict | Promise<DriftVerdict>);
+
+type DriftVerdict = boolean | "warn" | "refuse" | undefined;
 
 export function fingerprintOf({ model, instructions, tools = [], shape }: FingerprintParts): Fingerprint {
   const digests = tools.map(({ name, version, inputSchema, description }) => [

@@ -1,6 +1,6 @@
 // What a person may say to a request. Plain JSON; read strictly: what is not known is refused, never guessed at.
 
-import { belayError } from "../error.ts";
+import { BelayError, belayError } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
 
 export type Answer = ApproveAnswer | RejectAnswer | RespondAnswer;
@@ -57,8 +57,9 @@ const fields: Readonly<Record<Answer["type"], readonly string[]>> = {
 /** The answer, copied and checked; throws `ANSWER_INVALID`. */
 export function readAnswer(id: string, given: unknown): Answer {
   const refuse = (problem: string) => belayError("ANSWER_INVALID", { id, problem });
+  if (typeof id !== "string") throw belayError("ANSWER_UNKNOWN", { id: String(id) });
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("it is no answer at all");
-  const own = toJson(given, `The answer to ${id}`) as { readonly [key: string]: Json };
+  const own = plain(given, refuse);
   const type = Object.hasOwn(own, "type") ? own["type"] : undefined;
   if (typeof type !== "string" || !Object.hasOwn(fields, type)) {
     throw refuse("it was not made by approve(), reject() or respond()");
@@ -75,6 +76,16 @@ export function readAnswer(id: string, given: unknown): Answer {
   if (own["by"] === "") throw refuse("its by is empty");
   if (Object.hasOwn(own, "remember")) checkRemember(own["remember"]!, refuse);
   return own as unknown as Answer;
+}
+
+function plain(given: object, refuse: (problem: string) => Error): { readonly [key: string]: Json } {
+  try {
+    return toJson(given, "The answer") as { readonly [key: string]: Json };
+  } catch (error) {
+    if (!(error instanceof BelayError)) throw error;
+    const { found, path } = error.details as { readonly found?: string; readonly path?: string };
+    throw refuse(`there is ${found} at ${path}`);
+  }
 }
 
 function checkRemember(remember: Json, refuse: (problem: string) => Error): void {

@@ -11,19 +11,19 @@ import type { Agent, Ended } from "../agent.ts";
 import { BelayError, belayError, errorRecord, errorText } from "../error.ts";
 import type { Fact } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
-import type { Answer } from "../interrupt/answer.ts";
 import { overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { addUsage } from "../message.ts";
 import type { Change, Command } from "../store/store.ts";
+import { checkAnswer } from "./check-answer.ts";
 import { Drive, type DriveHost, storeError } from "./drive.ts";
 import { type Circumstances, type Ending, endingOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
 import { turnEnd } from "./facts.ts";
 import type { HotSession } from "./hot.ts";
-import { Mailbox, type StopMail } from "./mailbox.ts";
+import { type AnswerMail, Mailbox, type StopMail } from "./mailbox.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
-import { answerFact, refusedFact } from "./requests.ts";
+import { answerFact, expiries, refusedFact } from "./requests.ts";
 import type { LiveRun, RunResult } from "./run.ts";
 
 export interface ExecutionHost extends DriveHost {
@@ -40,13 +40,13 @@ export interface ExecutionHost extends DriveHost {
 }
 
 /** How the stretch begins: facts for the thread as it is, or a refusal (thrown). */
-export type Opening = (state: ThreadState) => readonly Fact[] | Promise<readonly Fact[]>;
+export type Opening = (state: ThreadState, place: FramePlace) => readonly Fact[] | Promise<readonly Fact[]>;
 
 const REOPEN_TRIES = 5;
 
 export class Execution {
   readonly #host: ExecutionHost;
-  readonly #place: FramePlace;
+  #place: FramePlace;
   readonly run: LiveRun;
   /** The caller's id of the run() that began it. */
   readonly askedBy: string | undefined;
@@ -91,8 +91,9 @@ export class Execution {
       store,
       host.key,
       (mail) => this.#stopByMail(mail),
-      () => this.#drive?.record({ facts: () => this.#mailbox.queued(place, this.state?.queued), recorded: () => {} }),
-      (mail, key) => void this.answer(mail.id, mail.answer, key, mail.ref)?.catch(() => {}),
+      () =>
+        this.#drive?.record({ facts: () => this.#mailbox.queued(this.#place, this.state?.queued), recorded: () => {} }),
+      (mail, key) => void this.answer(mail, key)?.catch(() => {}),
     );
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
@@ -134,37 +135,50 @@ export class Execution {
   }
 
   /** Records what a person says to a request; undefined where this stretch is over, or nearly. Rejects with the refusal. */
-  answer(
-    id: string,
-    answer: Answer,
-    key?: string,
-    ref?: string,
-  ): Promise<{ readonly open: number } | undefined> | undefined {
+  answer(mail: AnswerMail, key?: string): Promise<{ readonly open: number } | undefined> | undefined {
     const drive = this.#drive;
     if (drive === undefined || this.#closing || this.#over) return undefined;
+    const told = Promise.race([this.#take(drive, mail, key), this.over.then(() => undefined)]);
+    this.#answers.add(told);
+    const done = () => this.#answers.delete(told);
+    told.then(done, done);
+    return told;
+  }
+
+  async #take(
+    drive: Drive,
+    { id, answer, ref }: AnswerMail,
+    key: string | undefined,
+  ): Promise<{ readonly open: number } | undefined> {
     const { clock, groups } = this.#host.setup;
-    let refusal: unknown;
+    const check = checkAnswer(this.#host, drive.state, id, answer).then(
+      () => "fits" as const,
+      (error: unknown) => ({ error }),
+    );
+    // A stop withdraws what is open; it does not wait for what code has to say about an answer.
+    const checked = await this.signal.orStopped(check);
+    if (checked === undefined) return undefined;
+    let refusal = checked === "fits" ? undefined : checked.error;
     const facts = () => {
       try {
-        return [answerFact(this.#place, drive.state, id, answer, clock.now(), groups, key, ref)];
+        if (refusal !== undefined) throw refusal;
+        const now = clock.now();
+        const fact = answerFact(this.#place, drive.state, id, answer, now, groups, key, ref);
+        return [fact, ...expiries(this.#place, drive.state, now, new Set([id]))];
       } catch (error) {
         refusal = error;
         if (key === undefined || !(error instanceof BelayError)) return [];
         return [refusedFact(this.#place, id, answer, errorRecord(error), key)];
       }
     };
-    const taken = new Promise<{ readonly open: number }>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       const recorded = () => {
         if (refusal === undefined) resolve({ open: openRequests(drive.state).length });
         else reject(refusal);
       };
-      drive.record({ facts, recorded });
+      // Alone: of two at once the second is judged by the first.
+      drive.record({ facts, recorded, alone: true });
     });
-    const told = Promise.race([taken, this.over.then(() => undefined)]);
-    this.#answers.add(told);
-    const done = () => this.#answers.delete(told);
-    told.then(done, done);
-    return told;
   }
 
   async #open(opening: Opening): Promise<ThreadState> {
@@ -172,7 +186,9 @@ export class Execution {
     let state = await host.load(false, this.only);
     for (let tries = 1; ; tries++) {
       if (this.#intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
-      const facts = await this.#begin(opening, state);
+      const begun = await this.#begin(opening, state);
+      const { facts } = begun;
+      state = begun.state;
       const failed = (error: BelayError) => this.#fail(error);
       const drive = new Drive(host, host.agent.name, state, failed, this.#mailbox);
       const from = state.head;
@@ -225,15 +241,33 @@ export class Execution {
     return (this.#drive?.mail ?? false) || this.#mailbox.hadInput;
   }
 
-  /** The facts to begin with. What the thread's state does not allow is THREAD_BUSY while someone else moves it. */
-  async #begin(opening: Opening, state: ThreadState): Promise<readonly Fact[]> {
+  /**
+   * The facts to begin with, and the thread that they are for. A refusal is one of the thread as the store has it, whole:
+   * what this session knew may be old, or only a part. What the thread's state does not allow is THREAD_BUSY while
+   * someone else moves it.
+   */
+  async #begin(
+    opening: Opening,
+    state: ThreadState,
+  ): Promise<{ readonly facts: readonly Fact[]; readonly state: ThreadState }> {
+    const { head, openOnly } = state;
     try {
-      return await opening(state);
+      return { facts: await opening(state, this.#at(state)), state };
     } catch (refusal) {
       const { key, setup } = this.#host;
-      const lease = (await setup.store.load(key, state.head))?.row.lease;
-      throw lease === undefined ? refusal : busy(key.threadId, lease.owner, lease.until);
+      const row = (await setup.store.load(key, head))?.row;
+      if (row?.lease !== undefined) throw busy(key.threadId, row.lease.owner, row.lease.until);
+      if (row === undefined || (row.head === head && !openOnly)) throw refusal;
+      const whole = await this.#host.load(true, undefined);
+      return { facts: await opening(whole, this.#at(whole)), state: whole };
     }
+  }
+
+  /** Where it is: answered calls run in the stretch that the thread rests after, whichever that is by now. */
+  #at({ run }: ThreadState): FramePlace {
+    if (this.only === "calls" && run !== undefined)
+      this.#place = { ...this.#place, runId: run.id, segment: run.segment };
+    return this.#place;
   }
 
   async #runAgent(state: ThreadState): Promise<Ended> {
@@ -296,6 +330,12 @@ export class Execution {
     this.#intent ??= "close";
     this.signal.raise(stop);
     return this.#waitForReceipt();
+  }
+
+  /** It has not begun, and never does: what stopped the answered calls before it stopped it, too. */
+  async endAs(calls: Execution): Promise<void> {
+    this.#finish(undefined, await calls.run.result, await calls.#waitForReceipt());
+    this.#opened(undefined);
   }
 
   /** Makes the lease last longer; a lost one ends the execution. */

@@ -82,11 +82,15 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     this.#leave = leave;
   }
 
-  /** The cursor is now known; `live` says that all after it will be pushed. */
+  /** The cursor is now known; `live` says that all after it will be pushed, and what was pushed is not after it. */
   begin(cursor: number, live: boolean): void {
     if (this.#cursor !== undefined) return;
     this.#cursor = cursor;
     this.#behind = !live;
+    if (live) {
+      this.#queue = [];
+      this.#next = 0;
+    }
     this.#ring();
   }
 

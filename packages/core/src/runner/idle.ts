@@ -21,8 +21,11 @@ export type IdleFacts = (place: FramePlace, state: ThreadState) => readonly Fact
 export async function appendIdle(host: DriveHost, place: FramePlace, recall: Recall, make: IdleFacts): Promise<void> {
   const { threadId } = host.key;
   const state = await recall.readAll();
+  const { run } = state;
+  // The stretch that it rests after, as the store has it: what a session knew may be old.
+  const at = run === undefined ? place : { ...place, runId: run.id, segment: run.segment };
   const drive = new Drive(host, place.agentName, state, () => {});
-  const refusal = await drive.open(make(place, state), () => recall.settleOn(state), true);
+  const refusal = await drive.open(make(at, state), () => recall.settleOn(state), true);
   if (refusal?.why === "busy") throw busy(threadId, refusal.owner, refusal.until);
   if (refusal?.why === "conflict") {
     throw belayError("STORE_CONFLICT", { threadId, expected: state.head, found: refusal.head });
@@ -43,27 +46,30 @@ export const terminated: IdleFacts = (place, state) => {
 };
 
 /** A stop while the thread only waits for people: what it asked for is dead, and the person has the word (S9). */
-export function stopWaiting(stop: Stop, stops: readonly string[], pause: (state: ThreadState) => Handed): IdleFacts {
+export function stopWaiting(stop: Stop, stops: readonly string[], pause: Pausing<Handed>): IdleFacts {
   return (place, state) => {
     const open = openRequests(state);
-    if (state.state !== "paused" || open.length === 0) {
+    // Running, and nobody has it: a crash cut it off.
+    if ((state.state !== "paused" && state.state !== "running") || open.length === 0) {
       throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "interrupt()" });
     }
-    const { interrupt, fact } = pause(state);
+    const { interrupt, fact } = pause(place, state);
     const ends = [...waitingEnds(place, state), ...withdrawals(place, state, stop.by)];
     return [...ends, interruptedFact(place, interrupt), stops.length === 0 ? fact : { ...fact, stops }];
   };
 }
 
 /** The same pause with another token: the old one is void. */
-export function newToken(pause: (state: ThreadState) => StateEvent): IdleFacts {
+export function newToken(pause: Pausing<StateEvent>): IdleFacts {
   return (place, state) => {
     if (state.state !== "paused") {
       throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "handle()" });
     }
-    return [pause(state)];
+    return [pause(place, state)];
   };
 }
+
+type Pausing<T> = (place: FramePlace, state: ThreadState) => T;
 
 interface Handed {
   readonly interrupt: Interrupt;

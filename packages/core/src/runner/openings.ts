@@ -7,29 +7,20 @@ import type { Fact } from "../event.ts";
 import { type Drift, driftReport, driftWords } from "../fingerprint.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
-import { judgeAnswer } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
-import { type StandardSchema, validate } from "../schema/schema.ts";
-import type { DriveSetup } from "./drive.ts";
+import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
 import type { Opening } from "./execution.ts";
 import { driftFact, inputFacts, lostCalls, runStart, stateFact } from "./facts.ts";
 import type { readInput } from "./input.ts";
+import type { AnswerMail } from "./mailbox.ts";
 import { answerFact, expiries, waitingEnds, withdrawals } from "./requests.ts";
 
 type Inputs = ReturnType<typeof readInput>;
 
-/** What openings need to know of who opens. */
-export interface Opener {
-  readonly agent: Agent<unknown, never>;
-  readonly setup: Pick<DriveSetup, "clock" | "groups">;
-  /** What the code behind open requests takes as their answers, by id. */
-  readonly schemas: ReadonlyMap<string, StandardSchema>;
-}
-
 export function newRun(
-  opener: Opener,
+  opener: AnswerChecker,
   place: FramePlace,
   inputs: (at: number) => readonly Fact[],
   id?: string,
@@ -58,30 +49,32 @@ export interface Going {
   /** By request. */
   readonly answers: ReadonlyMap<string, Answer>;
   readonly drift: Drift;
+  /** Whose input it is; also whose answers, where they do not say. */
   readonly by: string | undefined;
   /** The caller's id of the run() that asked for it. */
   readonly id?: string | undefined;
+  /** sha256 of the token that it goes on by. */
+  readonly tokenHash?: string | undefined;
 }
 
-export function goOn(opener: Opener, place: FramePlace, going: Going): Opening {
+export function goOn(opener: AnswerChecker, place: FramePlace, going: Going): Opening {
   return async (state) => {
     refuseIfAsked(state, going.id);
-    // First: who lost a race learns that, not what the winner made of the thread.
-    if (state.run?.id !== place.runId || state.run.segment !== place.segment - 1) {
-      throw belayError("TOKEN_SPENT", { threadId: place.threadId, segment: place.segment - 1 });
-    }
+    refuseIfSpent(state, place, going.tokenHash);
     refuseUnless(state, ["paused", "running", "error"], "resume");
-    for (const [id, answer] of going.answers) await checkAnswer(opener, state, id, answer);
+    const given = [...going.answers].map(([id, answer]) => [id, signed(answer, going.by)] as const);
+    for (const [id, answer] of given) await checkAnswer(opener, state, id, answer);
     const { agent, setup } = opener;
+    const drifted = await drift(agent, place, state, going.drift);
     const now = setup.clock.now();
-    const answers = [...going.answers].map(([id, answer]) => answerFact(place, state, id, answer, now, setup.groups));
-    const expired = expiries(place, state, now).filter(({ id }) => !going.answers.has(id));
+    const answers = given.map(([id, answer]) => answerFact(place, state, id, answer, now, setup.groups));
+    const expired = expiries(place, state, now, going.answers);
     const decided = new Set([...answers, ...expired].map(({ id }) => id));
     const open = openRequests(state).filter(({ id }) => !decided.has(id));
-    const { mode, inputs, facts: changed } = newInput(opener, place, state, going, open, now);
+    const { mode, inputs, facts: changed } = await newInput(opener, place, state, going, open);
     const { repair } = agent;
     const asked = going.id === undefined ? {} : { id: going.id };
-    const facts: Fact[] = drift(agent, place, state, going.drift);
+    const facts: Fact[] = [...drifted];
     if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
     facts.push(...answers, ...expired, ...changed);
     if (mode === "rethink") facts.push(...lostCalls(place, state));
@@ -91,15 +84,26 @@ export function goOn(opener: Opener, place: FramePlace, going: Going): Opening {
   };
 }
 
+/** First: who lost a race learns that, not what the winner made of the thread. */
+function refuseIfSpent({ run, tokenHash }: ThreadState, place: FramePlace, token: string | undefined): void {
+  const { threadId, runId } = place;
+  const segment = place.segment - 1;
+  if (run?.id !== runId || run.segment !== segment) throw belayError("TOKEN_SPENT", { threadId, segment });
+  if (token !== undefined && token !== tokenHash) throw belayError("TOKEN_UNKNOWN", { threadId });
+}
+
+function signed(answer: Answer, by: string | undefined): Answer {
+  return answer.by === undefined && by !== undefined ? { ...answer, by } : answer;
+}
+
 /** What new input does to the requests that are open (Q8). */
-function newInput(
-  { setup }: Opener,
+async function newInput(
+  opener: AnswerChecker,
   place: FramePlace,
   state: ThreadState,
   going: Going,
   open: readonly Interrupt[],
-  now: number,
-): { readonly mode: "continue" | "rethink"; readonly inputs: Inputs; readonly facts: readonly Fact[] } {
+): Promise<{ readonly mode: "continue" | "rethink"; readonly inputs: Inputs; readonly facts: readonly Fact[] }> {
   const { inputs, answers, by = "user" } = going;
   // Answers are given to be heard: what is said beside them waits for the results.
   const mode = going.mode ?? (inputs.length > 0 && answers.size === 0 ? "rethink" : "continue");
@@ -108,9 +112,14 @@ function newInput(
     if (open.some(({ onNewInput }) => onNewInput === "answer")) {
       const [only] = open;
       if (open.length > 1) throw belayError("ANSWER_AMBIGUOUS", { threadId: place.threadId, open: open.length });
-      const answer: Answer = { type: "respond", value: textOf(inputs), ...(going.by !== undefined && { by }) };
-      const fact = answerFact(place, state, only!.id, answer, now, setup.groups);
-      return { mode: "continue", inputs: [], facts: [fact] };
+      const answer = signed({ type: "respond", value: textOf(only!.id, inputs) }, going.by);
+      await checkAnswer(opener, state, only!.id, answer);
+      const { clock, groups } = opener.setup;
+      return {
+        mode: "continue",
+        inputs: [],
+        facts: [answerFact(place, state, only!.id, answer, clock.now(), groups)],
+      };
     }
     const dead = open.filter(({ onNewInput }) => onNewInput !== "keep");
     if (dead.length < open.length) {
@@ -121,69 +130,57 @@ function newInput(
   return { mode, inputs, facts: withdrawals(place, state, by, open) };
 }
 
-function textOf(inputs: Inputs): string {
-  return inputs.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join("")).join("\n");
+function textOf(id: string, inputs: Inputs): string {
+  const parts = inputs.flatMap((input) => input.parts);
+  if (parts.some(({ type }) => type !== "text")) {
+    throw belayError("ANSWER_INVALID", { id, problem: "more than text cannot answer a question" });
+  }
+  return inputs.map((input) => input.parts.map((part) => (part.type === "text" ? part.text : "")).join("")).join("\n");
 }
 
 /** A person answers while the thread rests: the calls that it lets run do so, and nothing else. */
-export function answering(
-  opener: Opener,
-  place: FramePlace,
-  answers: ReadonlyMap<string, Answer>,
-  more: { readonly ref?: string; readonly key?: string },
-): Opening {
-  return async (state) => {
-    const { setup } = opener;
-    const facts: Fact[] = [];
-    for (const [id, answer] of answers) {
-      await checkAnswer(opener, state, id, answer);
-      facts.push(answerFact(place, state, id, answer, setup.clock.now(), setup.groups, more.key, more.ref));
-    }
-    return facts;
+export function answering(opener: AnswerChecker, { id, answer, ref }: AnswerMail, key: string | undefined): Opening {
+  return async (state, place) => {
+    const { clock, groups } = opener.setup;
+    await checkAnswer(opener, state, id, answer);
+    const now = clock.now();
+    const fact = answerFact(place, state, id, answer, now, groups, key, ref);
+    return [fact, ...expiries(place, state, now, new Set([id]))];
   };
 }
 
 /** Code that waits for a person has something to do: the pause is written once more, to have the thread for it. */
-export function woken(place: FramePlace): Opening {
-  return (state) => {
-    refuseUnless(state, ["paused"], "going on");
-    const { pauseType, interrupts, tokenHash, tokenUntil } = state;
-    return [
-      stateFact(place, "paused", {
-        ...(pauseType !== undefined && { pauseType }),
-        ...(interrupts.length > 0 && { interrupts }),
-        ...(tokenHash !== undefined && { tokenHash }),
-        ...(tokenUntil !== undefined && { tokenUntil }),
-      }),
-    ];
-  };
-}
+export const woken: Opening = (state, place) => {
+  refuseUnless(state, ["paused"], "going on");
+  const { pauseType, interrupts, tokenHash, tokenUntil } = state;
+  return [
+    stateFact(place, "paused", {
+      ...(pauseType !== undefined && { pauseType }),
+      ...(interrupts.length > 0 && { interrupts }),
+      ...(tokenHash !== undefined && { tokenHash }),
+      ...(tokenUntil !== undefined && { tokenUntil }),
+    }),
+  ];
+};
 
-/** What only code can say about an answer: the schema of the tool, or of the code that asks. Throws its refusal. */
-export async function checkAnswer(opener: Opener, state: ThreadState, id: string, answer: Answer): Promise<void> {
-  const { agent, setup, schemas } = opener;
-  const request = state.requests?.get(id);
-  judgeAnswer(state.threadId, id, request, answer, setup.clock.now(), setup.groups);
-  const { interrupt } = request!;
-  const schema = schemas.get(id);
-  let problem: string | undefined;
-  if (answer.type === "approve" && answer.args !== undefined && interrupt.key === undefined) {
-    problem = await agent.argsProblem(interrupt, answer.args);
-  } else if (answer.type === "respond" && schema !== undefined) {
-    const checked = await validate(schema, answer.value);
-    problem = checked.ok ? undefined : checked.problem;
-  }
-  if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
-}
-
-function drift(agent: Agent<unknown, never>, place: FramePlace, state: ThreadState, wanted: Drift): Fact[] {
+async function drift(
+  agent: Agent<unknown, never>,
+  place: FramePlace,
+  state: ThreadState,
+  wanted: Drift,
+): Promise<readonly Fact[]> {
   const print = agent.fingerprint();
   const report = state.fingerprint === undefined ? undefined : driftReport(state.fingerprint, print);
   if (report === undefined) return [];
-  const verdict = typeof wanted === "function" ? wanted(report) : wanted;
-  if (verdict === "refuse" || verdict === false) {
-    throw belayError("DRIFT_REFUSED", { threadId: place.threadId, changes: driftWords(report) });
+  const refused = (cause?: unknown) =>
+    belayError("DRIFT_REFUSED", { threadId: place.threadId, changes: driftWords(report) }, cause);
+  let verdict: Awaited<ReturnType<Extract<Drift, (...args: never) => unknown>>>;
+  try {
+    verdict = typeof wanted === "function" ? await wanted(report) : wanted;
+  } catch (error) {
+    throw refused(error);
   }
+  if (verdict === "refuse" || verdict === false) throw refused();
   return [driftFact(place, report, print)];
 }
 

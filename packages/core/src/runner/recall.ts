@@ -111,7 +111,8 @@ export class Recall {
    * now.
    */
   async glance({ row, lines }: Loaded): Promise<void> {
-    if (this.#store.linesSync === undefined || row.state === "error") {
+    // What one that crashed or failed asked of people stands anywhere in it.
+    if (this.#store.linesSync === undefined || row.state === "error" || row.state === "running") {
       await this.load(true);
       return;
     }
@@ -121,7 +122,7 @@ export class Recall {
     if (last === undefined) return;
     const facts = decode(this.#key.threadId, last);
     const { runId, segment } = facts.at(-1)!;
-    const rests = row.state === "running" ? undefined : facts.findLast((fact) => fact.type === "state");
+    const rests = facts.findLast((fact) => fact.type === "state");
     const { pauseType, interrupts = [], tokenHash, tokenUntil } = rests?.type === "state" ? rests : {};
     this.standing = { state: row.state, pauseType, interrupts, runId, segment, tokenHash, tokenUntil };
   }

@@ -3,6 +3,7 @@
 
 import { errorFromRecord } from "../error.ts";
 import type { RequestAnsweredEvent } from "../event.ts";
+import type { Answer } from "../interrupt/answer.ts";
 import { fold } from "../journal/fold.ts";
 import { openRequests } from "../journal/requests.ts";
 import { newThread } from "../journal/state.ts";
@@ -14,8 +15,29 @@ import { loadThread, readFacts } from "./read-facts.ts";
 /** How often to look, besides the store's hints, whether the owner is still there. */
 const LOOK_MS = 250;
 
+export function answerMail(id: string, answer: Answer, ref: string | undefined): AnswerMail {
+  return { id, answer, ...(ref !== undefined && { ref }) };
+}
+
+/** Answers `here`, unless somebody else has the thread: then by a command, which `here` is told of where the owner is gone. */
+export async function answerAnywhere(
+  setup: DriveSetup,
+  key: ThreadKey,
+  mail: AnswerMail,
+  here: (sent: string | undefined) => Promise<{ readonly open: number } | "busy">,
+): Promise<{ readonly open: number }> {
+  let sent: string | undefined;
+  for (;;) {
+    const told = await here(sent);
+    if (told !== "busy") return told;
+    sent ??= `answer:${mail.id}:${mail.ref ?? setup.clock.id()}`;
+    const elsewhere = await answerElsewhere(setup, key, mail, sent);
+    if (elsewhere !== undefined) return elsewhere;
+  }
+}
+
 /** What became of it; undefined where the owner is gone, and the command waits for whoever comes next. Rejects with the owner's refusal. */
-export async function answerElsewhere(
+async function answerElsewhere(
   setup: DriveSetup,
   key: ThreadKey,
   mail: AnswerMail,
@@ -31,9 +53,10 @@ export async function answerElsewhere(
       const told = new Promise<void>((resolve) => (wake = resolve));
       // The lease first: the append that ends the run gives it back.
       const lease = (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
-      const facts = await readFacts(store, key, 0);
-      const fact = facts.find((f): f is RequestAnsweredEvent => f.type === "request-answered" && f.key === commandKey);
-      if (fact?.refused !== undefined) throw errorFromRecord(fact.refused);
+      const answers = (await readFacts(store, key, 0)).filter((fact) => fact.type === "request-answered");
+      const fact = answers.find((answer) => answer.key === commandKey);
+      const refused = fact?.refused;
+      if (refused !== undefined && !answers.some((answer) => isSame(answer, mail))) throw errorFromRecord(refused);
       if (fact !== undefined) return { open: await countOpen(setup, key) };
       if (lease === undefined) return undefined;
       const timer = clock.setTimeout(() => wake(), LOOK_MS);
@@ -43,6 +66,11 @@ export async function answerElsewhere(
   } finally {
     unwatch();
   }
+}
+
+/** It came by another way under the same id, and counts. */
+function isSame({ id, ref, refused }: RequestAnsweredEvent, mail: AnswerMail): boolean {
+  return mail.ref !== undefined && refused === undefined && id === mail.id && ref === mail.ref;
 }
 
 async function countOpen({ store }: DriveSetup, key: ThreadKey): Promise<number> {

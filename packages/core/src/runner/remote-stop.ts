@@ -28,7 +28,8 @@ export async function stopElsewhere(setup: DriveSetup, key: ThreadKey, options: 
   const runId = state.run?.id;
   const segment = state.run?.segment;
   const nothing = notAccepted(runId, segment);
-  const runs = loaded.row.lease !== undefined && state.state === "running";
+  // Paused, and somebody has it: an answered call runs.
+  const runs = loaded.row.lease !== undefined && (state.state === "running" || state.state === "paused");
   if (!runs || runId === undefined || segment === undefined) return nothing;
   if ((options.runId ?? runId) !== runId || (options.segment ?? segment) !== segment) return nothing;
   const mail: StopMail = { runId, segment, options };

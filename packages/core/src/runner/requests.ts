@@ -64,10 +64,15 @@ export function refusedFact(
   return { ...base(place, place.runPath), type: "request-answered", id, by, answer, refused, key };
 }
 
-/** Requests whose time is over count as their `onExpire` says, from now on. */
-export function expiries(place: FramePlace, state: ThreadState, now: number): RequestAnsweredEvent[] {
+/** Requests whose time is over count as their `onExpire` says, from now on; but for those in `answered`. */
+export function expiries(
+  place: FramePlace,
+  state: ThreadState,
+  now: number,
+  answered: { has(id: string): boolean },
+): RequestAnsweredEvent[] {
   return openRequests(state)
-    .filter((interrupt) => isExpired(interrupt, now))
+    .filter((interrupt) => isExpired(interrupt, now) && !answered.has(interrupt.id))
     .map((interrupt) => over(place, state, interrupt, { type: "expire" }, "runtime"));
 }
 
@@ -193,7 +198,8 @@ function restAfter(
   for (const scope of state.scopes.values()) {
     if (scope.calls.length > 0) from = Math.min(from, scope.callsSeq);
   }
-  if (!Number.isFinite(from)) return undefined;
+  // All is answered and done: what is left is to go on.
+  if (!Number.isFinite(from)) from = state.head + 1;
   const open = openRequests(state).filter(({ id }) => !close?.includes(id));
   const times = [...open, ...(raise ?? [])].map(({ expiresAt }) => expiresAt);
   const dueAt = times.length === 0 ? 0 : Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));

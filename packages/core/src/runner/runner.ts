@@ -7,7 +7,7 @@ import { builtIn } from "../built-in.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type BelayError, belayError } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
-import type { Answer } from "../interrupt/answer.ts";
+import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Groups } from "../interrupt/decision.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
@@ -24,6 +24,7 @@ import type { Input } from "./input.ts";
 import { Leases } from "./leases.ts";
 import type { AnswerOptions, InterruptOptions, ResumeOptions } from "./options.ts";
 import { loadThread } from "./read-facts.ts";
+import { answerAnywhere, answerMail } from "./remote-answer.ts";
 import { stopElsewhere } from "./remote-stop.ts";
 import type { Run } from "./run.ts";
 import { type RunOptions, type SendOptions, Session, type SessionHost } from "./session.ts";
@@ -229,7 +230,7 @@ export class Runner<Out = string, Deps = unknown> {
     if (tokenUntil !== undefined && tokenUntil <= this.#setup.clock.now()) {
       throw belayError("TOKEN_EXPIRED", { threadId, until: new Date(tokenUntil).toISOString() });
     }
-    const run = session.resume(options);
+    const run = session.resumeBy(standing.tokenHash, options);
     const refusal = await session.opening;
     if (refusal !== undefined) throw refusal;
     return run;
@@ -239,28 +240,40 @@ export class Runner<Out = string, Deps = unknown> {
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
     const session = this.#sessions.get(threadId)?.deref();
     if (session?.state === "running") return session.interrupt(options);
-    const key = { tenant: this.#tenant, threadId };
-    const row = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row;
-    if (row?.state !== "paused" || (row.lease !== undefined && session === undefined)) {
-      return stopElsewhere(this.#setup, key, options);
+    const resting = await this.#stopResting(threadId, options);
+    if (resting !== undefined) return resting;
+    const receipt = await stopElsewhere(this.#setup, { tenant: this.#tenant, threadId }, options);
+    // It came to rest before it heard of the stop: people may be asked for something.
+    return receipt.accepted ? receipt : ((await this.#stopResting(threadId, options)) ?? receipt);
+  }
+
+  /** Undefined where it does not rest. */
+  async #stopResting(threadId: string, options: InterruptOptions): Promise<Receipt | undefined> {
+    const row = (await loadThread(this.#setup.store, { tenant: this.#tenant, threadId }, Number.MAX_SAFE_INTEGER))?.row;
+    if (row === undefined || row.lease !== undefined || (row.state !== "paused" && row.state !== "running")) {
+      return undefined;
     }
     try {
-      const resting = await this.open(threadId);
-      await resting.refresh();
-      return await resting.interrupt(options);
+      const session = await this.open(threadId);
+      await session.refresh();
+      return await session.interrupt(options);
     } catch (error) {
       // Somebody began to run it meanwhile.
       if ((error as Partial<BelayError>).code !== "THREAD_BUSY") throw error;
-      return stopElsewhere(this.#setup, key, options);
+      return undefined;
     }
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
-  async answer(id: string, answer: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
+  async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#refuseIfClosed();
-    const threadId = await this.#setup.store.requestThread(this.#tenant, String(id));
-    if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id: String(id) });
-    return (await this.#anySession(threadId)).answer(id, answer, options);
+    const mail = answerMail(id, readAnswer(id, given), options.id);
+    const threadId = await this.#setup.store.requestThread(this.#tenant, id);
+    if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
+    return answerAnywhere(this.#setup, { tenant: this.#tenant, threadId }, mail, async (sent) => {
+      const session = await this.open(threadId).catch(unlessBusy);
+      return session === undefined ? "busy" : session.answerHere(mail, sent);
+    });
   }
 
   /** Open requests over all threads, the oldest first. */
@@ -272,7 +285,11 @@ export class Runner<Out = string, Deps = unknown> {
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly PermissionRule[]> {
     this.#refuseIfClosed();
-    if (options.threadId !== undefined) return (await this.#anySession(options.threadId)).rules;
+    if (options.threadId !== undefined) {
+      const session = await this.#anySession(options.threadId);
+      await session.refresh();
+      return session.rules;
+    }
     const rows = await this.#setup.store.rules(this.#tenant);
     return rows.map(({ body }) => JSON.parse(body) as PermissionRule);
   }
@@ -464,6 +481,10 @@ function isMovable({ state, lease, damaged, queued, answered, rest }: ThreadRow,
     default:
       return false;
   }
+}
+
+function unlessBusy(error: BelayError): undefined {
+  if (error.code !== "THREAD_BUSY") throw error;
 }
 
 function isSameHash(a: string, b: string): boolean {

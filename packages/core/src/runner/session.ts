@@ -5,7 +5,7 @@
 // Long, and still one piece: it is every public method of a session, and its guards; what they begin lives elsewhere.
 
 import type { Agent } from "../agent.ts";
-import { type BelayError, belayError } from "../error.ts";
+import { type BelayError, belayError, errorRecord } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
@@ -21,6 +21,7 @@ import type { Verdict } from "../permission/decide.ts";
 import type { PermissionRule } from "../permission/rule.ts";
 import type { StandardSchema } from "../schema/schema.ts";
 import type { Command, Loaded, ThreadKey } from "../store/store.ts";
+import type { AnswerChecker } from "./check-answer.ts";
 import { Drive, type DriveSetup } from "./drive.ts";
 import { interruptOf, newHandle, type Receipt } from "./ending.ts";
 import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
@@ -29,8 +30,8 @@ import { Feed } from "./feed.ts";
 import { HotSession } from "./hot.ts";
 import { appendIdle, type IdleFacts, initialized, newToken, setAside, stopWaiting, terminated } from "./idle.ts";
 import { type Input, readInput } from "./input.ts";
-import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
-import { answering, checkAnswer, goOn, newRun, type Opener, woken } from "./openings.ts";
+import { type AnswerMail, type InputMail, inputFactsOf, read } from "./mailbox.ts";
+import { answering, goOn, newRun, woken } from "./openings.ts";
 import {
   type AnswerOptions,
   checkResume,
@@ -41,10 +42,10 @@ import {
 } from "./options.ts";
 import { readFacts } from "./read-facts.ts";
 import { Recall, type Standing, standingOf } from "./recall.ts";
-import { answerElsewhere } from "./remote-answer.ts";
-import { recordedReceipt } from "./remote-stop.ts";
+import { answerAnywhere, answerMail } from "./remote-answer.ts";
+import { recordedReceipt, stopElsewhere } from "./remote-stop.ts";
 import { replay } from "./replay.ts";
-import { waitingCalls } from "./requests.ts";
+import { refusedFact, waitingCalls } from "./requests.ts";
 import { LiveRun, type Run } from "./run.ts";
 
 /** What the runner is to its sessions. */
@@ -85,6 +86,8 @@ export class Session<Out = string> {
   readonly #hot: HotSession;
   /** What that code takes as answers, by request. */
   readonly #schemas = new Map<string, StandardSchema>();
+  /** A stop of a thread that only waits is being written; who asks for another gets its receipt. */
+  #stopping: Promise<Receipt> | undefined;
   #closing: Promise<void> | undefined;
 
   /** Made by runner.open(). */
@@ -162,7 +165,7 @@ export class Session<Out = string> {
     const { clock } = this.#host.setup;
     const place = this.#place(clock.id(), 1);
     const begin = (at: number) => inputFacts(place, inputs, at);
-    return this.#start(place, newRun(this.#opener(), place, begin, id), id);
+    return this.#start(place, newRun(this.#checker(), place, begin, id), id);
   }
 
   /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
@@ -170,7 +173,12 @@ export class Session<Out = string> {
     return this.#goOn(options, undefined);
   }
 
-  #goOn(options: ResumeOptions, id: string | undefined): Run<Out> {
+  /** resume() by a handle, for the runner: by the token with this hash, or not at all. */
+  resumeBy(tokenHash: string, options: ResumeOptions): Run<Out> {
+    return this.#goOn(options, undefined, tokenHash);
+  }
+
+  #goOn(options: ResumeOptions, id: string | undefined, tokenHash?: string): Run<Out> {
     const answers = checkResume(options);
     this.#refuseIfBusy();
     const { state, threadId } = this;
@@ -181,7 +189,7 @@ export class Session<Out = string> {
     const inputs = readInput(options.input, this.#host.setup.maxBytes);
     const { mode, drift = "warn", by } = options;
     const place = this.#place(runId, segment + 1);
-    return this.#start(place, goOn(this.#opener(), place, { mode, inputs, answers, drift, by, id }), id);
+    return this.#start(place, goOn(this.#checker(), place, { mode, inputs, answers, drift, by, id, tokenHash }), id);
   }
 
   /**
@@ -191,74 +199,74 @@ export class Session<Out = string> {
    */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#refuseIfClosed();
-    const answer = readAnswer(id, given);
-    const { id: ref } = options;
-    let key: string | undefined;
+    const mail = answerMail(id, readAnswer(id, given), options.id);
+    return answerAnywhere(this.#host.setup, this.#key, mail, (key) => this.answerHere(mail, key));
+  }
+
+  /** For the runner: answers where the thread is ours, or rests; "busy" where somebody else has it. `key` is the command by which the answer was sent. */
+  async answerHere(mail: AnswerMail, key: string | undefined): Promise<{ readonly open: number } | "busy"> {
     for (;;) {
-      const live = this.#execution ?? this.#calls;
-      const told =
-        live === undefined
-          ? await this.#answerIdle(id, answer, ref, key)
-          : await this.#answerLive(live, id, answer, ref);
-      if (told !== "busy" && told !== undefined) return told;
-      if (told === undefined) continue;
-      key ??= `answer:${ref ?? this.#host.setup.clock.id()}`;
-      const mail = { id, answer, ...(ref !== undefined && { ref }) };
-      const elsewhere = await answerElsewhere(this.#host.setup, this.#key, mail, key);
-      if (elsewhere !== undefined) return elsewhere;
+      this.#refuseIfClosed();
+      // Answered calls that run hold up the stretch that is to come.
+      const live = this.#calls ?? this.#execution;
+      const told = live === undefined ? await this.#answerIdle(mail, key) : await this.#answerLive(live, mail, key);
+      if (told !== undefined) return told;
     }
   }
 
   /** By the stretch that is under way here; undefined where that is over. */
   async #answerLive(
     live: Execution,
-    id: string,
-    answer: Answer,
-    ref: string | undefined,
-  ): Promise<{ readonly open: number } | undefined> {
+    mail: AnswerMail,
+    key: string | undefined,
+  ): Promise<{ readonly open: number } | "busy" | undefined> {
     await live.opening;
     const { state } = live;
-    if (state !== undefined) {
-      if (isKnown(state, id, ref)) return { open: openRequests(state).length };
-      await checkAnswer(this.#opener(), state, id, answer);
-    }
-    const told = await live.answer(id, answer, undefined, ref);
+    if (state !== undefined && isKnown(state, mail)) return { open: openRequests(state).length };
+    // It has the command, too: taken twice, it would be gone the second time.
+    if (key !== undefined && state !== undefined) return "busy";
+    const told = await live.answer(mail);
     if (told === undefined) await live.over;
     return told;
   }
 
-  /** By a stretch of its own, while the thread rests; "busy" where somebody else has it. */
+  /** By a stretch of its own, while the thread rests; undefined where it no longer does. */
   async #answerIdle(
-    id: string,
-    answer: Answer,
-    ref: string | undefined,
+    mail: AnswerMail,
     key: string | undefined,
   ): Promise<{ readonly open: number } | "busy" | undefined> {
-    const more = { ...(ref !== undefined && { ref }), ...(key !== undefined && { key }) };
-    let known = false;
-    const place = this.#resting();
-    const open = answering(this.#opener(), place, new Map([[id, answer]]), more);
-    const execution = this.#startCalls(place, (state) => {
-      known = isKnown(state, id, ref);
-      if (known) throw belayError("ANSWER_TAKEN", { id, by: "", at: "", how: "" });
-      return open(state);
+    let known: number | undefined;
+    const open = answering(this.#checker(), mail, key);
+    const execution = this.#startCalls((state, place) => {
+      known = isKnown(state, mail) ? openRequests(state).length : undefined;
+      if (known !== undefined) throw belayError("ANSWER_TAKEN", { id: mail.id, by: "", at: "", how: "" });
+      return open(state, place);
     });
     const refusal = await execution.opening;
     if (refusal === undefined) return { open: openRequests(execution.state!).length };
-    if (known) return { open: openRequests(this.#recall.now()).length };
+    if (known !== undefined) return { open: known };
     // Somebody consumed our own command meanwhile: the journal says what became of it.
     if (refusal.code === "THREAD_BUSY" || (refusal.code === "INPUT_WITHDRAWN" && key !== undefined)) return "busy";
+    if (key !== undefined && refusal.code.startsWith("ANSWER_")) await this.#consume(mail, key, refusal);
     throw refusal;
+  }
+
+  /** A command that nobody can take: left there, it would be tried again and again. */
+  async #consume(mail: AnswerMail, key: string, refusal: BelayError): Promise<void> {
+    await this.#appendIdle((place) => [refusedFact(place, mail.id, mail.answer, errorRecord(refusal), key)]).catch(
+      () => {},
+    );
   }
 
   /** A new handle on the present pause; the one before it is void. */
   async handle(): Promise<Handle> {
     this.#refuseIfBusy();
+    await this.#calls?.over;
+    this.#refuseIfBusy();
     const { clock, tokenTtlMs } = this.#host.setup;
     let handle: Handle | undefined;
-    const place = this.#resting();
     await this.#appendIdle(
-      newToken((state) => {
+      newToken((place, state) => {
         const { pauseType = "manual", interrupts } = state;
         const made = newHandle(place, pauseType, { now: clock.now(), tokenTtlMs });
         handle = made.handle;
@@ -270,7 +278,9 @@ export class Session<Out = string> {
 
   /** What the rules say of a call: whether it would run, be asked for or be denied, and which rule says so. */
   async permission(tool: string, args: Json): Promise<Verdict> {
-    const state = await this.#recall.load(false);
+    // Somebody may have been allowed more meanwhile, elsewhere.
+    const live = this.#execution ?? this.#calls;
+    const state = live?.state ?? (await this.#recall.load(live === undefined));
     const drive = new Drive(this.#executionHost(), this.agent.name, state, () => {});
     return this.agent.verdict(drive, tool, toJson(args, "Arguments"));
   }
@@ -303,25 +313,28 @@ export class Session<Out = string> {
       const at = execution?.run ?? this.standing;
       const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
       if (other) return Promise.resolve(this.#notAccepted());
-      if (execution !== undefined) return execution.interrupt(stop, options);
-      if (this.#calls !== undefined) return this.#calls.interrupt(stop, options);
-      return this.state === "paused" && openNow(this.standing)
-        ? this.#stopWaiting(stop, id)
-        : Promise.resolve(this.#notAccepted());
+      // Answered calls that a resume() waits for are stopped with it.
+      const calls = this.#calls?.interrupt(stop, options);
+      const receipt = execution?.interrupt(stop, options) ?? calls;
+      if (receipt !== undefined) return receipt;
+      if (this.state !== "paused" || !openNow(this.standing)) return Promise.resolve(this.#notAccepted());
+      this.#stopping ??= this.#stopWaiting(stop, options).finally(() => {
+        this.#stopping = undefined;
+      });
+      return this.#stopping;
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
   /** Nothing runs, and people are asked for something: they need not answer any more. */
-  async #stopWaiting(stop: Stop, id: string | undefined): Promise<Receipt> {
-    const place = this.#resting();
+  async #stopWaiting(stop: Stop, options: InterruptOptions): Promise<Receipt> {
     const { clock, tokenTtlMs } = this.#host.setup;
-    const stops = id === undefined ? [] : [id];
+    const stops = options.id === undefined ? [] : [options.id];
     let receipt: Receipt = this.#notAccepted();
     try {
       await this.#appendIdle(
-        stopWaiting(stop, stops, (state) => {
+        stopWaiting(stop, stops, (place, state) => {
           const now = clock.now();
           const calls = waitingCalls(state);
           const turn = state.scopes.get(place.runPath)?.turn ?? 0;
@@ -334,11 +347,14 @@ export class Session<Out = string> {
       );
     } catch (error) {
       const { code } = error as Partial<BelayError>;
-      // Somebody was faster: it runs, it is answered, or it is stopped already.
-      if (code === "STORE_CONFLICT") return this.interrupt({ by: stop.by });
-      if (code !== "INVALID_STATE" && code !== "THREAD_BUSY") throw error;
-      return this.#notAccepted();
+      if (code === "INVALID_STATE") return this.#notAccepted();
+      // Somebody was faster: it runs, here or elsewhere, or something was answered.
+      if (code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
+      if (this.#isWriting) return (this.#execution ?? this.#calls)!.interrupt(stop, options);
+      if (code === "STORE_CONFLICT") return this.#stopWaiting(stop, options);
+      return stopElsewhere(this.#host.setup, this.#key, options);
     }
+    this.#hot.dropAll();
     return receipt;
   }
 
@@ -368,9 +384,9 @@ export class Session<Out = string> {
   /** Stops now, for good. */
   async terminate(): Promise<void> {
     this.#refuseIfClosed();
-    const live = this.#execution ?? this.#calls;
-    if (live !== undefined) {
-      await live.terminate(this.#stop("terminate", "user"));
+    if (this.#isWriting) {
+      const stop = this.#stop("terminate", "user");
+      await Promise.all([this.#execution?.terminate(stop), this.#calls?.terminate(stop)]);
       if (this.state === "terminated") return;
     }
     move(this.state, "terminated");
@@ -431,7 +447,7 @@ export class Session<Out = string> {
     if (this.pauseType === "tool_interrupt") {
       await this.resume().result;
     } else if (this.pauseType === "crash") {
-      const crashes = (await this.#recall.load(false)).crashes;
+      const crashes = (await this.#recall.load(true)).crashes;
       if (crashes >= mostCrashes) return this.#appendIdle(setAside);
       await this.resume().result;
     } else {
@@ -470,12 +486,23 @@ export class Session<Out = string> {
     this.#host.running(execution);
     // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
     if (this.#calls === undefined) queueMicrotask(() => void execution.start(opening));
-    else void this.#calls.over.then(() => execution.start(opening));
+    else void this.#startAfter(this.#calls, execution, opening);
     return run;
   }
 
+  async #startAfter(calls: Execution, execution: Execution, opening: Opening): Promise<void> {
+    await calls.over;
+    const { status } = await calls.run.result;
+    // A stop that met both has ended the one: there is nothing to begin.
+    if (execution.signal.stop !== undefined && (status === "interrupted" || status === "terminated")) {
+      return execution.endAs(calls);
+    }
+    await execution.start(opening);
+  }
+
   /** A stretch for open calls only. */
-  #startCalls(place: FramePlace, opening: Opening): Execution {
+  #startCalls(opening: Opening): Execution {
+    const place = this.#resting();
     const run = new LiveRun(this.threadId, place.runId, place.segment, this.#feed);
     const execution = new Execution(this.#executionHost(), place, run, undefined, "calls");
     this.#calls = execution;
@@ -492,8 +519,7 @@ export class Session<Out = string> {
       return;
     }
     if (this.#closing !== undefined || !this.#host.accepts()) return;
-    const place = this.#resting();
-    const execution = this.#startCalls(place, unmoved(woken(place), this.#hot.head));
+    const execution = this.#startCalls(unmoved(woken, this.#hot.head));
     // Whoever has the thread now begins the code again from its record.
     void execution.opening.then((refusal) => refusal !== undefined && this.#hot.dropAll());
   }
@@ -509,7 +535,7 @@ export class Session<Out = string> {
     return this.#execution !== undefined || this.#calls !== undefined;
   }
 
-  #opener(): Opener {
+  #checker(): AnswerChecker {
     return { agent: this.agent as Agent<unknown, never>, setup: this.#host.setup, schemas: this.#schemas };
   }
 
@@ -593,7 +619,7 @@ export class Session<Out = string> {
     const place = this.#place(clock.id(), 1);
     const mail = read<InputMail>(this.#key, command);
     const inputs = (at: number) => inputFactsOf(place, command.key, "input", mail, at);
-    const run = this.#start(place, newRun(this.#opener(), place, inputs));
+    const run = this.#start(place, newRun(this.#checker(), place, inputs));
     // Somebody took it back, or took it, in the meantime: the next one is due.
     void run.result.then((result) => {
       if (result.status === "failed" && result.error.code === "INPUT_WITHDRAWN") void this.startQueued();
@@ -650,7 +676,7 @@ function unmoved(opening: Opening, head: number): Opening {
   };
 }
 
-function isKnown(state: ThreadState, id: string, ref: string | undefined): boolean {
+function isKnown(state: ThreadState, { id, ref }: AnswerMail): boolean {
   return ref !== undefined && (state.requests?.get(id)?.refs?.includes(ref) ?? false);
 }
 

@@ -1,0 +1,53 @@
+// Whether an answer can be taken: what the request says of it, and what only code can say. Asked before an answer is sent
+// or written; what the request says is judged once more when it is written.
+
+import type { Agent } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Answer } from "../interrupt/answer.ts";
+import { judgeAnswer } from "../interrupt/decision.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { ThreadState } from "../journal/state.ts";
+import { patternsProblem } from "../permission/permissions.ts";
+import { type StandardSchema, validate } from "../schema/schema.ts";
+import type { DriveSetup } from "./drive.ts";
+
+/** Who looks at an answer. */
+export interface AnswerChecker {
+  readonly agent: Agent<unknown, never>;
+  readonly setup: Pick<DriveSetup, "clock" | "groups">;
+  /** What the code behind open requests takes as their answers, by id. */
+  readonly schemas: ReadonlyMap<string, StandardSchema>;
+}
+
+/** Throws an ANSWER_ refusal. */
+export async function checkAnswer(
+  checker: AnswerChecker,
+  state: ThreadState,
+  id: string,
+  answer: Answer,
+): Promise<void> {
+  const { setup } = checker;
+  const request = state.requests?.get(id);
+  judgeAnswer(state.threadId, id, request, answer, setup.clock.now(), setup.groups);
+  const problem = await problemOf(checker, request!.interrupt, answer);
+  if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
+}
+
+async function problemOf(
+  { agent, schemas }: AnswerChecker,
+  interrupt: Interrupt,
+  answer: Answer,
+): Promise<string | undefined> {
+  if (answer.type === "approve") {
+    const { remember, args } = answer;
+    const patterns = typeof remember === "object" ? remember.args : undefined;
+    const problem = patterns === undefined ? undefined : patternsProblem(patterns);
+    if (problem !== undefined) return `remember: ${problem}`;
+    // Arguments of an approval inside a tool are for that tool to judge.
+    return args === undefined || interrupt.key !== undefined ? undefined : agent.argsProblem(interrupt, args);
+  }
+  const schema = schemas.get(interrupt.id);
+  if (answer.type !== "respond" || schema === undefined) return undefined;
+  const checked = await validate(schema, answer.value);
+  return checked.ok ? undefined : checked.problem;
+}
