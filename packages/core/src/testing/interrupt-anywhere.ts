@@ -20,11 +20,13 @@ import { Runner } from "../runner/runner.ts";
 import type { Session } from "../runner/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
+import { Answering, answerFaults } from "./answering.ts";
 import { type FaultyStore, faultyStore } from "./faulty-store.ts";
 import { factProblems, inputsIn, shownProblems } from "./journal-checks.ts";
 import { promptProblems } from "./providers/render.ts";
+import { type Effect, effectProblems } from "./request-checks.ts";
 
-/** Everything that can happen at a point and needs no answer. */
+/** Everything that can happen at a point. Where nobody is asked anything, those that need it do nothing. */
 export const allFaults = [
   "stop",
   "stop-twice",
@@ -41,6 +43,15 @@ export const allFaults = [
   "lost-answer",
   "steer",
   "enqueue",
+  /** Another process stops it, also while it waits for people. */
+  "stop-elsewhere",
+  /** The next time it waits for people, the person stops it. */
+  "stop-waiting",
+  /** The next time it waits for people, the person says something else. */
+  "new-input",
+  /** The time of what is open is over, or of what is asked next. */
+  "expire",
+  ...answerFaults,
 ] as const;
 
 export type Fault = (typeof allFaults)[number];
@@ -55,8 +66,16 @@ export interface Pass {
 }
 
 export interface ScenarioKit {
-  /** Call it where a tool touches the world, with a name that tells this effect from all others: `effect(ctx.address)`. */
-  effect(name: string): void;
+  /**
+   * Call it where a tool touches the world, with a name that tells this effect from all others: `effect(ctx.address)`,
+   * and, for a tool that does several things, one below it; inside a step, `${ctx.address}/s:${key}`.
+   */
+  effect(name: string, options?: EffectOptions): void;
+}
+
+export interface EffectOptions {
+  /** The key of the ask in this call that must be answered before; `ask#0` is the first without one. */
+  readonly after?: string;
 }
 
 export interface Scenario<Out = unknown, Deps = unknown> {
@@ -89,6 +108,11 @@ export interface AttackReport {
 const LEASE_MS = 60_000;
 const MOST_RESUMES = 25;
 
+/** Who meets one of these was too late, and looks again. */
+const lostRaces = new Set<string>(["THREAD_BUSY", "TOKEN_SPENT", "ANSWER_TAKEN", "ANSWER_EXPIRED", "ANSWER_WITHDRAWN"]);
+
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Throws, with every problem found, unless all passes keep the promises. */
 export async function interruptAnywhere<Out, Deps>(scenario: Scenario<Out, Deps>): Promise<AttackReport> {
   const whole = await pass(scenario, undefined);
@@ -100,7 +124,7 @@ export async function interruptAnywhere<Out, Deps>(scenario: Scenario<Out, Deps>
       passes += 1;
       const outcome = await pass(scenario, { fault, at });
       const found = [...outcome.problems];
-      if (!scenario.anyEnd) found.push(...endProblems(whole.result, outcome.result));
+      if (!scenario.anyEnd) found.push(...endProblems(whole.result, outcome));
       problems.push(...found.map((problem) => `${fault} at point ${at} (${outcome.point}): ${problem}`));
       scenario.onPass?.({ fault, at, point: outcome.point, problems: found });
     }
@@ -116,6 +140,8 @@ interface Outcome {
   readonly point: PointName | undefined;
   /** Undefined where it came to no end. */
   readonly result: RunResult<unknown> | undefined;
+  /** A request was withdrawn, or its time was over: then the end may be another one. */
+  readonly unanswered: boolean;
   readonly problems: string[];
 }
 
@@ -135,16 +161,23 @@ async function pass<Out, Deps>(
     if (over) return;
     points += 1;
     if (name === "model:request") attack.sent(detail as ModelRequest);
-    if (plan === undefined || points !== plan.at) return;
-    struck = name;
-    attack.strike(plan.fault, () => (skew += LEASE_MS + 1));
+    if (name === "answer:taken") attack.answering.decided(detail as string);
+    if (plan !== undefined && points === plan.at) {
+      struck = name;
+      attack.strike(plan.fault, points, (ms) => (skew += ms));
+    } else {
+      attack.look();
+    }
   });
   try {
     const result = await attack.run();
     over = true;
-    return { points, point: struck, result, problems: await attack.check() };
+    const problems = await attack.check();
+    return { points, point: struck, result, unanswered: attack.unanswered, problems };
   } catch (error) {
-    return { points, point: struck, result: undefined, problems: [`it threw: ${errorText(error)}`] };
+    if (process.env.F) console.log((error as Error).stack);
+    const problems = [`it threw: ${errorText(error)}`];
+    return { points, point: struck, result: undefined, unanswered: false, problems };
   } finally {
     off();
     await attack.end();
@@ -156,7 +189,15 @@ class Attack<Out, Deps> {
   readonly store: Store;
   readonly clock: Clock;
   readonly #key = { tenant: "default", threadId: "thread" };
-  readonly #effects: string[] = [];
+  readonly #effects: Effect[] = [];
+  readonly answering: Answering;
+  /** A runner of another process, for whoever stops from there. */
+  #elsewhere: Runner<Out, Deps> | undefined;
+  /** What the person does the next time that it waits for people, instead of answering. */
+  #turnAway: "stop-waiting" | "new-input" | undefined;
+  /** Lets the time of requests pass. */
+  #expire: ((ms: number) => void) | undefined;
+  unanswered = false;
   readonly #problems: string[] = [];
   readonly #shown: BelayEvent[] = [];
   readonly #readers = new AbortController();
@@ -175,11 +216,19 @@ class Attack<Out, Deps> {
   #answered = 0;
   #sent: Fault | undefined;
   #endLeases: (() => void) | undefined;
+  #passTime: (ms: number) => void = () => {};
 
   constructor(scenario: Scenario<Out, Deps>, store: Store, clock: Clock) {
     this.#scenario = scenario;
     this.store = store;
     this.clock = clock;
+    const { answer = usualAnswer } = scenario;
+    this.answering = new Answering({
+      store,
+      runner: (on) => this.#newRunner(on) as unknown as Runner<unknown, never>,
+      answer: (request) => answer(request),
+      died: () => this.#passTime(LEASE_MS + 1),
+    });
   }
 
   sent(request: ModelRequest): void {
@@ -189,8 +238,16 @@ class Attack<Out, Deps> {
       this.#problems.push(`request ${this.#requests}: ${problem}`);
   }
 
-  strike(fault: Fault, endLeases: () => void): void {
+  /** At every point. */
+  look(): void {
+    this.answering.look();
+    if (this.#expire !== undefined) void this.#letExpire();
+  }
+
+  strike(fault: Fault, at: number, passTime: (ms: number) => void): void {
     const session = this.#session;
+    this.#passTime = passTime;
+    const endLeases = () => passTime(LEASE_MS + 1);
     switch (fault) {
       case "stop":
         return this.#stop(session, {});
@@ -209,11 +266,13 @@ class Attack<Out, Deps> {
         return this.#crashed();
       case "crash":
         this.#side.kill();
+        this.answering.lose(session);
         this.#endLeases = endLeases;
         endLeases();
         return this.#crashed();
       case "freeze":
         this.#side.freeze();
+        this.answering.lose(session);
         this.#frozen = { side: this.#side, runner: this.#runner };
         this.#endLeases = endLeases;
         endLeases();
@@ -232,13 +291,53 @@ class Attack<Out, Deps> {
         void store.send(this.#key, command).catch(() => (this.#sent = undefined));
         return;
       }
+      case "stop-elsewhere": {
+        this.#elsewhere = this.#newRunner(this.store);
+        const receipt = this.#elsewhere.interrupt(this.#key.threadId);
+        this.#receipts.push(receipt);
+        void receipt.then(
+          () => (this.#answered += 1),
+          (error) => {
+            this.#answered += 1;
+            const early = (error as { code?: unknown }).code === "THREAD_UNKNOWN";
+            if (!early) this.#problems.push(`a stop from elsewhere was refused: ${errorText(error)}`);
+          },
+        );
+        return;
+      }
+      case "stop-waiting":
+      case "new-input":
+        this.#turnAway = fault;
+        return;
+      case "expire":
+        this.#expire = passTime;
+        void this.#letExpire();
+        return;
+      case "answer-unknown":
+        if (session !== undefined) void this.answering.say(session, "nobody-asked", approve(), { vain: true });
+        return this.answering.begin(fault, at);
+      case "answer":
+      case "answer-twice":
+      case "answer-late":
+      case "answer-wrong":
+      case "answer-crash":
+        return this.answering.begin(fault, at);
       default:
         fault satisfies never;
     }
   }
 
+  /** Once there is something that can expire. */
+  async #letExpire(): Promise<void> {
+    const times = (await this.store.requests(this.#key.tenant)).flatMap(({ expiresAt }) => expiresAt ?? []);
+    const left = Math.max(...times) - this.clock.now();
+    if (times.length === 0 || this.#expire === undefined) return;
+    this.#expire(Math.max(0, left) + 1);
+    this.#expire = undefined;
+  }
+
   #stop(session: Session<Out> | undefined, options: InterruptOptions): void {
-    if (session?.state !== "running") return;
+    if (session === undefined) return;
     if (options.mode === undefined) this.#stopped = session;
     const receipt = session.interrupt(options);
     this.#receipts.push(receipt);
@@ -248,40 +347,74 @@ class Attack<Out, Deps> {
     });
   }
 
-  effect(name: string): void {
-    this.#effects.push(name);
+  effect(name: string, { after }: EffectOptions = {}): void {
+    const effect: Effect = { name, after };
+    this.#effects.push(effect);
+    void this.store.load(this.#key, Number.MAX_SAFE_INTEGER).then((loaded) => {
+      if (loaded !== undefined) effect.head = loaded.row.head;
+    });
   }
 
   /** Runs to the end, going on after every pause and every crash. Asking again under one id never begins a second run. */
   async run(): Promise<RunResult<unknown>> {
     const { input, play } = this.#scenario;
     if ((await this.#unlessCrashed(this.#open())) === "crash") await this.#open();
-    let run = this.#session!.run(input, { id: "attack" });
+    let run: Run<Out> | "crash" = this.#session!.run(input, { id: "attack" });
     void Promise.resolve(play?.(this.#session!)).catch(() => {});
     for (let resumes = 0; resumes < MOST_RESUMES; resumes++) {
-      const settled: RunResult<unknown> | "crash" = await this.#unlessCrashed(run.result);
+      const settled: RunResult<unknown> | "crash" = run === "crash" ? run : await this.#unlessCrashed(run.result);
       if (settled === "crash") {
         await this.#open();
         const { pauseType } = this.#session!;
         const stopped = pauseType !== undefined && pauseType !== "crash";
-        run = stopped ? this.#goOn() : this.#session!.run(input, { id: "attack" });
+        run = stopped ? await this.#goOn() : this.#session!.run(input, { id: "attack" });
       } else if (settled.status === "interrupted") {
-        run = this.#goOn();
+        run = await this.#goOn();
+      } else if (settled.status === "failed" && lostRaces.has(settled.error.code)) {
+        await this.#waitForOthers(resumes);
+        run = await this.#goOn();
       } else {
         await this.#rest();
         return settled;
       }
     }
-    this.#problems.push(`it did not end after ${MOST_RESUMES} resumes`);
-    return run.result;
+    throw new Error(`it did not end after ${MOST_RESUMES} resumes`);
   }
 
-  /** With an answer to everything that is asked. */
-  #goOn(): Run<Out> {
+  /** As a person does: with an answer to everything that is asked, one by itself and the others together. */
+  async #goOn(): Promise<Run<Out> | "crash"> {
     const session = this.#session!;
     const { answer = usualAnswer } = this.#scenario;
-    const open = session.interrupts.filter(isRequest);
-    return session.resume({ answers: Object.fromEntries(open.map((request) => [request.id, answer(request)])) });
+    const open = () => session.interrupts.filter(isRequest);
+    const [first] = open();
+    if (first === undefined) return session.resume();
+    if (this.#turnAway !== undefined) return this.#turnAwayFrom(session, this.#turnAway);
+    if (this.answering.answersAll) {
+      await tick();
+      return session.resume();
+    }
+    const said = this.answering.say(session, first.id, answer(first));
+    if ((await this.#unlessCrashed(said)) === "crash") return "crash";
+    // Between its answer and this.
+    if ((await this.#unlessCrashed(tick())) === "crash") return "crash";
+    return session.resume({ answers: Object.fromEntries(open().map((request) => [request.id, answer(request)])) });
+  }
+
+  async #turnAwayFrom(session: Session<Out>, how: "stop-waiting" | "new-input"): Promise<Run<Out>> {
+    this.#turnAway = undefined;
+    if (how === "new-input") {
+      this.#sent = how;
+      return session.resume({ input: `[${how}]` });
+    }
+    const { accepted } = await session.interrupt({ reason: "direction_change" });
+    if (!accepted) this.#problems.push("a stop while it waits for people is not accepted");
+    return session.resume();
+  }
+
+  /** Somebody else has the thread, or was faster. */
+  async #waitForOthers(times: number): Promise<void> {
+    for (let i = 0; i < 1 + times * 4; i++) await tick();
+    await this.#session!.refresh();
   }
 
   /** What waits becomes the next run; a process that stood still goes on where it was. */
@@ -289,6 +422,9 @@ class Attack<Out, Deps> {
     const queued = async () => (await this.store.load(this.#key))?.row.queued ?? false;
     for (let i = 0; i < 200 && (this.#session!.state === "running" || (await queued())); i++) {
       if (this.#session!.state !== "completed" && this.#session!.state !== "running") break;
+      await new Promise<void>((resolve) => setTimeout(resolve, 1));
+    }
+    for (let i = 0; i < 300 && !this.answering.isSettled; i++) {
       await new Promise<void>((resolve) => setTimeout(resolve, 1));
     }
     if (this.#frozen === undefined) return;
@@ -303,12 +439,17 @@ class Attack<Out, Deps> {
     const facts = await readFacts(this.store, this.#key, 0);
     await new Promise((resolve) => setImmediate(resolve));
     this.#problems.push(...factProblems(facts), ...shownProblems(this.#shown, facts));
+    this.#problems.push(...effectProblems(facts, this.#effects), ...this.answering.problems(facts));
     const seen = new Set<string>();
-    for (const effect of this.#effects) {
-      if (seen.has(effect) && !this.#scenario.repeatable?.(effect))
-        this.#problems.push(`effect ${effect} happened twice`);
-      seen.add(effect);
+    for (const { name } of this.#effects) {
+      if (seen.has(name) && !this.#scenario.repeatable?.(name)) this.#problems.push(`effect ${name} happened twice`);
+      seen.add(name);
     }
+    const open = await this.store.requests(this.#key.tenant);
+    for (const { id } of open) this.#problems.push(`the store has request ${id} open, and the run is over`);
+    this.unanswered = facts.some(
+      (fact) => fact.type === "request-answered" && ["withdraw", "expire"].includes(fact.answer.type),
+    );
     if (this.#answered < this.#receipts.length) this.#problems.push("a stop got no receipt");
     this.#problems.push(...(await this.#inputProblems()), ...(await this.#freshProblems()));
     return this.#problems;
@@ -334,13 +475,15 @@ class Attack<Out, Deps> {
 
   async end(): Promise<void> {
     this.#readers.abort();
+    await this.answering.end();
+    await this.#elsewhere?.close();
     await this.#runner?.close();
     await this.#frozen?.runner?.close();
   }
 
   /** A session that reads everything anew must see the same history. */
   async #freshProblems(): Promise<string[]> {
-    const runner = new Runner<Out, Deps>({ agent: this.#agent(), store: this.store, clock: this.clock });
+    const runner = this.#newRunner(this.store);
     const fresh = await runner.open(this.#key.threadId);
     const same = JSON.stringify(strip(fresh.messages)) === JSON.stringify(strip(this.#session!.messages));
     await runner.close();
@@ -350,16 +493,16 @@ class Attack<Out, Deps> {
   async #open(): Promise<void> {
     await this.#closing;
     this.#side = faultyStore(this.store);
-    const { deps } = this.#scenario;
-    this.#runner = new Runner<Out, Deps>({
-      agent: this.#agent(),
-      store: this.#side,
-      clock: this.clock,
-      leaseTtlMs: LEASE_MS,
-      ...(deps !== undefined && { deps }),
-    });
+    this.#runner = this.#newRunner(this.#side);
     this.#session = await this.#opened(this.#runner);
     void this.#listen(this.#session);
+  }
+
+  #newRunner(store: Store): Runner<Out, Deps> {
+    const { deps } = this.#scenario;
+    const agent = this.#scenario.agent({ effect: (name, options) => this.effect(name, options) });
+    const { clock } = this;
+    return new Runner<Out, Deps>({ agent, store, clock, leaseTtlMs: LEASE_MS, ...(deps !== undefined && { deps }) });
   }
 
   /** What the dead process had sent when it died may have come after its lease was ended: then that lasts again. */
@@ -380,15 +523,11 @@ class Attack<Out, Deps> {
     for await (const event of session.events({ after, signal: this.#readers.signal })) this.#shown.push(event);
   }
 
-  #agent(): Agent<Out, Deps> {
-    return this.#scenario.agent({ effect: (name) => this.effect(name) });
-  }
-
   /** There is one crash in a pass; after it nothing more is waited for but the work. */
   async #unlessCrashed<T>(work: Promise<T>): Promise<T | "crash"> {
     const crash = this.#crash;
     if (crash === undefined) return work;
-    const first = await Promise.race([work, crash]);
+    const first = await Promise.race([crash, work]);
     if (first === "crash") this.#crash = undefined;
     return first;
   }
@@ -403,13 +542,13 @@ function strip(messages: readonly Message[]): unknown {
   return messages.map(({ id, role, parts, interrupted }) => ({ id, role, parts, interrupted }));
 }
 
-function endProblems(whole: RunResult<unknown> | undefined, cut: RunResult<unknown> | undefined): string[] {
+function endProblems(whole: RunResult<unknown> | undefined, { result: cut, unanswered }: Outcome): string[] {
   if (whole === undefined || cut === undefined) return [];
   if (whole.status !== cut.status) {
     const why = cut.status === "failed" ? ` (${cut.error.message})` : "";
     return [`it ended ${cut.status}${why}, uninterrupted ${whole.status}`];
   }
-  if (whole.status !== "completed" || cut.status !== "completed") return [];
+  if (whole.status !== "completed" || cut.status !== "completed" || unanswered) return [];
   const [a, b] = [JSON.stringify(whole.output), JSON.stringify(cut.output)];
   return a === b ? [] : [`its output is ${b}, uninterrupted ${a}`];
 }

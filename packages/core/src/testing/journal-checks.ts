@@ -8,6 +8,7 @@ import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
 import { type Message, messageText, type ResultPart } from "../message.ts";
 import { promptProblems } from "./providers/render.ts";
+import { requestProblems } from "./request-checks.ts";
 
 /** `asked` collects the arguments of calls, for lines that follow. */
 export function factsOf(threadId: string, lines: readonly Line[], asked: Map<string, Json>): Fact[] {
@@ -67,33 +68,6 @@ export function factProblems(facts: readonly Fact[]): string[] {
     }
   }
   return [...problems, ...mailProblems(facts), ...requestProblems(facts)];
-}
-
-/** A request is raised once, decided once at most, and nothing that was rejected or withdrawn runs. */
-function requestProblems(facts: readonly Fact[]): string[] {
-  const problems: string[] = [];
-  const raised = new Map<string, { readonly callId: string | undefined; readonly gate: boolean }>();
-  const decided = new Map<string, string>();
-  for (const fact of facts) {
-    if (fact.type === "action") {
-      const { id, kind, callId, key } = fact.action.interrupted;
-      if (kind === "user" || kind === "manual") continue;
-      if (raised.has(id)) problems.push(`request ${id} is raised again`);
-      raised.set(id, { callId, gate: kind === "approval" && key === undefined });
-    } else if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) {
-      if (!raised.has(fact.id)) problems.push(`request ${fact.id} is answered and was never raised`);
-      if (decided.has(fact.id)) problems.push(`request ${fact.id} is decided twice`);
-      decided.set(fact.id, fact.answer.type);
-    } else if (fact.type === "tool-start") {
-      for (const [id, { callId, gate }] of raised) {
-        if (!gate || callId !== fact.callId) continue;
-        const how = decided.get(id);
-        if (how !== "approve" && how !== "expire")
-          problems.push(`call ${callId} starts, and its request is ${how ?? "open"}`);
-      }
-    }
-  }
-  return problems;
 }
 
 /** What was sent is consumed once, and told as queued once, before that. */

@@ -1,0 +1,243 @@
+// What must hold of a journal in which people are asked, and of what really happened beside it.
+
+import { BelayError, errorText } from "../error.ts";
+import type { Fact, RequestAnsweredEvent, ToolEndEvent, ToolStartEvent } from "../event.ts";
+import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+
+interface Asked {
+  readonly interrupt: Interrupt;
+  /** Approvals of what is not enough yet, by digest. */
+  readonly votes: { readonly by: string; readonly digest: string | undefined }[];
+  decided: RequestAnsweredEvent | undefined;
+}
+
+/**
+ * A request is raised once and decided at most once, in time and by enough people; nothing runs that was not approved,
+ * or otherwise than it was; a step is recorded once, while its call runs; at the end of a run nothing is open.
+ */
+export function requestProblems(facts: readonly Fact[]): string[] {
+  const problems: string[] = [];
+  const requests = new Map<string, Asked>();
+  const running = new Set<string>();
+  const steps = new Set<string>();
+  for (const fact of facts) {
+    switch (fact.type) {
+      case "action": {
+        const { interrupted: interrupt } = fact.action;
+        if (!isRequest(interrupt)) break;
+        const { id, callId, key } = interrupt;
+        if (requests.has(id)) problems.push(`request ${id} is raised again`);
+        if (key !== undefined && callId !== undefined && !running.has(callId)) {
+          problems.push(`request ${id} is raised by call ${callId}, which does not run`);
+        }
+        requests.set(id, { interrupt, votes: [], decided: undefined });
+        break;
+      }
+      case "request-answered": {
+        const request = requests.get(fact.id);
+        if (fact.refused !== undefined) break;
+        if (request === undefined) problems.push(`request ${fact.id} is answered and was never raised`);
+        else problems.push(...decide(request, fact));
+        break;
+      }
+      case "tool-start":
+        running.add(fact.callId);
+        for (const request of requests.values()) problems.push(...startProblems(request, fact));
+        break;
+      case "tool-end":
+        running.delete(fact.callId);
+        break;
+      case "step": {
+        const { callId, address, runId } = fact;
+        const once = `${runId} ${address}`;
+        if (steps.has(once)) problems.push(`step ${address} is recorded twice`);
+        if (callId !== undefined && !running.has(callId)) {
+          problems.push(`step ${address} is recorded while its call does not run`);
+        }
+        steps.add(once);
+        break;
+      }
+      case "state": {
+        if (fact.state !== "completed" && fact.state !== "terminated") break;
+        for (const [id, { decided }] of requests) {
+          if (decided === undefined) problems.push(`${fact.state} at ${fact.seq} while request ${id} is open`);
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return problems;
+}
+
+function decide(request: Asked, fact: RequestAnsweredEvent): string[] {
+  const { interrupt, votes } = request;
+  const { id, by, answer, digest, at } = fact;
+  const { expiresAt = Number.POSITIVE_INFINITY, quorum = 1 } = interrupt;
+  const problems: string[] = [];
+  const { decided } = request;
+  if (decided !== undefined) {
+    problems.push(`request ${id} is decided twice: ${words(decided)}, then ${words(fact)}`);
+  }
+  const same = votes.filter((vote) => vote.digest === digest);
+  if (answer.type === "approve") {
+    if (same.some((vote) => vote.by === by)) problems.push(`request ${id} is approved twice by ${by}`);
+    if (!fact.open && same.length + 1 < quorum) {
+      problems.push(`request ${id} is approved by ${same.length + 1}, and needs ${quorum}`);
+    }
+  }
+  if (answer.type === "expire" && at < expiresAt) problems.push(`request ${id} expires before its time`);
+  const late = answer.type !== "expire" && answer.type !== "withdraw" && at >= expiresAt;
+  if (late) problems.push(`request ${id} is answered after its time`);
+  if (fact.open) votes.push({ by, digest });
+  else request.decided ??= fact;
+  return problems;
+}
+
+function words({ by, answer }: RequestAnsweredEvent): string {
+  return `${answer.type} by ${by}`;
+}
+
+/** A call that waits for approval starts only once it is given, and with what was approved. */
+function startProblems({ interrupt, decided }: Asked, start: ToolStartEvent): string[] {
+  const { callId, kind, key } = interrupt;
+  if (callId !== start.callId || kind !== "approval" || key !== undefined) return [];
+  const type = decided?.answer.type;
+  if (type !== "approve" && !(type === "expire" && interrupt.onExpire === "approve")) {
+    return [`call ${callId} starts, and its request is ${type ?? "open"}`];
+  }
+  const allowed = decided?.answer.type === "approve" ? decided.answer.args : undefined;
+  const ran = JSON.stringify(start.ranArgs);
+  if (ran === JSON.stringify(allowed)) return [];
+  return [
+    `call ${callId} starts with ${ran ?? "its own arguments"}, approved was ${JSON.stringify(allowed) ?? "them"}`,
+  ];
+}
+
+/** Something that really happened, named by the address of its call, or by one below it. */
+export interface Effect {
+  readonly name: string;
+  /** The key of an ask of its call that comes before it. */
+  readonly after?: string | undefined;
+  /** The last fact of the journal at that moment, where that is known. */
+  head?: number;
+}
+
+interface Known {
+  readonly address: string;
+  readonly runId: string;
+  started: number;
+  told: string | undefined;
+}
+
+/** What happened was on record before it did, is told truly, comes after its answer, and is no step that was recorded. */
+export function effectProblems(facts: readonly Fact[], effects: readonly Effect[]): string[] {
+  const calls: Known[] = [];
+  /** Calls of several runs have them: which of them is meant cannot be told. */
+  const shared = new Set<string>();
+  const callOf = ({ address, runId }: ToolStartEvent | ToolEndEvent) => {
+    const call = calls.find((known) => known.address === address);
+    if (call !== undefined && call.runId !== runId) shared.add(address);
+    return call;
+  };
+  const asks = new Map<string, Asked>();
+  const steps = new Map<string, number>();
+  for (const fact of facts) {
+    if (fact.type === "tool-start" && callOf(fact) === undefined) {
+      calls.push({ address: fact.address, runId: fact.runId, started: fact.seq, told: undefined });
+    } else if (fact.type === "tool-end" && !fact.held) {
+      const call = callOf(fact);
+      const { address, runId, outcome: told } = fact;
+      if (call !== undefined) call.told = told;
+      else calls.push({ address, runId, started: Number.POSITIVE_INFINITY, told });
+    } else if (fact.type === "action") {
+      const { interrupted: interrupt } = fact.action;
+      asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
+    } else if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) {
+      const ask = asks.get(fact.id);
+      if (ask !== undefined) ask.decided ??= fact;
+    } else if (fact.type === "step") {
+      steps.set(fact.address, fact.seq);
+    }
+  }
+  return effects.flatMap(({ name, after, head = Number.POSITIVE_INFINITY }) => {
+    const call = calls.find(({ address }) => isBelow(name, address));
+    const problems: string[] = [];
+    if (call !== undefined && shared.has(call.address)) return problems;
+    if (call !== undefined) {
+      if (call.started > head) problems.push(`effect ${name} happened before its call's start was on record`);
+      if (call.told === "not-executed" || call.told === "rejected") {
+        problems.push(`effect ${name} happened, and its call is told as ${call.told}`);
+      }
+    }
+    for (const [address, seq] of steps) {
+      if (isBelow(name, address) && seq <= head) problems.push(`effect ${name} happened when its step was recorded`);
+    }
+    if (after !== undefined) {
+      const at = `${call?.address}/s:${after}`;
+      const ask = [...asks.values()].find(({ interrupt }) => interrupt.address === at);
+      const how = ask?.decided?.answer.type ?? "open";
+      if (how === "open" || how === "withdraw" || ask!.decided!.seq > head) {
+        problems.push(`effect ${name} happened after ${after}, which was ${how === "withdraw" ? "withdrawn" : "open"}`);
+      }
+    }
+    return problems;
+  });
+}
+
+function isBelow(name: string, address: string): boolean {
+  return name.startsWith(address) && !/^\w/.test(name.slice(address.length));
+}
+
+/** What somebody said to a request, and what became of it. */
+export interface SaidAnswer {
+  readonly id: string;
+  /** In whose name; nobody else uses it for this request. */
+  readonly by: string;
+  /** It cannot count. */
+  readonly vain: boolean;
+  /** Undefined while it waits. */
+  told: "it counts" | Error | undefined;
+  /** Its process is dead, or stands still: nobody is told anything. */
+  lost: boolean;
+}
+
+/** Everyone is told, and truly: what counts is on record once, what is refused is not, and a refusal names who was faster. */
+export function answerProblems(said: readonly SaidAnswer[], facts: readonly Fact[]): string[] {
+  const answered = facts.filter((fact): fact is RequestAnsweredEvent => fact.type === "request-answered");
+  return said.flatMap(({ id, by, vain, told, lost }) => {
+    const here = `the answer to ${id} by ${by}`;
+    if (told === undefined) return lost ? [] : [`${here} got no word`];
+    const of = answered.filter((fact) => fact.id === id && fact.refused === undefined);
+    const own = of.filter((fact) => fact.by === by);
+    if (told !== "it counts") return refusalProblems(here, told, own, of);
+    if (vain) return [`${here} counts`];
+    return own.length === 1 ? [] : [`${here} counts, and is ${own.length} times on record`];
+  });
+}
+
+function refusalProblems(
+  here: string,
+  refusal: Error,
+  own: readonly RequestAnsweredEvent[],
+  of: readonly RequestAnsweredEvent[],
+): string[] {
+  const decided = of.find((fact) => !fact.open);
+  const how = decided?.answer.type;
+  const untrue = [`${here} was refused (${refusal.message}), and the request is ${how ?? "open"}, by ${decided?.by}`];
+  switch (refusal instanceof BelayError ? refusal.code : undefined) {
+    case "ANSWER_TAKEN":
+      return own.length > 0 || refusal.message.includes(` by ${decided?.by} at `) ? [] : untrue;
+    case "ANSWER_WITHDRAWN":
+      return how === "withdraw" ? [] : untrue;
+    case "ANSWER_UNKNOWN":
+      return of.length === 0 ? [] : untrue;
+    case "ANSWER_EXPIRED":
+    case "ANSWER_FORBIDDEN":
+    case "ANSWER_INVALID":
+      return own.length === 0 ? [] : untrue;
+    default:
+      return [`${here} was refused with ${errorText(refusal)}`];
+  }
+}
