@@ -343,6 +343,8 @@ class RunningCall implements CallEnding, Recording {
   }
 
   ended(outcome: Outcome, output: Json): void {
+    // It may have ended without the answer that it waited for.
+    if (this.live?.isParked) this.#turn.parked(this.live, false);
     this.#outcome = outcome;
     this.#output = output;
     this.#frame.desk.record(this);
