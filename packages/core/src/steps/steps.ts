@@ -235,8 +235,8 @@ export class Steps {
     const record = this.#recorded.get(key);
     if (record === undefined) return undefined;
     if (record.kind !== kind || (digest !== undefined && record.digest !== digest)) {
-      const was = record.kind === kind ? `another ${kind}` : `a ${record.kind}`;
-      this.#break(this.#diverged(`it uses ${JSON.stringify(key)} for a ${kind}, where ${was} is on record`));
+      const was = record.kind === kind ? `another ${kind}` : a(record.kind);
+      this.#break(this.#diverged(`it uses ${JSON.stringify(key)} for ${a(kind)}, where ${was} is on record`));
     }
     this.#recorded.delete(key);
     return record;
@@ -335,6 +335,10 @@ export class Steps {
 }
 
 const never = new Promise<never>(() => {});
+
+function a(kind: StepRecord["kind"]): string {
+  return kind === "ask" ? "an ask" : "a step";
+}
 
 function recordOf(error: unknown): ErrorRecord {
   if (error instanceof BelayError) return { code: error.code, message: error.message, hint: error.hint };

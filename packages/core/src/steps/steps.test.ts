@@ -1,0 +1,270 @@
+import { describe, expect, test } from "vitest";
+import { BelayError, belayError } from "../error.ts";
+import { approve, respond } from "../interrupt/answer.ts";
+import { humanApproval, humanInput } from "../interrupt/request.ts";
+import type { Store } from "../store/store.ts";
+import { factsOf, stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { type Kit, openKit, settle, until } from "../testing/session-kit.ts";
+import { detachedContext, type ToolContext } from "../tool/context.ts";
+
+const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
+  messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "work", id: "w" }] as const);
+
+const open = (store: Store, execute: (ctx: ToolContext) => unknown) =>
+  openKit(script, { store, tools: [toolOf("work", execute)] });
+
+/** Runs to the pause, then begins again in another process with the answers "yes". */
+async function replayed(store: Store, execute: (ctx: ToolContext) => unknown): Promise<Kit> {
+  const first = await open(store, execute);
+  expect((await first.session.run("go").result).status).toBe("interrupted");
+  const second = await open(store, execute);
+  for (let rounds = 0; rounds < 10 && second.session.state === "paused"; rounds++) {
+    const answers = Object.fromEntries(
+      second.session.interrupts.map(({ id, kind }) => [id, kind === "approval" ? approve() : respond("yes")]),
+    );
+    await second.session.resume({ answers }).result;
+  }
+  return second;
+}
+
+const gave = async (store: Store) => toolResult(await factsOf(store), "w");
+
+describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
+  test("Q2: a value is JSON, the same live and replayed; undefined is null", async () => {
+    const store = await make();
+    const values: unknown[] = [];
+    await replayed(store, async (ctx) => {
+      const a = await ctx.step("a", () => undefined);
+      const b = await ctx.step("b", async () => ({ n: 1, none: undefined, list: [1, "two"] }));
+      values.push([a, b]);
+      await ctx.ask(humanInput("On?"));
+    });
+    expect(values).toEqual([
+      [null, { n: 1, list: [1, "two"] }],
+      [null, { n: 1, list: [1, "two"] }],
+    ]);
+    expect("none" in (values[0] as [null, object])[1]).toBe(false);
+  });
+
+  test("Q2: what a step threw is thrown again on replay, the same as it was thrown live, and never computed again", async () => {
+    const store = await make();
+    let computed = 0;
+    const caught: unknown[] = [];
+    const throwing = [
+      () => {
+        throw new TypeError("no such thing");
+      },
+      () => Promise.reject(Object.assign(new Error("gone"), { code: "ENOENT" })),
+      () => Promise.reject("just words"),
+      () => {
+        throw belayError("OPTION_INVALID", { option: "x", value: "1", needed: "text" });
+      },
+    ];
+    await replayed(store, async (ctx) => {
+      for (const [i, compute] of throwing.entries()) {
+        try {
+          await ctx.step(`step ${i}`, () => {
+            computed += 1;
+            return compute();
+          });
+        } catch (error) {
+          const { name, message, code } = error as Error & { code?: string };
+          caught.push({ name, message, code, ours: error instanceof BelayError });
+        }
+      }
+      await ctx.ask(humanInput("On?"));
+    });
+    expect(computed).toBe(throwing.length);
+    expect(caught.slice(4)).toEqual(caught.slice(0, 4));
+    expect(caught.slice(0, 3)).toEqual([
+      { name: "TypeError", message: "no such thing", code: undefined, ours: false },
+      { name: "Error", message: "gone", code: "ENOENT", ours: false },
+      { name: "Error", message: "just words", code: undefined, ours: false },
+    ]);
+    expect(caught[3]).toMatchObject({ code: "OPTION_INVALID", ours: true });
+  });
+
+  test("Q2: live, what was thrown is the cause of what the code is given", async () => {
+    const store = await make();
+    const original = new RangeError("too much");
+    let cause: unknown;
+    const kit = await open(store, async (ctx) => {
+      await ctx.step("a", () => Promise.reject(original)).catch((error) => (cause = error.cause));
+    });
+    await kit.session.run("go").result;
+    expect(cause).toBe(original);
+  });
+
+  test("Q2, F5: a value that cannot be stored is an error with the path, and the step is not computed again", async () => {
+    const store = await make();
+    let computed = 0;
+    const caught: string[] = [];
+    await replayed(store, async (ctx) => {
+      await ctx
+        .step("a", () => {
+          computed += 1;
+          return { when: new Date(0) };
+        })
+        .catch((error) => caught.push(`${error.code} ${error.message}`));
+      await ctx.ask(humanInput("On?"));
+    });
+    expect(computed).toBe(1);
+    expect(caught[0]).toMatch(/^NOT_SERIALIZABLE .*when/);
+    expect(caught[1]).toBe(caught[0]);
+  });
+
+  test("Q2: a key twice is KEY_REUSED, whatever it is used for; an empty one is refused; nothing is computed", async () => {
+    const store = await make();
+    const codes: string[] = [];
+    const note = (error: { code: string }) => codes.push(error.code);
+    let computed = 0;
+    const kit = await open(store, async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("a", () => ++computed).catch(note);
+      await ctx.ask(humanInput("?"), { key: "a" }).catch(note);
+      await ctx.step("", () => ++computed).catch(note);
+      await ctx.step(7 as never, () => ++computed).catch(note);
+    });
+    expect((await kit.session.run("go").result).status).toBe("completed");
+    expect(codes).toEqual(["KEY_REUSED", "KEY_REUSED", "OPTION_INVALID", "OPTION_INVALID"]);
+    expect(computed).toBe(0);
+    expect(stepsOf(await factsOf(store))).toEqual(["a"]);
+  });
+
+  test("Q2: asks are numbered in call order; a second one without a key while one is open is KEY_REQUIRED, also in the same tick and on replay", async () => {
+    const store = await make();
+    const codes: string[] = [];
+    await replayed(store, async (ctx) => {
+      const first = ctx.ask(humanInput("One?"));
+      await ctx.ask(humanInput("Two?")).catch((error) => codes.push(`${error.code}: ${error.message}`));
+      await ctx.step("between", () => 1);
+      await ctx.ask(humanInput("Three?")).catch((error) => codes.push(error.code));
+      await first;
+      await ctx.ask(humanInput("Four?"));
+      return "both";
+    });
+    expect(await gave(store)).toBe("both");
+    const keys = (await factsOf(store)).flatMap((fact) =>
+      fact.type === "action" ? [`${fact.action.interrupted.key} ${fact.action.interrupted.reason}`] : [],
+    );
+    expect(keys).toEqual(["ask#0 One?", "ask#1 Four?"]);
+    expect(codes.length % 2).toBe(0);
+    expect(codes[0]).toMatch(/^KEY_REQUIRED: .*ask#0/);
+    for (const code of codes) expect(code).toMatch(/^KEY_REQUIRED/);
+  });
+
+  test("Q2: a request that nobody could answer is refused where it is asked", async () => {
+    const store = await make();
+    const codes: string[] = [];
+    const kit = await open(store, async (ctx) => {
+      await ctx.ask({ kind: "input", reason: "", options: {} }).catch((error) => codes.push(error.code));
+      await ctx.ask(undefined as never).catch((error) => codes.push(error.code));
+      return "ok";
+    });
+    expect((await kit.session.run("go").result).status).toBe("completed");
+    expect(codes).toEqual(["REQUEST_INVALID", "REQUEST_INVALID"]);
+  });
+
+  test("Q2: a step cut off by a crash runs again with the same idempotency key", async () => {
+    const store = await make();
+    const keys: string[] = [];
+    const execute = async (ctx: ToolContext) => {
+      await ctx.step("first", ({ idempotencyKey }) => keys.push(`first ${idempotencyKey}`));
+      const first = keys.length === 1;
+      await ctx.step("second", ({ idempotencyKey }) => {
+        keys.push(`second ${idempotencyKey}`, `call ${ctx.idempotencyKey}`);
+        return first ? new Promise<never>(() => {}) : "done";
+      });
+      return "ok";
+    };
+    const openIt = () => openKit(script, { store, tools: [toolOf("work", execute, { repeatable: true })] });
+    const first = await openIt();
+    void first.session.run("go");
+    await settle(20);
+    expect(keys.length).toBe(3);
+    const key = { tenant: "default", threadId: "thread" };
+    await store.release(key, (await store.load(key))!.row.lease!.fence);
+    const second = await openIt();
+    expect((await second.session.resume().result).status).toBe("completed");
+    expect(keys.slice(3)).toEqual(keys.slice(1, 3));
+    expect(keys[1]).toBe(`second ${keys[2]!.slice(5)}/s:second`);
+  });
+
+  test("Q2: Promise.all and Promise.race over steps and asks replay to the same winner", async () => {
+    const store = await make();
+    const winners: string[] = [];
+    const later = (rounds: number, value: string) => () => settle(rounds).then(() => value);
+    await replayed(store, async (ctx) => {
+      const first = await Promise.race([ctx.step("slow", later(9, "slow")), ctx.step("fast", later(1, "fast"))]);
+      const both = await Promise.all([ctx.step("a", later(5, "a")), ctx.step("b", later(1, "b"))]);
+      const third = await Promise.race([
+        ctx.ask(humanInput("?"), { key: "q" }),
+        ctx.step("quick", later(1, "quick")),
+        ctx.step("lame", later(20, "lame")),
+      ]);
+      await settle(30);
+      winners.push([first, ...both, third].join(" "));
+      await ctx.ask(humanInput("On?"), { key: "on" });
+      return winners.at(-1);
+    });
+    expect(winners).toEqual(["fast a b quick", "fast a b quick"]);
+  });
+
+  test("Q2: a race that an answer won is won by it again, also against a step that was cut off", async () => {
+    const store = await make();
+    const winners: string[] = [];
+    const execute = async (ctx: ToolContext) => {
+      const step = ctx.step("endless", () => (winners.length === 0 ? new Promise<string>(() => {}) : "step"));
+      const winner = await Promise.race([step, ctx.ask(humanInput("?"), { key: "q" })]);
+      winners.push(winner);
+      await ctx.ask(humanInput("On?"), { key: "on" });
+      return winner;
+    };
+    const first = await open(store, execute);
+    void first.session.run("go");
+    await settle(10);
+    await first.session.answer(first.session.interrupts[0]!.id, respond("answer"));
+    await settle(10);
+    expect(winners).toEqual(["answer"]);
+    const key = { tenant: "default", threadId: "thread" };
+    await store.release(key, (await store.load(key))!.row.lease!.fence);
+    const second = await open(store, execute);
+    const on = second.session.interrupts.find((request) => request.key === "on")!;
+    expect((await second.session.resume({ answers: { [on.id]: respond("yes") } }).result).status).toBe("completed");
+    expect(winners).toEqual(["answer", "answer"]);
+    expect(await gave(store)).toBe("answer");
+  });
+
+  test("Q2: order is not compared: code that waits for something of its own between its steps replays", async () => {
+    const store = await make();
+    const execute = async (ctx: ToolContext) => {
+      const slow = async () => {
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        return ctx.step("slow", () => "slow");
+      };
+      const asking = async () => {
+        const name = await ctx.ask(humanInput("?"), { key: "q" });
+        return ctx.step("after", () => `after ${name}`);
+      };
+      return (await Promise.all([slow(), asking()])).join(", ");
+    };
+    const first = await open(store, execute);
+    expect((await first.session.run("go").result).status).toBe("interrupted");
+    await until(async () => stepsOf(await factsOf(store)).length === 1);
+    const second = await open(store, execute);
+    const [request] = second.session.interrupts;
+    // Begun again it comes to the new step long before the recorded one.
+    const result = await second.session.resume({ answers: { [request!.id]: respond("yes") } }).result;
+    expect(result.status).toBe("completed");
+    expect(await gave(store)).toBe("slow, after yes");
+    expect(stepsOf(await factsOf(store))).toEqual(["slow", "after"]);
+  });
+
+  test("Q2: on its own, outside any run, a step just runs and an ask is ASK_DETACHED", async () => {
+    const ctx = detachedContext();
+    expect(await ctx.step("a", ({ idempotencyKey }) => idempotencyKey)).toBe("detached:detached:detached/s:a");
+    await expect(ctx.step("b", () => Promise.reject(new Error("as it is")))).rejects.toThrow("as it is");
+    await expect(ctx.ask(humanApproval("?"))).rejects.toMatchObject({ code: "ASK_DETACHED" });
+  });
+});
