@@ -10,7 +10,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
-import { LiveCall, type PreparedCall, prepareCall } from "../tool/call.ts";
+import { LiveCall, type PreparedCall, prepareCall, type ReadyCall } from "../tool/call.ts";
 import type { ChatDefinition } from "./definition.ts";
 import { argsOf, denial, doubtOf, gateOf } from "./gate.ts";
 
@@ -75,7 +75,7 @@ export function openCall(
   lost: Fact[],
 ): NextCall | Promise<NextCall> | undefined {
   if (call.status === "started") return startedCall(frame, agent, call, lost);
-  if (call.resumes) return resumed(agent, call);
+  if (call.resumes) return goesOn(frame, agent, call, "resumes");
   const { gate } = call;
   if (gate === undefined) return call.cut ? cutCall(frame, agent, call, lost) : newCall(frame, agent, call);
   const decision = frame.desk.request(gate)?.decision;
@@ -94,21 +94,31 @@ function startedCall(
   const asks = call.steps?.flatMap(({ requestId }) => requestId ?? []) ?? [];
   // Its own question was answered in this stretch: it begins again, from its recorded steps.
   const { from } = frame.beginning;
-  if (asks.some((id) => (frame.desk.request(id)?.settled ?? 0) > from)) return goesOn(agent, call);
+  if (asks.some((id) => (frame.desk.request(id)?.settled ?? 0) > from)) return goesOn(frame, agent, call, "goesOn");
   const waits = asks.filter((id) => frame.desk.request(id)?.decision === undefined);
   if (waits.length > 0) return { call, waits };
   return cutCall(frame, agent, call, lost);
 }
 
-async function goesOn(agent: ChatDefinition, call: CallState): Promise<NextCall> {
+/** From its recorded steps: where it is on record as started, or (`resumes`) was held after it ran in part. */
+async function goesOn(
+  frame: Frame,
+  agent: ChatDefinition,
+  call: CallState,
+  how: "goesOn" | "resumes",
+): Promise<NextCall> {
   const ready = await prepareCall(agent.tools, call, call.ranArgs);
-  return "refusal" in ready ? { call, outcome: "error", output: ready.refusal } : { ...ready, goesOn: true };
+  const bar = barOf(frame, agent, ready);
+  if (bar === undefined) return { ...(ready as ReadyCall), [how]: true };
+  return { call, outcome: "error", output: `It had begun, and cannot go on: ${bar}` };
 }
 
-/** Held after it ran in part: what it asked and did is on record. */
-async function resumed(agent: ChatDefinition, call: CallState): Promise<NextCall> {
+/** It ran before and was cut off: what may not run any more can still have taken effect. */
+async function again(frame: Frame, agent: ChatDefinition, call: CallState): Promise<NextCall> {
   const ready = await prepareCall(agent.tools, call, call.ranArgs);
-  return "refusal" in ready ? ready : { ...ready, resumes: true };
+  const bar = barOf(frame, agent, ready);
+  if (bar === undefined) return ready;
+  return { call, outcome: "unknown", output: `It was not run again: ${bar}` };
 }
 
 /** A crash cut it off: by its tool's policy. */
@@ -118,14 +128,14 @@ function cutCall(
   call: CallState,
   lost: Fact[],
 ): NextCall | Promise<NextCall> | undefined {
-  const again = () => {
+  const runAgain = () => {
     if (call.status === "started") lost.push(frame.toolEnd(call, "unknown", null, true));
-    return prepareCall(agent.tools, call, call.ranArgs);
+    return again(frame, agent, call);
   };
   const policy = agent.tools.get(call.part.tool)?.onCrash ?? "fail";
-  if (policy === "retry") return again();
+  if (policy === "retry") return runAgain();
   const doubt = call.doubt === undefined ? undefined : frame.desk.request(call.doubt);
-  if (doubt?.decision !== undefined) return doubtSettled(call, doubt.decision, again);
+  if (doubt?.decision !== undefined) return doubtSettled(call, doubt.decision, runAgain);
   if (doubt !== undefined) return { call, waits: [doubt.interrupt.id] };
   if (frame.beginning.only === "calls") return { call, left: true };
   if (policy === "fail" || frame.desk.unattended) {
@@ -169,13 +179,13 @@ function decidedCall(
   const rejected = (output: string): SettledCall => ({ call, outcome: "rejected", output });
   switch (decision.how) {
     case "approved":
-      return approvedCall(frame, agent, call, decision.args, decision.digest);
+      return approvedCall(frame, agent, call, decision.args);
     case "rejected":
       return rejected(decision.reason || `${decision.by} rejected it.`);
     case "responded":
       return { call, outcome: "ok", output: decision.value };
     case "expired":
-      if (decision.counts === "approve") return approvedCall(frame, agent, call, undefined, undefined);
+      if (decision.counts === "approve") return approvedCall(frame, agent, call, undefined);
       if (decision.counts === "reject") return rejected("nobody approved it in time.");
       return { call, outcome: "error", output: expiredWords(frame, call) };
     case "withdrawn":
@@ -190,25 +200,35 @@ function expiredWords(frame: Frame, call: CallState): string {
   return belayError("ANSWER_EXPIRED", { id, expiredAt: new Date(expiresAt).toISOString() }).message;
 }
 
-/** What was approved is what runs, or nothing does: its tool, its version and its arguments are compared, then its schema and the rules that forbid. */
 async function approvedCall(
   frame: Frame,
   agent: ChatDefinition,
   call: CallState,
   edited: Json | undefined,
-  approved: string | undefined,
 ): Promise<NextCall> {
-  const { interrupt } = frame.desk.request(call.gate!)!;
   const ready = await prepareCall(agent.tools, call, edited);
-  if ("refusal" in ready) return ready;
-  const { name, version } = ready.tool;
+  const bar = "refusal" in ready ? undefined : barOf(frame, agent, ready);
+  return bar === undefined ? ready : { call, outcome: "rejected", output: bar };
+}
+
+/**
+ * Why a call that may run by its record does not. What was approved is what runs, or nothing does: its tool, its version
+ * and its arguments are compared, then its schema and the rules that forbid (Q5).
+ */
+function barOf(frame: Frame, agent: ChatDefinition, ready: PreparedCall): string | undefined {
+  if ("refusal" in ready) return ready.refusal;
+  const { call, tool } = ready;
   const args = argsOf(ready);
-  const digest = callDigest(name, version, args, frame.place.threadId, call.address);
-  if (digest !== (approved ?? interrupt.digest)) {
-    const was = `${interrupt.tool} version ${interrupt.version}`;
-    const problem = `what was approved (${was}) is not what would run now (${name} version ${version})`;
-    return { call, outcome: "rejected", output: `${problem}. Call the tool again to ask anew.` };
+  const gate = call.gate === undefined ? undefined : frame.desk.request(call.gate);
+  if (gate !== undefined) {
+    const { interrupt, decision } = gate;
+    const approved = decision?.how === "approved" ? decision.digest : undefined;
+    const digest = callDigest(tool.name, tool.version, args, frame.place.threadId, call.address);
+    if (digest !== (approved ?? interrupt.digest)) {
+      const was = `${interrupt.tool} version ${interrupt.version}`;
+      const problem = `what was approved (${was}) is not what would run now (${tool.name} version ${tool.version})`;
+      return `${problem}. Call the tool again to ask anew.`;
+    }
   }
-  const denied = denial(frame, agent, ready.tool, args);
-  return denied === undefined ? ready : { call, outcome: "rejected", output: denied };
+  return denial(frame, agent, tool, args);
 }

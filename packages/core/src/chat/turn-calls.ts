@@ -5,7 +5,7 @@
 // 3. It ends when every call that started has ended, was left behind (X3), or waits for a person while nothing else
 //    moves; the last is judged a macrotask after the last thing that happened.
 // 4. Calls recorded as started are started before the next append is made (drive 5): it counts them.
-// 5. A call that waits for a person holds up no other, unless that one is serial.
+// 5. A call that waits for a person holds up no other, unless that one is serial and comes after it.
 
 import { noCalls, type StoppedCalls } from "../agent.ts";
 import type { BelayError } from "../error.ts";
@@ -53,6 +53,8 @@ export class TurnCalls implements Recording, StopListener {
   #finished: string[] | undefined;
   /** Recorded as started, and met by a stop before they did. */
   #heldBack: ReadyCall[] | undefined;
+  /** Decided by a person, and met by a stop before that was looked at. */
+  #unresolved: string[] | undefined;
   /** Why one of them cannot go on. */
   broken: BelayError | undefined;
   #brokenCalls: CallState[] | undefined;
@@ -125,6 +127,8 @@ export class TurnCalls implements Recording, StopListener {
 
   summary(): StoppedCalls {
     const notStarted: string[] = (this.#heldBack ?? none).map(({ call }) => call.part.id);
+    notStarted.push(...(this.#unresolved ?? none));
+    for (const { call } of this.#again ?? none) notStarted.push(call.part.id);
     const stopped = [...(this.#stopped ?? none)];
     for (const call of this.#asking ?? none) (call.status === "started" ? stopped : notStarted).push(call.part.id);
     for (const live of this.#parked ?? none) stopped.push(live.callId);
@@ -147,7 +151,7 @@ export class TurnCalls implements Recording, StopListener {
     const again = this.#again;
     if (again !== undefined) {
       this.#again = undefined;
-      for (const next of again) facts = this.#take(next, facts);
+      for (const next of again) facts = "waits" in next ? this.#ask(next, facts) : this.#take(next, facts);
     }
     for (; this.#begun < this.#calls.length; this.#begun++) {
       const next = this.#calls[this.#begun]!;
@@ -160,12 +164,13 @@ export class TurnCalls implements Recording, StopListener {
   /** All questions of the turn are asked at once: a person need not answer one to see the next. */
   #raises(): Fact[] | undefined {
     let facts: Fact[] | undefined;
-    for (const next of this.#calls) {
-      if (!("waits" in next)) continue;
-      this.#wait(next);
-      if (next.raise !== undefined) facts = added(facts, this.#frame.raised(next.raise));
-    }
+    for (const next of this.#calls) if ("waits" in next) facts = this.#ask(next, facts);
     return facts;
+  }
+
+  #ask(next: AskingCall, facts: Fact[] | undefined): Fact[] | undefined {
+    this.#wait(next);
+    return next.raise === undefined ? facts : added(facts, this.#frame.raised(next.raise));
   }
 
   /** The facts of what this call does now. */
@@ -202,7 +207,15 @@ export class TurnCalls implements Recording, StopListener {
   #canStart(next: ReadyCall): boolean {
     if (this.#serialRunning) return false;
     if (!next.tool.serial) return true;
-    return this.#running === 0 && this.#due === undefined && !this.waitsForPeople;
+    if (this.#running > 0 || this.#due !== undefined || (this.#parked?.size ?? 0) > 0) return false;
+    for (const call of this.#asking ?? none)
+      if (call.status === "started" || this.#isBefore(call, next.call)) return false;
+    return true;
+  }
+
+  #isBefore(a: CallState, b: CallState): boolean {
+    const at = ({ part }: CallState) => this.#calls.findIndex(({ call }) => call.part.id === part.id);
+    return at(a) < at(b);
   }
 
   /** Some of them wait for a person. */
@@ -228,9 +241,14 @@ export class TurnCalls implements Recording, StopListener {
   #decided(call: CallState): boolean {
     if (this.#over || this.#asking?.delete(call) !== true) return false;
     this.#pending += 1;
-    void Promise.resolve(this.#resolve(call)).then((next) => {
+    // What a schema has to say holds up no stop: the call is held, as decided as it is.
+    void this.#frame.signal.orStopped(Promise.resolve(this.#resolve(call))).then((next) => {
       this.#pending -= 1;
       if (this.#over) return;
+      if (next === undefined) {
+        this.#unresolved = added(this.#unresolved, call.part.id);
+        return this.#settleDown();
+      }
       this.#again = added(this.#again, next);
       this.#write();
     });

@@ -90,7 +90,7 @@ function plain(given: object, refuse: (problem: string) => Error): { readonly [k
 
 function checkRemember(remember: Json, refuse: (problem: string) => Error): void {
   if (remember === "thread" || remember === "always") return;
-  const { scope, args, ...rest } = (typeof remember === "object" ? remember : {}) as Record<string, Json>;
+  const { scope, args, ...rest } = (typeof remember === "object" ? (remember ?? {}) : {}) as Record<string, Json>;
   const known = (scope === "thread" || scope === "always") && Object.keys(rest).length === 0;
   if (!known) throw refuse('remember is neither "thread" nor "always" nor { scope, args }');
   if (args !== undefined && (typeof args !== "object" || args === null || Array.isArray(args))) {

@@ -81,6 +81,9 @@ export function callAddressOf({ address }: Pick<Interrupt, "address">): string {
 
 function misfit(interrupt: Interrupt, answer: Answer): string | undefined {
   const { kind, schema, key } = interrupt;
+  if (answer.type === "approve" && answer.remember !== undefined && (kind !== "approval" || key !== undefined)) {
+    return "only the approval of a call can be remembered";
+  }
   switch (kind) {
     case "approval":
       // Inside a tool nobody's response could stand for anything.

@@ -71,8 +71,8 @@ export class Execution {
   readonly only: "calls" | undefined;
   /** The head of the thread before it. */
   #from = 0;
-  /** Answers that are being written. */
-  readonly #answers = new Set<Promise<unknown>>();
+  /** Answers that are being written, or refused. */
+  readonly #answers = new Set<Promise<void>>();
   /** Its end is being written: answers are for whoever comes next. */
   #closing = false;
   /** Resolves when it is over. */
@@ -139,9 +139,9 @@ export class Execution {
     const drive = this.#drive;
     if (drive === undefined || this.#closing || this.#over) return undefined;
     const told = Promise.race([this.#take(drive, mail, key), this.over.then(() => undefined)]);
-    this.#answers.add(told);
-    const done = () => this.#answers.delete(told);
-    told.then(done, done);
+    const done = () => void this.#answers.delete(over);
+    const over: Promise<void> = told.then(done, done);
+    this.#answers.add(over);
     return told;
   }
 
