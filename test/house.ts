@@ -101,6 +101,7 @@ export const doors: Record<string, readonly string[]> = {
     "PermissionRule",
     "Permissions",
     "Receipt",
+    "RememberedRule",
     "Request",
     "RequestOptions",
     "ResumeOptions",

@@ -8,7 +8,7 @@ import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { Json } from "./json.ts";
 import type { PauseType, SessionState } from "./lifecycle.ts";
 import type { Finish, Message, Outcome, Usage } from "./message.ts";
-import type { PermissionRule } from "./permission/rule.ts";
+import type { RememberedRule } from "./permission/remembered.ts";
 
 export interface EventBase {
   readonly seq: number;
@@ -119,7 +119,7 @@ export interface RequestAnsweredEvent extends EventBase {
   /** It did not count: why. */
   readonly refused?: ErrorRecord;
   /** The rule that it leaves behind, and for whom. */
-  readonly rule?: PermissionRule;
+  readonly rule?: RememberedRule;
   readonly remember?: "thread" | "always";
   /** The key of the command it came by. */
   readonly key?: string;

@@ -20,6 +20,7 @@ export { fromAiSdk } from "./model/from-ai-sdk.ts";
 export type { Model, ModelEvent, ModelRequest } from "./model/model.ts";
 export type { Verdict } from "./permission/decide.ts";
 export type { Permissions } from "./permission/permissions.ts";
+export type { RememberedRule } from "./permission/remembered.ts";
 export type { PermissionRule } from "./permission/rule.ts";
 export type { Receipt } from "./runner/ending.ts";
 export type { InboxFilter, InboxItem } from "./runner/inbox.ts";

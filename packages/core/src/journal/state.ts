@@ -7,7 +7,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import type { CallPart, Message, ResultPart, Usage } from "../message.ts";
-import type { PermissionRule } from "../permission/rule.ts";
+import type { RememberedRule } from "../permission/remembered.ts";
 
 export interface ThreadState {
   readonly threadId: string;
@@ -33,7 +33,7 @@ export interface ThreadState {
   /** Every request of the thread, by id; undefined, like the next two, while there is none. */
   requests: Map<string, RequestState> | undefined;
   /** What people allowed for this thread. */
-  rules: PermissionRule[] | undefined;
+  rules: RememberedRule[] | undefined;
   /** What the agent was made of when the thread last went on. */
   fingerprint: Fingerprint | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */

@@ -11,7 +11,7 @@ import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Groups } from "../interrupt/decision.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
-import type { PermissionRule } from "../permission/rule.ts";
+import type { RememberedRule } from "../permission/remembered.ts";
 import { memoryStore } from "../store/memory.ts";
 import { ownerName } from "../store/owner.ts";
 import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
@@ -283,7 +283,7 @@ export class Runner<Out = string, Deps = unknown> {
   }
 
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
-  async rules(options: { readonly threadId?: string } = {}): Promise<readonly PermissionRule[]> {
+  async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#refuseIfClosed();
     if (options.threadId !== undefined) {
       const session = await this.#anySession(options.threadId);
@@ -291,7 +291,7 @@ export class Runner<Out = string, Deps = unknown> {
       return session.rules;
     }
     const rows = await this.#setup.store.rules(this.#tenant);
-    return rows.map(({ body }) => JSON.parse(body) as PermissionRule);
+    return rows.map(({ body }) => JSON.parse(body) as RememberedRule);
   }
 
   /** Removes what people allowed for good; false where there is no such rule. */

@@ -18,7 +18,7 @@ import { type Json, toJson } from "../json.ts";
 import { move, type PauseType, type SessionState } from "../lifecycle.ts";
 import type { Message } from "../message.ts";
 import type { Verdict } from "../permission/decide.ts";
-import type { PermissionRule } from "../permission/rule.ts";
+import type { RememberedRule } from "../permission/remembered.ts";
 import type { StandardSchema } from "../schema/schema.ts";
 import type { Command, Loaded, ThreadKey } from "../store/store.ts";
 import type { AnswerChecker } from "./check-answer.ts";
@@ -286,7 +286,7 @@ export class Session<Out = string> {
   }
 
   /** What people allowed for this thread. */
-  get rules(): readonly PermissionRule[] {
+  get rules(): readonly RememberedRule[] {
     return (this.#execution?.state ?? this.#recall.now()).rules?.slice() ?? [];
   }
 
