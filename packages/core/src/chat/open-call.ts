@@ -181,7 +181,7 @@ function decidedCall(
     case "approved":
       return approvedCall(frame, agent, call, decision.args);
     case "rejected":
-      return rejected(decision.reason || `${decision.by} rejected it.`);
+      return rejected(decision.reason === "" ? "a person rejected it." : `a person rejected it: ${decision.reason}`);
     case "responded":
       return { call, outcome: "ok", output: decision.value };
     case "expired":
