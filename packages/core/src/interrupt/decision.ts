@@ -115,11 +115,14 @@ export function mayAnswer({ approvers }: Interrupt, by: string | undefined, grou
   if (approvers === undefined) return true;
   if (by === undefined) return false;
   return approvers.some((approver) => {
-    if (approver === by) return true;
-    const group = approver.startsWith("group:") ? approver.slice("group:".length) : undefined;
-    return group !== undefined && Object.hasOwn(groups, group) && groups[group]!.includes(by);
+    if (!approver.startsWith(GROUP)) return approver === by;
+    // Nobody is a group, whatever they call themselves.
+    const group = approver.slice(GROUP.length);
+    return Object.hasOwn(groups, group) && groups[group]!.includes(by);
   });
 }
+
+const GROUP = "group:";
 
 export function isExpired({ expiresAt }: Interrupt, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
