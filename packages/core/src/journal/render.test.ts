@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Json } from "../json.ts";
 import type { CallPart, Message, Outcome, Part } from "../message.ts";
 import { joined, resultPart, sendable } from "./render.ts";
 
@@ -31,6 +32,19 @@ describe("what a model reads", () => {
       const whole = message(parts);
       expect(sendable(whole, true)).toBe(whole);
     }
+  });
+
+  it("Q4: it is told what a person changed before a call ran, and only that", () => {
+    const asked: CallPart = { ...call, args: { path: "a", text: "long", force: true } };
+    const told = (ranArgs: Json, output: Json = "ran") => resultPart(asked, "ok", output, ranArgs).output;
+    expect(told({ path: "b", text: "long" })).toBe(
+      '[A person changed the arguments before it ran: path is now "b", force is left out.]\nran',
+    );
+    expect(told({ force: true, text: "long", path: "a", deep: [1] }, { n: 1 })).toEqual({
+      note: "A person changed the arguments before it ran: deep is now [1].",
+      output: { n: 1 },
+    });
+    expect(told({ force: true, text: "long", path: "a" })).toBe("ran");
   });
 
   it("H1: provider data goes back verbatim", () => {

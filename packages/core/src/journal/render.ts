@@ -1,6 +1,7 @@
 // How a record reads to a model: the truth about what was cut, not executed, or is not known (H2). None of these
 // words are stored; they are made from the recorded outcome.
 
+import { canonical } from "../interrupt/digest.ts";
 import type { Json } from "../json.ts";
 import type { CallPart, Message, Outcome, Part, ResultPart } from "../message.ts";
 import { addUsage, isBlank } from "../message.ts";
@@ -13,20 +14,38 @@ const NO_WORDS = "[An answer without words.]";
 
 /** The result part of a call that ended. */
 export function resultPart(
-  call: Pick<CallPart, "id" | "tool">,
+  call: Pick<CallPart, "id" | "tool"> & { readonly args?: Json },
   outcome: Outcome,
   output: Json,
   ranArgs?: Json,
 ): ResultPart {
   const words = wording(outcome, output);
-  const told = ranArgs === undefined ? words : withRanArgs(words, ranArgs);
+  const told = ranArgs === undefined ? words : withRanArgs(words, call.args ?? null, ranArgs);
   return { type: "result", id: call.id, tool: call.tool, outcome, output: told };
 }
 
 /** The model asked for something else than what ran: it is told. */
-function withRanArgs(output: Json, ranArgs: Json): Json {
-  const note = `A person changed the arguments before it ran, to ${JSON.stringify(ranArgs)}.`;
+function withRanArgs(output: Json, args: Json, ranArgs: Json): Json {
+  const changed = changes(args, ranArgs);
+  if (changed === "") return output;
+  const note = `A person changed the arguments before it ran: ${changed}.`;
   return typeof output === "string" ? `[${note}]\n${output}` : { note, output };
+}
+
+/** Only what differs: the rest, which may be long, the model has written itself. */
+function changes(from: Json, to: Json): string {
+  if (!isObject(from) || !isObject(to)) return `they are now ${JSON.stringify(to)}`;
+  const words: string[] = [];
+  for (const [name, value] of Object.entries(to)) {
+    const was = Object.hasOwn(from, name) ? from[name] : undefined;
+    if (was === undefined || canonical(was) !== canonical(value)) words.push(`${name} is now ${JSON.stringify(value)}`);
+  }
+  for (const name of Object.keys(from)) if (!Object.hasOwn(to, name)) words.push(`${name} is left out`);
+  return words.join(", ");
+}
+
+function isObject(value: Json): value is { readonly [name: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function wording(outcome: Outcome, output: Json): Json {
