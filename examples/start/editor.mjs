@@ -18,6 +18,11 @@ export class Editor {
     return this.#characters.slice(0, this.#cursor).join("");
   }
 
+  /** Puts a line there, to be changed. */
+  fill(text) {
+    this.#set(text);
+  }
+
   /** Returns the line and begins a new one. */
   take() {
     const { text } = this;

@@ -1,10 +1,11 @@
-// One folder, read-only. Invariants:
-// 1. Nothing outside of it is read: not by "..", not by an absolute path, not through a symbolic link.
+// One folder. Invariants:
+// 1. Nothing outside of it is read or written: not by "..", not by an absolute path, not through a symbolic link.
 // 2. Nothing is read whole that could be large, and nothing that is not a plain file of text.
 // 3. Hidden files, node_modules and dist do not exist for it.
+// 4. Writing makes a new file, and never changes one that is there.
 import { constants } from "node:fs";
 import { open, opendir, realpath } from "node:fs/promises";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 
 const MOST_FILES = 2000;
 const MOST_DEPTH = 12;
@@ -56,6 +57,23 @@ export async function openFolder(path) {
       }
     },
 
+    /** Makes a file: `{ path, bytes }`. */
+    async write(path, text) {
+      const name = basename(path);
+      if (["", ".", ".."].includes(name) || isIgnored(name)) throw new Error(`${path} is no name for a file here.`);
+      const file = join(await inside(root, dirname(path), path), name);
+      const { O_WRONLY, O_CREAT, O_EXCL } = constants;
+      const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL).catch((error) => {
+        throw error.code === "EEXIST" ? new Error(`${path} is there already, and I overwrite nothing.`) : error;
+      });
+      try {
+        await handle.writeFile(text);
+        return { path, bytes: Buffer.byteLength(text) };
+      } finally {
+        await handle.close();
+      }
+    },
+
     /** Lines that contain `text`, in whatever case: `{ path, line, text }`. */
     async search(text, signal) {
       const wanted = text.toLowerCase();
@@ -77,8 +95,8 @@ export async function openFolder(path) {
 }
 
 /** The real path of `path`, which must lie inside `root`. */
-async function inside(root, path) {
-  const outside = new Error(`${path} is not in this folder.`);
+async function inside(root, path, shown = path) {
+  const outside = new Error(`${shown} is not in this folder.`);
   if (path.includes("\0") || isAbsolute(path)) throw outside;
   const real = await realpath(join(root, path)).catch(() => {
     throw new Error(`There is no file ${path}.`);

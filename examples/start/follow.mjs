@@ -51,8 +51,8 @@ function message(id) {
   return { id, length: 0, clean: cleaner() };
 }
 
-function calling({ tool, args }) {
-  const [value] = Object.values(args ?? {});
+function calling({ tool, args, ranArgs = args }) {
+  const [value] = Object.values(ranArgs ?? {});
   return value === undefined ? tool : `${tool} ${cleanLine(String(value), 40)}`;
 }
 

@@ -1,4 +1,5 @@
-// npm start: talk to an agent about a folder, stop it anywhere, and let it go on. No key, no network, nothing written.
+// npm start: talk to an agent about a folder, stop it anywhere, and let it go on. No key, no network; nothing is written without
+// your yes.
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
@@ -18,8 +19,9 @@ const HELP = `An agent that you can stop at any moment, and that goes on from th
   echo "Summarise this folder" | npm start
 
 It runs without a key and without a network: a small set of rules stands in for the
-model. It reads the files of the folder and changes nothing.
+model. It reads the files of the folder; before it writes one it asks you.
 
+  y, n, e  when it asks: yes, no (and why), or edit what it wants to do
   Enter    ask; after a stop: go on, with what you typed or exactly where it stopped
   ESC      stop it
   Ctrl-C   once: stop it; twice: quit
@@ -42,7 +44,8 @@ async function main() {
   const interactive = Boolean(stdin.isTTY && stdout.isTTY) && env.TERM !== "dumb";
   const model = offlineModel({ delayMs: interactive ? 80 : 0 });
   const guide = agent({ name: "guide", model, tools: folderTools(folder) });
-  const runner = createRunner({ agent: guide });
+  // Without a terminal nobody is there to ask: what needs a yes is denied, and the model is told so.
+  const runner = createRunner({ agent: guide, unattended: !interactive });
   const session = await runner.open();
   if (!interactive) {
     stdout.on("error", () => process.exit(0));
@@ -103,10 +106,13 @@ function welcome(root) {
   return [
     ["belay: an agent you can stop at any moment", "bold"],
     [""],
-    [`It reads ${cleanLine(place, 200)}, changes nothing, and needs no key: a few rules stand in for a model.`],
+    [
+      `It reads ${cleanLine(place, 200)}, writes nothing without your yes, and needs no key: rules stand in for a model.`,
+    ],
     [""],
     ["  Try     Summarise this folder", "cyan"],
     ["          Which files mention session?", "cyan"],
+    ["          Write a summary to SUMMARY.md      (it asks you first)", "cyan"],
     ["  Then    press ESC while it speaks, and tell it what to do instead,", "cyan"],
     ["          for instance: focus on security", "cyan"],
     ["          Or press ESC, then Enter: it goes on from exactly there.", "cyan"],
@@ -119,5 +125,5 @@ function welcome(root) {
 function farewell(session) {
   const inputs = session.messages.filter((message) => message.origin === "person").length;
   const kept = inputs === 0 ? "" : "The thread was in memory and ends here.\n";
-  return `${kept}npm start begins a new one. In code, what you did with ESC is\nexamples/03-interrupt/main.ts\n`;
+  return `${kept}npm start begins a new one. In code, what you did with ESC is\nexamples/03-interrupt/main.ts, and what you said yes or no to examples/06-approval/main.ts\n`;
 }

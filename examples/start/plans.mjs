@@ -12,6 +12,7 @@ const topics = {
 const rules = [
   [/^\s*(?:hi|hello|hey|good (?:morning|evening))\b/i, () => greeting()],
   [/\bhelp\b|\bwhat can you\b/i, () => help()],
+  [/\b(?:write|save)\b(?:.*\b(?:to|in|into|as)\s+(\S*[./]\S*))?/i, (found) => writing(found[1] ?? "SUMMARY.md")],
   [/\bsummar|\boverview\b|\bdescribe\b|\bwhat is (?:this|here|in here)\b/i, () => summary()],
   [/\b(?:short|shorter|brief|briefly)\b/i, () => summary("short")],
   [
@@ -62,7 +63,7 @@ function* help() {
 
 const what =
   "I am no real model: I follow a few rules, but what I say of this folder I have read in it. " +
-  "Ask me to summarise the folder, which files mention a word, or to read a file, such as README.md. " +
+  "Ask me to summarise the folder, which files mention a word, to read a file, such as README.md, or to write a summary. " +
   "And stop me in the middle: that part is real.";
 
 function* summary(length) {
@@ -158,6 +159,18 @@ function* reading(path) {
   const begins = lines.slice(0, 12).map((line) => `  ${line}`);
   const tail = more ? "It is longer than what I read of it." : `It has ${count(lines.length, "line")}.`;
   return [`${file.output.path} (${bytes(size)}) begins:`, ...begins, "", tail].join("\n");
+}
+
+function* writing(path) {
+  const [listed] = yield { say: "I look at what there is to write.", calls: [call("list_files")] };
+  if (failed(listed)) return `I could not list the folder. ${listed.output}`;
+  const kinds = frequent(listed.output.files.map(extension)).slice(0, 8);
+  const text = ["# What is here", "", ...kinds.map(([kind, n]) => `- ${kind}: ${count(n, "file")}`), ""].join("\n");
+  const [written] = yield { say: "Now I would write it down.", calls: [call("write_file", { path, text })] };
+  if (failed(written)) return `I have written nothing. ${written.output}`;
+  // Where the person changed what was asked for, the result says so.
+  const { note, output = written.output } = written.output;
+  return `${note === undefined ? "" : "As you wanted it: "}${output.path} is there now, ${bytes(output.bytes)}.`;
 }
 
 function* listing() {

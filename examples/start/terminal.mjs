@@ -2,12 +2,17 @@
 import { Editor } from "./editor.mjs";
 import { follow } from "./follow.mjs";
 import { Keys } from "./keys.mjs";
+import { count } from "./phrases.mjs";
 import { Screen } from "./screen.mjs";
+import { cleanLine, spell } from "./text.mjs";
+import { CHOICES, editable, edited, readVerdict } from "./verdict.mjs";
 
 const PASTE_ON = "\u001b[?2004h";
 const PASTE_OFF = "\u001b[?2004l";
 const SHOW_CURSOR = "\u001b[?25h";
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+const MOST_LINES = 12;
 
 const WAITING = "Interrupted. What should I do instead? (Enter = go on)";
 const FAILED = "That failed. What should I do instead? (Enter = try again)";
@@ -36,8 +41,13 @@ class Talk {
   #keys = new Keys((name, text) => this.#key(name, text));
   #resolve;
   #reject;
-  /** "asking" for a question, "running", "stopping", or "waiting" after a stop or a failure. */
+  /**
+   * "asking" for a question, "running", "stopping", "waiting" after a stop or a failure, "deciding" about what the agent
+   * wants to do, or "editing" that.
+   */
   #mode = "asking";
+  /** What there is to decide. */
+  #request;
   #question = "";
   #hint = "";
   #doing = "thinking";
@@ -83,12 +93,20 @@ class Talk {
     this.#draw();
   }
 
-  /** Stops what runs; where nothing runs, clears the line. */
+  /** Stops what runs, or what waits for a yes; where neither is the case, clears the line. */
   #escape() {
     if (this.#mode === "running") {
       this.#mode = "stopping";
       // How it ended comes with the run's result.
       this.#session.interrupt({ reason: "direction_change" }).catch(this.#reject);
+    } else if (this.#mode === "deciding") {
+      this.#mode = "stopping";
+      this.#screen.line(this.#question, "yellow");
+      const stopped = this.#session.interrupt({ reason: "direction_change" });
+      stopped.then(() => this.#rest({ status: "interrupted" })).catch(this.#reject);
+    } else if (this.#mode === "editing") {
+      this.#mode = "deciding";
+      this.#editor.key("clear");
     } else if (this.#mode !== "stopping") {
       this.#editor.key("clear");
     }
@@ -97,6 +115,7 @@ class Talk {
   #enter() {
     // Typed while it runs: the line stays until there is a question that it answers.
     if (this.#mode === "running" || this.#mode === "stopping") return;
+    if (this.#mode === "deciding" || this.#mode === "editing") return this.#decide();
     const blank = this.#editor.text.trim() === "";
     if (this.#mode === "asking" && blank) return;
     const waited = this.#mode === "waiting";
@@ -106,6 +125,22 @@ class Talk {
     this.#screen.line("");
     this.#goesOn = waited && blank;
     this.#run(() => (waited ? this.#session.resume({ input }) : this.#session.run(input))).catch(this.#reject);
+  }
+
+  #decide() {
+    const line = this.#editor.text.trim();
+    if (line === "") return;
+    const verdict = this.#mode === "editing" ? edited(this.#request, line) : readVerdict(line);
+    this.#editor.take();
+    if (verdict === "edit") {
+      this.#mode = "editing";
+      return this.#editor.fill(String(editable(this.#request)[1]));
+    }
+    this.#screen.line(this.#question, "yellow");
+    this.#screen.line(`› ${line}`, "bold");
+    this.#screen.line("");
+    const answers = { [this.#request.id]: verdict };
+    this.#run(() => this.#session.resume(verdict ? { answers } : { input: line })).catch(this.#reject);
   }
 
   async #run(begin) {
@@ -119,12 +154,34 @@ class Talk {
       clearInterval(this.#ticker);
       this.#tools.clear();
     }
+    this.#rest(result);
+  }
+
+  /** Nothing runs: what does the person want, or allow? */
+  #rest({ status, error }) {
     if (this.#quitting) return;
-    this.#mode = result.status === "completed" ? "asking" : "waiting";
-    this.#question = result.status === "failed" ? FAILED : WAITING;
-    if (result.status === "failed") this.#screen.line(`${result.error.message} ${result.error.hint}`, "red");
+    this.#mode = status === "completed" ? "asking" : "waiting";
+    this.#question = status === "failed" ? FAILED : WAITING;
+    if (status === "failed") this.#screen.line(cleanLine(`${error.message} ${error.hint}`, 500), "red");
+    const [request] = this.#session.pauseType === "tool_interrupt" ? this.#session.interrupts : [];
+    if (request !== undefined) this.#ask(request);
     this.#screen.line("");
     this.#draw();
+  }
+
+  #ask(request) {
+    // An answer that was refused leaves the same request open.
+    if (this.#request?.id !== request.id) {
+      const lines = spell(String(request.context ?? ""))
+        .trimEnd()
+        .split("\n");
+      for (const line of lines.slice(0, MOST_LINES)) this.#screen.line(`  │ ${line}`, "dim");
+      if (lines.length > MOST_LINES)
+        this.#screen.line(`  … and ${count(lines.length - MOST_LINES, "more line")}`, "dim");
+    }
+    this.#request = request;
+    this.#question = spell(request.reason);
+    this.#mode = "deciding";
   }
 
   /** What `follow` tells. */
@@ -159,10 +216,16 @@ class Talk {
 
   #draw = () => {
     const { text, beforeCursor: before } = this.#editor;
-    const input = { prompt: "› ", before, text };
+    const prompt = this.#mode === "editing" ? `${editable(this.#request)[0]} › ` : "› ";
+    const input = { prompt, before, text };
     const hint = this.#hint === "" ? [] : [{ text: this.#hint, style: "dim" }];
     if (this.#mode === "asking") return this.#screen.live(hint, input);
-    if (this.#mode === "waiting") return this.#screen.live([{ text: this.#question, style: "yellow" }, ...hint], input);
+    const question = { text: this.#question, style: "yellow" };
+    if (this.#mode === "waiting") return this.#screen.live([question, ...hint], input);
+    if (this.#mode === "deciding" || this.#mode === "editing") {
+      const keys = this.#mode === "deciding" ? CHOICES : "Enter: run it like this · ESC: back";
+      return this.#screen.live([question, { text: keys, style: "dim" }, ...hint], input);
+    }
     const frame = FRAMES[this.#frame % FRAMES.length];
     const tools = [...this.#tools.values()].map((tool) => ({ text: `${frame} ${tool}`, style: "cyan" }));
     const status = this.#mode === "stopping" ? "stopping" : `${this.#doing} · ESC stops it`;

@@ -35,6 +35,12 @@ export function cleanLine(text, most) {
   return line.length > most ? `${line.slice(0, most - 1).toWellFormed()}…` : line;
 }
 
+/** For what a person decides about: nothing is left out, and what would not be seen, or would obey, is spelt. */
+export function spell(text) {
+  const hidden = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+  return text.toWellFormed().replace(hidden, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+}
+
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** What a person sees as its characters. */

@@ -1,14 +1,11 @@
-// What the agent can do: look, and nothing else.
-import { jsonSchema, tool } from "@belay/core";
+// What the agent can do: look; and write a new file, which a person has to allow.
+import { humanApproval, jsonSchema, tool } from "@belay/core";
+import { count } from "./phrases.mjs";
 
 const nothing = jsonSchema({ type: "object", properties: {}, additionalProperties: false });
-const one = (name, description) =>
-  jsonSchema({
-    type: "object",
-    properties: { [name]: { type: "string", description, minLength: 1, maxLength: 500 } },
-    required: [name],
-    additionalProperties: false,
-  });
+const texts = (properties) =>
+  jsonSchema({ type: "object", properties, required: Object.keys(properties), additionalProperties: false });
+const text = (description, maxLength = 500) => ({ type: "string", description, minLength: 1, maxLength });
 
 /** @param {Awaited<ReturnType<import("./folder.mjs").openFolder>>} folder */
 export function folderTools(folder) {
@@ -23,16 +20,25 @@ export function folderTools(folder) {
     tool({
       name: "read_file",
       description: "Reads the beginning of a file.",
-      input: one("path", "Relative to the folder."),
+      input: texts({ path: text("Relative to the folder.") }),
       readOnly: true,
       execute: ({ path }) => folder.read(path),
     }),
     tool({
       name: "search_text",
       description: "Finds the lines that contain a text, in whatever case.",
-      input: one("text", "What to look for."),
+      input: texts({ text: text("What to look for.") }),
       readOnly: true,
       execute: ({ text }, ctx) => folder.search(text, ctx.signal),
+    }),
+    tool({
+      name: "write_file",
+      description: "Makes a new file.",
+      input: texts({ path: text("Relative to the folder."), text: text("What it says.", 20_000) }),
+      // The run pauses before the call, and the person sees this; what they approve is what runs.
+      needsApproval: ({ path, text }) =>
+        humanApproval(`Write ${path}, ${count(text.trimEnd().split("\n").length, "line")}?`, { context: text }),
+      execute: ({ path, text }) => folder.write(path, text),
     }),
   ];
 }
