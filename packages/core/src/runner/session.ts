@@ -450,10 +450,21 @@ export class Session<Out = string> {
       const crashes = (await this.#recall.load(true)).crashes;
       if (crashes >= mostCrashes) return this.#appendIdle(setAside);
       await this.resume().result;
+    } else if (this.state === "paused") {
+      await this.#putAway();
     } else {
       await this.startQueued();
     }
     for (let run = this.#running(); run !== undefined; run = this.#running()) await run.result;
+  }
+
+  /** Answers that came too late for what a person has stopped since: left there, they would be looked at again and again. */
+  async #putAway(): Promise<void> {
+    const loaded = await this.#host.setup.store.load(this.#key, Number.MAX_SAFE_INTEGER);
+    for (const command of loaded?.commands ?? []) {
+      if (command.kind !== "answer") continue;
+      await this.answerHere(read<AnswerMail>(this.#key, command), command.key).catch(() => {});
+    }
   }
 
   #running(): LiveRun | undefined {
