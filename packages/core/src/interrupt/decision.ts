@@ -139,7 +139,7 @@ export function refusal(id: string, decision: Decision): BelayError {
     case "approved":
     case "rejected":
     case "responded":
-      return belayError("ANSWER_TAKEN", { id, by, at: iso(at), how });
+      return belayError("ANSWER_TAKEN", { id, by, at: iso(at), how: how === "responded" ? "answered" : how });
     default:
       return how satisfies never;
   }
