@@ -59,7 +59,9 @@ console.log(`anna sees: ${item!.reason}; carl sees ${((await (await page("cookie
 for (const cookie of ["cookie-x", "cookie-c", "cookie-a", "cookie-a", "cookie-b"]) {
   const answered = await page(cookie, { id: item!.id, answer: { type: "approve", by: "ben" } });
   const { code, open } = (await answered.json().catch(() => ({}))) as { code?: string; open?: number };
-  console.log(`${people.get(cookie) ?? "somebody"}: ${answered.status}, ${code ?? `open: ${open ?? "?"}`}`);
+  console.log(
+    `${people.get(cookie) ?? "somebody"}: ${answered.status}, ${code ?? (open === undefined ? "who is that?" : `open: ${open}`)}`,
+  );
 }
 
 const session = await runner.open("release");
