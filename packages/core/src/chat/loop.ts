@@ -78,8 +78,14 @@ function runCalls(
   if (found.every(isReady)) return runReady(frame, agent, found, first);
   return frame.signal.orStopped(Promise.all(found)).then((calls) => {
     if (calls !== undefined) return runReady(frame, agent, calls, first);
-    const notStarted = open.flatMap(({ status, part }) => (status === "held" ? [part.id] : []));
-    return stoppedWith(first, { ...noCalls, notStarted });
+    for (const next of found) if (isReady(next) && "live" in next) next.live.drop();
+    const notStarted: string[] = [];
+    const stopped: string[] = [];
+    for (const call of open) {
+      if (call.status === "held") notStarted.push(call.part.id);
+      else if (call.status === "started") stopped.push(call.part.id);
+    }
+    return stoppedWith(first, { ...noCalls, stopped, notStarted });
   });
 }
 

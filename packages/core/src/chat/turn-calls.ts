@@ -115,7 +115,9 @@ export class TurnCalls implements Recording, StopListener {
     if (this.#heldBack === undefined) return this.breaks();
     const held = this.#heldBack.map(({ call, goesOn, resumes }) => {
       const outcome = goesOn || resumes ? "interrupted" : call.cut ? "unknown" : "not-executed";
-      return this.#frame.toolEnd(call, outcome, null, true);
+      // One that goes on, and waits for another answer, too, has its end: nobody will give it.
+      const waits = goesOn && call.steps?.some(({ kind, settled }) => kind === "ask" && settled === undefined);
+      return this.#frame.toolEnd(call, outcome, null, !waits);
     });
     return [...held, ...this.breaks()];
   }

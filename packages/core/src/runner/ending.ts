@@ -14,7 +14,7 @@ import { type Json, toJson } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import { addUsage, type Usage } from "../message.ts";
 import { interruptedFact, runEnd, stateFact } from "./facts.ts";
-import { waitingEnds, withdrawals } from "./requests.ts";
+import { answeredCalls, waitingEnds, withdrawals } from "./requests.ts";
 import type { RunResult } from "./run.ts";
 
 /** What a stop did. Call ids in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
@@ -45,6 +45,8 @@ export interface Circumstances {
   readonly tokenTtlMs: number | undefined;
   /** Only open calls ran: the pause that it found goes on. */
   readonly only: "calls" | undefined;
+  /** The head of the thread before the stretch. */
+  readonly from: number;
 }
 
 export interface Pause {
@@ -78,7 +80,11 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     pause: undefined,
   });
   if (intent === "terminate") {
-    return ends(...closing(place, state, ended.facts, "user"), runEnd(place, "terminated", usage), move("terminated"));
+    return ends(
+      ...closing(place, state, endedIn(ended.facts), "user"),
+      runEnd(place, "terminated", usage),
+      move("terminated"),
+    );
   }
   switch (ended.how) {
     case "completed":
@@ -93,15 +99,16 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       return ends(end, move("error", { attempt: ended.attempt ?? 1 }));
     }
     case "stopped": {
-      if (intent === "let-go") return ends();
+      const answered = answeredCalls(place, state, circumstances.from, endedIn(ended.facts));
+      if (intent === "let-go") return ends(...answered);
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
       const { handle, token } = newHandle(place, pauseType, circumstances);
       const { attempt } = ended;
       const paused = move("paused", { pauseType, interrupts: [interrupt], ...token, attempt });
-      const withdrawn = closing(place, state, ended.facts, interrupt.by);
-      const ending = ends(...withdrawn, interruptedFact(place, interrupt), paused);
+      const withdrawn = closing(place, state, endedIn([...ended.facts, ...answered]), interrupt.by);
+      const ending = ends(...answered, ...withdrawn, interruptedFact(place, interrupt), paused);
       return { ...ending, pause: { interrupts: [interrupt], handle } };
     }
     case "asking": {
@@ -116,9 +123,12 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
 }
 
 /** Nobody waits for people any more, and every start has its end. */
-function closing(place: FramePlace, state: ThreadState, facts: readonly Fact[], by: string): readonly Fact[] {
-  const ended = new Set(facts.flatMap((fact) => (fact.type === "tool-end" ? [fact.callId] : [])));
+function closing(place: FramePlace, state: ThreadState, ended: ReadonlySet<string>, by: string): readonly Fact[] {
   return [...waitingEnds(place, state, ended), ...withdrawals(place, state, by)];
+}
+
+function endedIn(facts: readonly Fact[]): ReadonlySet<string> {
+  return new Set(facts.flatMap((fact) => (fact.type === "tool-end" ? [fact.callId] : [])));
 }
 
 /** A handle on a pause, and what of its token is recorded. */

@@ -381,18 +381,29 @@ export class Execution {
     const { only } = this;
     let ending: Ending | undefined;
     let intent: Circumstances["intent"];
+    let asked: Stop | undefined;
     const make = (): readonly Fact[] => {
-      const asked = this.#asked;
+      asked = this.#asked;
       const stopped = asked !== undefined || this.#parking;
       intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
       const stops = [...new Set([...this.#mailbox.stops, ...(this.#stopIds ?? [])])];
       const now = clock.now();
-      ending = endingOf(ended, place, state, { intent, asked, stops, late: this.#late, now, tokenTtlMs, only });
+      ending = endingOf(ended, place, state, {
+        intent,
+        asked,
+        stops,
+        late: this.#late,
+        now,
+        tokenTtlMs,
+        only,
+        from: this.#from,
+      });
       return ending.facts;
     };
     const released = () => {
       const result = resultOf(ended, place, state, intent, ending?.pause);
-      const accepted = intent === undefined && this.#asked !== undefined;
+      // One that came while this was being written is for whoever comes next.
+      const accepted = intent === undefined && asked !== undefined;
       this.#finish(state, result, receiptOf(ended, place, this.#late, accepted));
     };
     // The turn ends after its own facts and before those that end the stretch.

@@ -119,14 +119,38 @@ export function waitingEnds(
       const { address } = call;
       const parked = isParked(state, call);
       if (!waits && parked) continue;
-      const outcome: Outcome = parked
-        ? "interrupted"
-        : call.status === "held" && !call.cut
-          ? "not-executed"
-          : "unknown";
+      const outcome: Outcome =
+        parked || call.resumes ? "interrupted" : call.status === "held" && !call.cut ? "not-executed" : "unknown";
       const again = call.doubt !== undefined && state.requests?.get(call.doubt)?.decision?.how === "approved";
       const end = { type: "tool-end", callId, tool, address, outcome, output: null } as const;
       facts.push({ ...base(place, scope.path), ...end, ...(again && { held: true as const }) });
+    }
+  }
+  return facts;
+}
+
+/**
+ * Calls whose own question was answered after `from`, and that have not gone on since: held, they do so with that answer
+ * on continue. But for those in `ended`.
+ */
+export function answeredCalls(place: FramePlace, state: ThreadState, from: number, ended = none): Fact[] {
+  const facts: Fact[] = [];
+  for (const scope of state.scopes.values()) {
+    for (const call of scope.calls) {
+      const { id: callId, tool } = call.part;
+      if (call.status !== "started" || ended.has(callId) || isParked(state, call)) continue;
+      if (!call.steps?.some(({ kind, settled = 0 }) => kind === "ask" && settled > from)) continue;
+      const { address } = call;
+      const end = {
+        type: "tool-end",
+        callId,
+        tool,
+        address,
+        outcome: "interrupted",
+        output: null,
+        held: true,
+      } as const;
+      facts.push({ ...base(place, scope.path), ...end });
     }
   }
   return facts;

@@ -316,15 +316,21 @@ export class Session<Out = string> {
       // Answered calls that a resume() waits for are stopped with it.
       const calls = this.#calls?.interrupt(stop, options);
       const receipt = execution?.interrupt(stop, options) ?? calls;
-      if (receipt !== undefined) return receipt;
-      if (this.state !== "paused" || !openNow(this.standing)) return Promise.resolve(this.#notAccepted());
-      this.#stopping ??= this.#stopWaiting(stop, options).finally(() => {
-        this.#stopping = undefined;
-      });
-      return this.#stopping;
+      if (receipt === undefined) return this.#stopResting(stop, options, this.#notAccepted());
+      // It came while the pause was being written: it is for the pause.
+      return receipt.then((told) => (told.accepted ? told : this.#stopResting(stop, options, told)));
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** Where nothing runs, and people are asked for something; else it is as `told`. */
+  #stopResting(stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
+    if (this.#isWriting || this.state !== "paused" || !openNow(this.standing)) return Promise.resolve(told);
+    this.#stopping ??= this.#stopWaiting(stop, options).finally(() => {
+      this.#stopping = undefined;
+    });
+    return this.#stopping;
   }
 
   /** Nothing runs, and people are asked for something: they need not answer any more. */
