@@ -9,8 +9,8 @@ import { type Approval, humanApproval, type Request, readRequest } from "../inte
 import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import { decide, type RuleSource, type Verdict } from "../permission/decide.ts";
-import type { ReadyCall } from "../tool/call.ts";
 import { CallContext } from "../tool/context.ts";
+import type { ReadyCall } from "../tool/prepare-call.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ChatDefinition } from "./definition.ts";
 

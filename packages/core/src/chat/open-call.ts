@@ -10,7 +10,8 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
-import { LiveCall, type PreparedCall, prepareCall, type ReadyCall } from "../tool/call.ts";
+import { LiveCall } from "../tool/call.ts";
+import { type PreparedCall, prepareCall, type ReadyCall } from "../tool/prepare-call.ts";
 import type { ChatDefinition } from "./definition.ts";
 import { argsOf, denial, doubtOf, gateOf } from "./gate.ts";
 

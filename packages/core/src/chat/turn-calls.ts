@@ -16,7 +16,8 @@ import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
-import { type CallEnding, LiveCall, type ReadyCall } from "../tool/call.ts";
+import { type CallEnding, LiveCall } from "../tool/call.ts";
+import type { ReadyCall } from "../tool/prepare-call.ts";
 import type { AskingCall, NextCall } from "./open-call.ts";
 
 const none: readonly never[] = [];

@@ -252,6 +252,8 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     const first = await open(store, execute);
     expect((await first.session.run("go").result).status).toBe("interrupted");
     await until(async () => stepsOf(await factsOf(store)).length === 1);
+    // It has let go of the thread again.
+    await until(async () => (await store.load({ tenant: "default", threadId: "thread" }))?.row.lease === undefined);
     const second = await open(store, execute);
     const [request] = second.session.interrupts;
     // Begun again it comes to the new step long before the recorded one.

@@ -10,7 +10,7 @@
 //    step is never computed here and elsewhere.
 // 6. What a step gives, or throws, is the same when it has just been computed and when it is read from the record.
 
-import { BelayError, belayError, type ErrorRecord, errorFromRecord, errorText } from "../error.ts";
+import { type BelayError, belayError, type ErrorRecord } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { Decision } from "../interrupt/decision.ts";
 import { digestOf } from "../interrupt/digest.ts";
@@ -19,7 +19,8 @@ import { type Request, readRequest } from "../interrupt/request.ts";
 import type { StepRecord } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import { point } from "../point.ts";
-import { type StandardSchema, validate } from "../schema/schema.ts";
+import { answerOf } from "./answer-of.ts";
+import { recordOf, thrownAgain } from "./thrown.ts";
 
 /** Who runs the code. */
 export interface StepsHost {
@@ -340,63 +341,10 @@ function a(kind: StepRecord["kind"]): string {
   return kind === "ask" ? "an ask" : "a step";
 }
 
-function recordOf(error: unknown): ErrorRecord {
-  if (error instanceof BelayError) return { code: error.code, message: error.message, hint: error.hint };
-  const message = errorText(error);
-  if (!(error instanceof Error)) return { code: "Error", message };
-  const { code } = error as { readonly code?: unknown };
-  return typeof code === "string" ? { code, message, name: error.name } : { code: error.name, message };
-}
-
-/** What is on record of it; `cause` is what was thrown, where that was just now. */
-function thrownAgain(record: ErrorRecord, cause?: unknown): Error {
-  if (record.hint !== undefined) return cause instanceof BelayError ? cause : errorFromRecord(record);
-  const error = cause === undefined ? new Error(record.message) : new Error(record.message, { cause });
-  error.name = record.name ?? record.code;
-  return record.name === undefined ? error : Object.assign(error, { code: record.code });
-}
-
 async function conclude(ask: Ask, decision: Decision): Promise<void> {
   try {
-    ask.resolve(await answerOf(ask, decision));
+    ask.resolve(await answerOf(ask.request, ask.interrupt, decision));
   } catch (error) {
     ask.reject(error);
   }
-}
-
-async function answerOf({ request, interrupt }: Ask, decision: Decision): Promise<unknown> {
-  const { id } = interrupt;
-  const { by } = decision;
-  switch (decision.how) {
-    case "approved": {
-      const { note, args } = decision;
-      return { approved: true, by, ...(note !== undefined && { note }), ...(args !== undefined && { args }) };
-    }
-    case "rejected":
-      if (request.kind === "approval") return { approved: false, by, note: decision.reason };
-      throw belayError("REQUEST_REJECTED", { id, by, reason: decision.reason });
-    case "responded":
-      return request.schema === undefined ? decision.value : checked(id, request.schema, decision.value);
-    case "expired":
-      return expired(request, interrupt, decision.counts);
-    case "withdrawn":
-      return never;
-    default:
-      return decision satisfies never;
-  }
-}
-
-function expired(request: Request, { id, expiresAt = 0 }: Interrupt, then: string): unknown {
-  const expiredAt = new Date(expiresAt).toISOString();
-  const reason = `nobody answered before ${expiredAt}`;
-  if (then === "fail") throw belayError("ANSWER_EXPIRED", { id, expiredAt });
-  if (request.kind === "approval") return { approved: then === "approve", by: "runtime", note: reason };
-  throw belayError("REQUEST_REJECTED", { id, by: "runtime", reason });
-}
-
-/** As the code's own schema sees it: it may ask for more than JSON Schema can say, or make something of it. */
-async function checked(id: string, schema: StandardSchema, value: Json): Promise<unknown> {
-  const result = await validate(schema, value);
-  if (!result.ok) throw belayError("ANSWER_INVALID", { id, problem: result.problem });
-  return result.value;
 }

@@ -1,4 +1,4 @@
-// One call of a tool: prepare → execute → finalize. Invariants:
+// One call of a tool that runs, from its start to its end. Invariants:
 // 1. It always tells the end, once: what the tool gave, or, after a stop or a time-out, at the latest when
 //    its grace is over. A tool that is deaf is left behind, not waited for.
 // 2. A result that exists is recorded, also when it came after the stop; what was thrown after it is the stop.
@@ -6,40 +6,18 @@
 // 4. A call that waits for a person can be parked: it stays in memory without a frame, and goes on when another stretch
 //    of its run adopts it. One that is dropped never ends, and tells nothing.
 
-import { BelayError, belayError, errorText } from "../error.ts";
+import { type BelayError, belayError, errorText } from "../error.ts";
 import type { Frame, Hot, LateResult } from "../frame.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
-import { bytesOver, type Json, toJson } from "../json.ts";
+import { bytesOver, type Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
-import { validate } from "../schema/schema.ts";
 import { Steps, type StepsHost } from "../steps/steps.ts";
 import { CallContext } from "./context.ts";
-import { parseArgs } from "./parse-args.ts";
+import type { ReadyCall } from "./prepare-call.ts";
+import { isAsyncIterable, isThenable, storable } from "./returned.ts";
 import type { Tool } from "./tool.ts";
-
-export interface ReadyCall {
-  readonly call: CallState;
-  readonly tool: Tool;
-  readonly args: unknown;
-  /** What runs, where a person changed it. */
-  readonly ranArgs?: Json;
-  /** The permission rule that lets it run. */
-  readonly rule?: string;
-  /** Its start is on record: it goes on after a person's answer, from its recorded steps. */
-  readonly goesOn?: true;
-  /** It was held after it ran in part. */
-  readonly resumes?: true;
-}
-
-/** A call that can never run; the model is told why. */
-export interface RefusedCall {
-  readonly call: CallState;
-  readonly refusal: string;
-}
-
-export type PreparedCall = ReadyCall | RefusedCall;
 
 /** Who waits for the end of a call. */
 export interface CallEnding {
@@ -48,39 +26,6 @@ export interface CallEnding {
   parked(parked: boolean): void;
   /** It goes another way than what is on record: it has no end. */
   broke(error: BelayError): void;
-}
-
-/** Finds the tool and checks the arguments; waits only where the schema does. */
-export function prepareCall(
-  tools: ReadonlyMap<string, Tool>,
-  call: CallState,
-  ranArgs?: Json,
-): PreparedCall | Promise<PreparedCall> {
-  const { tool: name } = call.part;
-  const args = ranArgs ?? call.part.args;
-  const tool = tools.get(name);
-  if (tool === undefined) {
-    const known = [...tools.keys()].join(", ") || "none";
-    return { call, refusal: `There is no tool ${JSON.stringify(name)}. The tools are: ${known}.` };
-  }
-  if (typeof args !== "object" || args === null || Array.isArray(args)) {
-    const parsed = parseArgs(args);
-    const problem = parsed.ok ? "the arguments must be a JSON object" : parsed.problem;
-    return { call, refusal: `The call was not made: ${problem}. Call the tool again.` };
-  }
-  const checked = validate(tool.input, args);
-  return checked instanceof Promise
-    ? checked.then((c) => judge(call, tool, c, ranArgs))
-    : judge(call, tool, checked, ranArgs);
-}
-
-type Checked = Awaited<ReturnType<typeof validate>>;
-
-function judge(call: CallState, tool: Tool, checked: Checked, ranArgs: Json | undefined): PreparedCall {
-  if (checked.ok) {
-    return ranArgs === undefined ? { call, tool, args: checked.value } : { call, tool, args: checked.value, ranArgs };
-  }
-  return { call, refusal: `The arguments do not fit the tool's schema: ${checked.problem}. Call the tool again.` };
 }
 
 /** A call that runs. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before `start` returns. */
@@ -398,23 +343,4 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     this.#timers ??= [];
     this.#timers.push(this.#frame.clock.setTimeout(run, ms));
   }
-}
-
-function storable(value: unknown, tool: string): Json {
-  if (typeof value === "string") return value;
-  try {
-    return toJson(value, `The result of tool ${tool}`);
-  } catch (error) {
-    if (!(error instanceof BelayError)) return `Ran, result not storable: ${errorText(error)}`;
-    const { path, found } = error.details;
-    return `Ran, result not storable at ${path}: ${found}.`;
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }

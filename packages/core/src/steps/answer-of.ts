@@ -1,0 +1,46 @@
+// What `ctx.ask` gives for what was decided.
+
+import { belayError } from "../error.ts";
+import type { Decision } from "../interrupt/decision.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { Request } from "../interrupt/request.ts";
+import type { Json } from "../json.ts";
+import { type StandardSchema, validate } from "../schema/schema.ts";
+
+/** Throws where it was rejected, or came to nothing in time. */
+export async function answerOf(request: Request, interrupt: Interrupt, decision: Decision): Promise<unknown> {
+  const { id } = interrupt;
+  const { by } = decision;
+  switch (decision.how) {
+    case "approved": {
+      const { note, args } = decision;
+      return { approved: true, by, ...(note !== undefined && { note }), ...(args !== undefined && { args }) };
+    }
+    case "rejected":
+      if (request.kind === "approval") return { approved: false, by, note: decision.reason };
+      throw belayError("REQUEST_REJECTED", { id, by, reason: decision.reason });
+    case "responded":
+      return request.schema === undefined ? decision.value : checked(id, request.schema, decision.value);
+    case "expired":
+      return expired(request, interrupt, decision.counts);
+    case "withdrawn":
+      return new Promise(() => {});
+    default:
+      return decision satisfies never;
+  }
+}
+
+function expired(request: Request, { id, expiresAt = 0 }: Interrupt, then: string): unknown {
+  const expiredAt = new Date(expiresAt).toISOString();
+  const reason = `nobody answered before ${expiredAt}`;
+  if (then === "fail") throw belayError("ANSWER_EXPIRED", { id, expiredAt });
+  if (request.kind === "approval") return { approved: then === "approve", by: "runtime", note: reason };
+  throw belayError("REQUEST_REJECTED", { id, by: "runtime", reason });
+}
+
+/** As the code's own schema sees it: it may ask for more than JSON Schema can say, or make something of it. */
+async function checked(id: string, schema: StandardSchema, value: Json): Promise<unknown> {
+  const result = await validate(schema, value);
+  if (!result.ok) throw belayError("ANSWER_INVALID", { id, problem: result.problem });
+  return result.value;
+}
