@@ -41,9 +41,11 @@ export const arrows: Record<string, readonly string[]> = {
   // What code inside a call, or a custom agent, has done and asked.
   steps: [...data, "journal", "frame", "point"],
   model: ["error", "clock", "json", "schema", "message"],
-  tool: [...data, "journal", "frame", "steps", "point", "built-in"],
+  tool: [...data, "journal", "frame", "agent", "steps", "point", "built-in"],
+  // Agents made of agents: they know an agent only by its interface.
+  workflow: [...data, "journal", "frame", "agent", "steps", "tool", "point"],
   // The loop never saves: it knows neither store nor runner.
-  chat: [...data, "journal", "frame", "agent", "model", "tool", "point", "history-problems"],
+  chat: [...data, "journal", "frame", "agent", "model", "tool", "workflow", "point", "history-problems"],
   store: ["error", "clock", "json", "lifecycle", "journal"],
   runner: [...data, "journal", "frame", "agent", "store", "point", "built-in"],
   testing: [
@@ -55,13 +57,15 @@ export const arrows: Record<string, readonly string[]> = {
     "agent",
     "model",
     "tool",
+    "workflow",
     "chat",
+    "workflow",
     "store",
     "runner",
     "index",
   ],
   sqlite: ["store"],
-  index: [...data, "sanitize-messages", "agent", "steps", "model", "tool", "chat", "store", "runner"],
+  index: [...data, "sanitize-messages", "agent", "steps", "model", "tool", "workflow", "chat", "store", "runner"],
 };
 
 /** Import rings between files that we accept: the files in order, joined by " > ", and why. */
@@ -71,6 +75,7 @@ export const cycles: Record<string, string> = {};
 export const doors: Record<string, readonly string[]> = {
   "index.ts": [
     "Agent",
+    "AgentContext",
     "AgentOptions",
     "AgentSettings",
     "Answer",
@@ -80,6 +85,7 @@ export const doors: Record<string, readonly string[]> = {
     "BelayError",
     "BelayEvent",
     "Clock",
+    "CustomAgentOptions",
     "Draft",
     "DriftReport",
     "ErrorCode",
@@ -119,18 +125,23 @@ export const doors: Record<string, readonly string[]> = {
     "UserInterrupt",
     "Verdict",
     "agent",
+    "agentTool",
     "approve",
     "createRunner",
     "customInterrupt",
+    "defineAgent",
     "fromAiSdk",
     "humanApproval",
     "humanInput",
     "jsonSchema",
+    "loop",
     "memoryStore",
     "messageText",
+    "parallel",
     "reject",
     "respond",
     "sanitizeMessages",
+    "sequential",
     "tool",
   ],
   "sqlite.ts": ["SqliteStoreOptions", "sqliteStore"],

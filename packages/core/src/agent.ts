@@ -1,7 +1,7 @@
 // The interface every agent implements: a frame in, facts and drafts through the frame, an end out.
 
 import type { BelayError } from "./error.ts";
-import type { Fact } from "./event.ts";
+import type { Action, Fact } from "./event.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { Desk, Frame } from "./frame.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
@@ -18,7 +18,14 @@ export interface StoppedCalls {
 
 /** `facts` go into the same append as the end itself; `turn` is the turn that ends with it; `attempt` is the next try of its model call. */
 export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } & (
-  | { readonly how: "completed"; readonly text: string; readonly output: unknown; readonly finish: Finish }
+  | {
+      readonly how: "completed";
+      readonly text: string;
+      readonly output: unknown;
+      readonly finish: Finish;
+      /** What ends those above it, too. */
+      readonly action?: Action;
+    }
   | { readonly how: "stopped"; readonly partialText: string; readonly calls: StoppedCalls; readonly attempt: number }
   /** Nothing moves any more but by people's answers. */
   | { readonly how: "asking"; readonly calls: StoppedCalls }
@@ -31,6 +38,10 @@ export interface Agent<out Out = unknown, in Deps = never> {
   /** How calls that never started are told to the model when the person changes direction. */
   readonly repair: "synthetic" | "drop";
   run(frame: Frame): Promise<Ended>;
+  /** It reads messages; others are given a value. */
+  readonly chats: boolean;
+  /** The agents inside it. */
+  readonly children: readonly Agent<unknown, never>[];
   /** What it is made of. */
   fingerprint(): Fingerprint;
   /** What is wrong with arguments that a person gave instead of the model's, where something is. */

@@ -27,6 +27,10 @@ export interface RunStartEvent extends EventBase {
   readonly type: "run-start";
   /** What the agent is made of, where the thread does not know that yet. */
   readonly fingerprint?: Fingerprint;
+  /** What a child was given, where that is no message. */
+  readonly input?: Json;
+  /** A child that remembers nothing of what was done under its path before. */
+  readonly fresh?: true;
 }
 
 export interface MessageEvent extends EventBase {
@@ -102,7 +106,19 @@ export interface InputConsumedEvent extends EventBase {
 
 export interface ActionEvent extends EventBase {
   readonly type: "action";
-  readonly action: { readonly interrupted: Interrupt };
+  readonly action: Action;
+}
+
+/** What an agent, or code inside it, does besides speaking. All but the first take effect when they are recorded. */
+export interface Action {
+  readonly interrupted?: Interrupt;
+  /** Ends the whole run with this output. */
+  readonly exit?: { readonly output: Json };
+  /** From now on another agent has the word, in the same history. */
+  readonly transferToAgent?: { readonly name: string };
+  /** Ends the nearest loop with this output. */
+  readonly breakLoop?: { readonly output: Json };
+  readonly customized?: Json;
 }
 
 /** Somebody answered a request, or it ended otherwise. */
@@ -146,6 +162,8 @@ export interface StateEvent extends EventBase {
   readonly tokenUntil?: number;
   /** On going on: whether open calls still run (continue) or are closed (rethink). */
   readonly mode?: "continue" | "rethink";
+  /** The agents that a rethink is for, by path; all where it is not there. */
+  readonly to?: readonly string[];
   /** How a rethink closes calls that never started. */
   readonly repair?: "synthetic" | "drop";
   /** Ids of the stops that this answers. */

@@ -4,6 +4,7 @@
 import type { Clock } from "./clock.ts";
 import type { ErrorRecord } from "./error.ts";
 import type {
+  Action,
   ActionEvent,
   DeltaEvent,
   Draft,
@@ -11,6 +12,8 @@ import type {
   Fact,
   MessageEvent,
   RequestAnsweredEvent,
+  RunEndEvent,
+  RunStartEvent,
   StepEvent,
   SupersededEvent,
   ToolEndEvent,
@@ -24,10 +27,13 @@ import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { StopSignal } from "./interrupt/stop-signal.ts";
 import type { CallState, Scope } from "./journal/state.ts";
 import type { Json } from "./json.ts";
-import type { Message, Outcome } from "./message.ts";
+import type { Message, Outcome, Usage } from "./message.ts";
 import type { CheckedPermissions } from "./permission/permissions.ts";
 import type { PermissionRule } from "./permission/rule.ts";
 import type { StandardSchema } from "./schema/schema.ts";
+
+/** What the messages of a child cost is counted with them. */
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 
 /** One thing to write down. */
 export interface Recording {
@@ -54,6 +60,12 @@ export interface Desk {
   hasMail(frame: Frame, only?: "steer"): boolean;
   /** Lets it in, in an append of its own. */
   takeMail(frame: Frame): Promise<void>;
+  /** One agent's own history in this thread, where it has one. */
+  scope(path: string): Scope | undefined;
+  /** Paths of the agents directly below `path` that have begun in this run, and not ended. */
+  begunBelow(path: string, runId: string): readonly string[];
+  /** Open requests of whatever lies at or below `path`. */
+  openBelow(path: string): readonly string[];
   /** A request of the thread. */
   request(id: string): RequestState | undefined;
   /** Calls back when the request is decided, and that is on record. */
@@ -123,6 +135,8 @@ export class Frame {
   readonly deps: unknown;
   readonly desk: Desk;
   readonly beginning: Beginning;
+  /** What people say to the run is said to this agent. */
+  readonly hears: boolean;
 
   constructor(
     place: FramePlace,
@@ -132,6 +146,7 @@ export class Frame {
     deps: unknown,
     desk: Desk,
     beginning: Beginning,
+    hears = true,
   ) {
     this.place = place;
     this.scope = scope;
@@ -140,6 +155,27 @@ export class Frame {
     this.deps = deps;
     this.desk = desk;
     this.beginning = beginning;
+    this.hears = hears;
+  }
+
+  /** A frame for an agent inside this one. */
+  child(agentName: string, runPath: string, scope: Scope, hears: boolean): Frame {
+    const { signal, clock, deps, desk, beginning } = this;
+    return new Frame({ ...this.place, agentName, runPath }, scope, signal, clock, deps, desk, beginning, hears);
+  }
+
+  /** The facts by which a child begins, and ends. */
+  childStart(agentName: string, runPath: string, more: Pick<RunStartEvent, "input" | "fresh">): RunStartEvent {
+    return { ...this.#fact(), agentName, runPath, type: "run-start", ...more };
+  }
+
+  childEnd(child: Frame, status: RunEndEvent["status"], more: Pick<RunEndEvent, "output" | "error">): RunEndEvent {
+    const { agentName, runPath } = child.place;
+    return { ...this.#fact(), agentName, runPath, type: "run-end", status, usage: noUsage, ...more };
+  }
+
+  acted(action: Action): ActionEvent {
+    return { ...this.#fact(), type: "action", action };
   }
 
   /** Settles when they are recorded. Never rejects: where saving fails, it never settles. */

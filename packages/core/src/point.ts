@@ -18,7 +18,9 @@ export type PointName =
   | "step:start"
   | "step:end"
   | "ask:raised"
-  | "answer:taken";
+  | "answer:taken"
+  | "child:start"
+  | "child:end";
 
 let listener: PointListener | undefined;
 

@@ -11,8 +11,9 @@ import { type Message, messageText } from "../message.ts";
 import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
-import { type InferOutput, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
-import { NAME, type Tool } from "../tool/tool.ts";
+import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
+import { NAME, type Tool, tool } from "../tool/tool.ts";
+import { byName } from "../workflow/composite.ts";
 import type { ModelTimeouts } from "./call-model.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
 import { verdictOn } from "./gate.ts";
@@ -29,6 +30,8 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly model: Model;
   readonly instructions?: string;
   readonly tools?: readonly Tool<Deps>[];
+  /** Agents, made by agent(…), that it may hand the conversation over to; they, and it, may hand it on or back. */
+  readonly subAgents?: readonly Agent<unknown, Deps>[];
   /** The run's output must fit this schema; the result has its type. */
   readonly output?: S;
   readonly settings?: AgentSettings;
@@ -53,12 +56,16 @@ type OutputOf<S> = S extends StandardSchema ? InferOutput<S> : string;
 export function agent<S extends StandardSchema | undefined = undefined, Deps = unknown>(
   options: AgentOptions<S, Deps>,
 ): Agent<OutputOf<S>, Deps> {
-  const definition = define(options as AgentOptions<StandardSchema | undefined, never>);
+  const alone = define(options as AgentOptions<StandardSchema | undefined, never>);
+  const subAgents = (options.subAgents ?? []) as readonly Agent<unknown, never>[];
+  const definition = subAgents.length === 0 ? alone : familyOf(alone, subAgents).get(alone.name)!;
   const { name } = definition;
   let print: Fingerprint | undefined;
-  return Object.freeze({
+  const made = Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
+    chats: true,
+    children: [...subAgents, ...inTools(definition)],
     run: (frame) => chatLoop(frame, definition),
     fingerprint: () => {
       print ??= printOf(definition);
@@ -67,6 +74,71 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
     argsProblem: (interrupt, args) => argsProblem(definition, interrupt, args),
     verdict: (desk, tool, args) => verdictOf(definition, desk, tool, args),
   } satisfies Agent);
+  definitions.set(made, definition);
+  return made;
+}
+
+/** What each agent(…) was made of, for those that hand over to it. */
+const definitions = new WeakMap<object, ChatDefinition>();
+
+function inTools({ tools }: ChatDefinition): readonly Agent<unknown, never>[] {
+  return [...tools.values()].flatMap((tool) => tool.agent ?? []);
+}
+
+/** Each of them with a tool to hand over to the others. */
+function familyOf(
+  alone: ChatDefinition,
+  subAgents: readonly Agent<unknown, never>[],
+): ReadonlyMap<string, ChatDefinition> {
+  const members = new Map<string, ChatDefinition>([[alone.name, alone]]);
+  for (const sub of subAgents) {
+    const definition = definitions.get(sub);
+    if (definition === undefined) {
+      const problem = `${String((sub as Partial<Agent> | null)?.name)} is no agent made by agent(…); use agentTool() for others`;
+      throw belayError("AGENT_INVALID", { agent: alone.name, problem });
+    }
+    for (const member of definition.family?.values() ?? [definition]) {
+      const { name } = member;
+      if (members.has(name)) {
+        throw belayError("AGENT_INVALID", { agent: alone.name, problem: `two agents of its family are named ${name}` });
+      }
+      members.set(name, member);
+    }
+  }
+  const family = new Map<string, ChatDefinition>();
+  const names = [...members.keys()];
+  for (const [name, member] of members) family.set(name, withTransfer(member, names, family));
+  return family;
+}
+
+function withTransfer(
+  member: ChatDefinition,
+  names: readonly string[],
+  family: ReadonlyMap<string, ChatDefinition>,
+): ChatDefinition {
+  const transfer = transferTool(names.filter((name) => name !== member.name));
+  const tools = new Map([...member.tools].filter(([name]) => name !== transfer.name)).set(transfer.name, transfer);
+  const shown = [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  return { ...member, tools, request: { ...member.request, tools: shown }, family };
+}
+
+function transferTool(names: readonly string[]): Tool {
+  return tool({
+    name: "transfer_to_agent",
+    description: "Hands the conversation over to another agent, which goes on with it.",
+    input: jsonSchema<{ agent_name: string }>({
+      type: "object",
+      properties: { agent_name: { type: "string", enum: names } },
+      required: ["agent_name"],
+      additionalProperties: false,
+    }),
+    repeatable: true,
+    needsApproval: false,
+    execute: ({ agent_name }, ctx) => {
+      ctx.transferTo(agent_name);
+      return `${agent_name} goes on.`;
+    },
+  }) as Tool;
 }
 
 function printOf({ model, instructions, tools }: ChatDefinition): Fingerprint {
@@ -78,11 +150,12 @@ function printOf({ model, instructions, tools }: ChatDefinition): Fingerprint {
   });
 }
 
-async function argsProblem(
-  { tools }: ChatDefinition,
-  { tool = "" }: Interrupt,
-  args: Json,
-): Promise<string | undefined> {
+async function argsProblem(agent: ChatDefinition, interrupt: Interrupt, args: Json): Promise<string | undefined> {
+  const { tool = "", by } = interrupt;
+  const asker = agent.name === by ? agent : agent.family?.get(by);
+  // It is one inside a call of this one that asks.
+  if (asker === undefined) return byName(inTools(agent), by, agent.name).argsProblem(interrupt, args);
+  const { tools } = asker;
   const found = tools.get(tool);
   if (found === undefined) return `there is no tool ${JSON.stringify(tool)} here`;
   if (typeof args !== "object" || args === null || Array.isArray(args)) return "arguments are a JSON object";
@@ -131,6 +204,7 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
     name,
     model,
     permissions,
+    family: undefined,
     instructions: systemMessage(instructions),
     tools: toolTable(name, options.tools ?? []),
     request: requestBase(options),

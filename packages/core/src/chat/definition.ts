@@ -32,6 +32,8 @@ export interface ChatDefinition {
   readonly graceMs: number;
   /** Which calls may run, must be asked for, or never run. */
   readonly permissions: CheckedPermissions | undefined;
+  /** Those that may have the word in the same history, by name, itself among them; undefined where it is alone. */
+  readonly family: ReadonlyMap<string, ChatDefinition> | undefined;
   /** Chooses what of the history is sent. */
   readonly context: ((history: readonly Message[]) => readonly Message[]) | undefined;
   /** Keeps what is sent under a number of tokens, by recorded summaries. */

@@ -4,13 +4,14 @@
 import type { Ended, StoppedCalls } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { type BelayError, belayError } from "../error.ts";
-import type { Fact } from "../event.ts";
+import type { Action, Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { CallState } from "../journal/state.ts";
 import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { validate } from "../schema/schema.ts";
+import { asText } from "../workflow/child.ts";
 import { callModel, type ModelCallEnd } from "./call-model.ts";
 import { keepWithin } from "./compact.ts";
 import type { ChatDefinition } from "./definition.ts";
@@ -22,10 +23,28 @@ type Next = Ended | "on";
 
 export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<Ended> {
   for (;;) {
-    const next = await step(frame, agent);
+    const { action, active } = frame.scope;
+    if (action !== undefined && frame.scope.last !== "calls") return acted(action);
+    const next = await (active === undefined ? step(frame, agent) : handedOver(frame, agent, active));
     if (next !== "on") return next;
     frame.turnEnd(frame.scope.turn);
   }
+}
+
+/** A call ended the run, or the loop it is in, with an output of its own. */
+function acted(action: Action): Ended {
+  const output = action.exit?.output ?? action.breakLoop?.output ?? null;
+  return { how: "completed", facts: [], text: asText(output), output, finish: "stop", action };
+}
+
+/** Another agent of the family has the word: the same history, other instructions, tools and model. */
+function handedOver(frame: Frame, agent: ChatDefinition, name: string): Promise<Next> | Ended {
+  const active = agent.family?.get(name);
+  if (active === undefined) {
+    const known = [...(agent.family?.keys() ?? [agent.name])].join(", ");
+    return { how: "failed", facts: [], error: belayError("AGENT_UNKNOWN", { agent: name, known }) };
+  }
+  return step(frame.child(name, frame.place.runPath, frame.scope, frame.hears), active);
 }
 
 function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {

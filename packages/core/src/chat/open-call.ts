@@ -90,6 +90,8 @@ function startedCall(
   call: CallState,
   lost: Fact[],
 ): NextCall | Promise<NextCall> | undefined {
+  // A call to an agent is never in doubt: what that has done is on record, and it goes on from there.
+  if (agent.tools.get(call.part.tool)?.agent !== undefined) return goesOn(frame, agent, call, "goesOn");
   const live = frame.desk.hot.take(call.address);
   if (live instanceof LiveCall) return { call, live };
   const asks = call.steps?.flatMap(({ requestId }) => requestId ?? []) ?? [];

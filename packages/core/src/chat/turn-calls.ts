@@ -6,10 +6,12 @@
 //    moves; the last is judged a macrotask after the last thing that happened.
 // 4. Calls recorded as started are started before the next append is made (drive 5): it counts them.
 // 5. A call that waits for a person holds up no other, unless that one is serial and comes after it.
+//
+// Long, and still one piece: what may start, what waits and when it is over are one count.
 
 import { noCalls, type StoppedCalls } from "../agent.ts";
 import type { BelayError } from "../error.ts";
-import type { Fact } from "../event.ts";
+import type { Action, Fact } from "../event.ts";
 import type { Frame, Recording } from "../frame.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
@@ -18,6 +20,8 @@ import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
 import { type CallEnding, LiveCall } from "../tool/call.ts";
 import type { ReadyCall } from "../tool/prepare-call.ts";
+import { runChild } from "../workflow/child.ts";
+import type { AnyAgent } from "../workflow/composite.ts";
 import type { AskingCall, NextCall } from "./open-call.ts";
 
 const none: readonly never[] = [];
@@ -59,6 +63,8 @@ export class TurnCalls implements Recording, StopListener {
   /** Why one of them cannot go on. */
   broken: BelayError | undefined;
   #brokenCalls: CallState[] | undefined;
+  /** What agents inside calls had on their way when a stop met them. */
+  readonly #childFacts: Fact[] = [];
   readonly #done: (calls: TurnCalls) => void;
 
   constructor(
@@ -113,14 +119,14 @@ export class TurnCalls implements Recording, StopListener {
 
   /** What a stop must still record: calls whose start is on record go back to held. */
   holds(): readonly Fact[] {
-    if (this.#heldBack === undefined) return this.breaks();
+    if (this.#heldBack === undefined) return [...this.#childFacts, ...this.breaks()];
     const held = this.#heldBack.map(({ call, goesOn, resumes }) => {
       const outcome = goesOn || resumes ? "interrupted" : call.cut ? "unknown" : "not-executed";
       // One that goes on, and waits for another answer, too, has its end: nobody will give it.
       const waits = goesOn && call.steps?.some(({ kind, settled }) => kind === "ask" && settled === undefined);
       return this.#frame.toolEnd(call, outcome, null, !waits);
     });
-    return [...held, ...this.breaks()];
+    return [...this.#childFacts, ...held, ...this.breaks()];
   }
 
   /** Calls that went another way than what is on record: nothing was done, and they go on from it once their code is right. */
@@ -268,16 +274,57 @@ export class TurnCalls implements Recording, StopListener {
 
   #begin(ready: ReadyCall): void {
     point("tool:start", ready.call);
+    const { agent } = ready.tool;
     if (this.#frame.signal.stop !== undefined) {
-      this.#heldBack = added(this.#heldBack, ready);
+      // A call to an agent goes on in its place.
+      if (agent === undefined || !ready.goesOn) this.#heldBack = added(this.#heldBack, ready);
       if (ready.tool.serial) this.#serialRunning = false;
       return;
     }
     this.#running += 1;
+    if (agent !== undefined) return this.#beginAgent(ready, agent);
     const running = new RunningCall(this, this.#frame, ready.call, ready.tool.serial);
     // Before it begins: it may park, or break, at once.
     running.live = new LiveCall(this.#frame, ready, this.#graceMs, running);
     running.live.start();
+  }
+
+  #beginAgent({ call, tool, args }: ReadyCall, agent: AnyAgent): void {
+    const path = `${call.address}/${agent.name}`;
+    const value = (args as { readonly request: string }).request;
+    const running = new RunningCall(this, this.#frame, call, tool.serial);
+    void runChild(this.#frame, { agent, path, fresh: true, deaf: true }, { value }).then((end) => {
+      switch (end.how) {
+        case "completed":
+          running.action = end.action;
+          return running.ended("ok", end.output);
+        case "failed":
+          running.first = end.facts;
+          return running.ended("error", `${agent.name} failed: ${end.error.message}`);
+        case "asking":
+          return this.#agentAsks(call, path, end.facts);
+        case "stopped":
+          this.#childFacts.push(...end.facts);
+          this.#running -= 1;
+          this.#stopped = added(this.#stopped, call.part.id);
+          if (tool.serial) this.#serialRunning = false;
+          return this.#settleDown();
+        default:
+          return end satisfies never;
+      }
+    });
+  }
+
+  /** What it asks is asked now: the others may take long. */
+  #agentAsks(call: CallState, path: string, facts: readonly Fact[]): void {
+    const wait = () => {
+      this.#running -= 1;
+      const known = this.#frame.scope.calls.find(({ part }) => part.id === call.part.id) ?? call;
+      this.#wait({ call: known, waits: this.#frame.desk.openBelow(path) });
+      this.#settleDown();
+    };
+    if (facts.length === 0) wait();
+    else void this.#frame.record(() => facts).then(wait);
   }
 
   #adopt(live: LiveCall): void {
@@ -333,7 +380,7 @@ export class TurnCalls implements Recording, StopListener {
   }
 
   /** The facts of a call's end, with the starts that it makes possible. */
-  endOf(call: CallState, serial: boolean, outcome: Outcome, output: Json, asks: readonly string[]): readonly Fact[] {
+  endOf(call: CallState, serial: boolean, outcome: Outcome, output: Json, more: readonly Fact[]): readonly Fact[] {
     this.#running -= 1;
     this.#open -= 1;
     if (serial) this.#serialRunning = false;
@@ -341,8 +388,8 @@ export class TurnCalls implements Recording, StopListener {
     else this.#finished = added(this.#finished, call.part.id);
     const end = this.#frame.toolEnd(call, outcome, output, false);
     const starts = this.#starts();
-    if (starts.length === 0 && asks.length === 0) return [end];
-    return [end, ...asks.map((id) => this.#frame.withdrawn(id)), ...starts];
+    if (starts.length === 0 && more.length === 0) return [end];
+    return [end, ...more, ...starts];
   }
 }
 
@@ -353,6 +400,9 @@ class RunningCall implements CallEnding, Recording {
   readonly #call: CallState;
   readonly #serial: boolean;
   live: LiveCall | undefined;
+  /** What an agent inside it recorded last, and what it did that ends those above it. */
+  first: readonly Fact[] | undefined;
+  action: Action | undefined;
   #outcome: Outcome = "unknown";
   #output: Json = null;
 
@@ -380,12 +430,30 @@ class RunningCall implements CallEnding, Recording {
   }
 
   facts(): readonly Fact[] {
-    return this.#turn.endOf(this.#call, this.#serial, this.#outcome, this.#output, this.live?.asks ?? none);
+    const end = this.#turn.endOf(this.#call, this.#serial, this.#outcome, this.#output, this.#more());
+    return this.first === undefined ? end : [...this.first, ...end];
+  }
+
+  /** Questions that nobody waits for any more, and what it did besides. */
+  #more(): readonly Fact[] {
+    const { live, action } = this;
+    if (live === undefined) return action === undefined ? none : [this.#frame.acted(action)];
+    const { asks, actions } = live;
+    if (asks.length === 0 && actions.length === 0) return none;
+    const acted = this.#outcome === "ok" ? actions.map((act) => this.#frame.acted(filled(act, this.#output))) : [];
+    return [...asks.map((id) => this.#frame.withdrawn(id)), ...acted];
   }
 
   recorded(): void {
     this.#turn.launch();
   }
+}
+
+/** To exit, or to break, without an output is to do so with what the call gives. */
+function filled(action: Action, output: Json): Action {
+  if (action.exit !== undefined && action.exit.output === null) return { exit: { output } };
+  if (action.breakLoop !== undefined && action.breakLoop.output === null) return { breakLoop: { output } };
+  return action;
 }
 
 function asks(next: NextCall): boolean {

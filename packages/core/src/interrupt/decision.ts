@@ -11,6 +11,8 @@ import type { Interrupt, OnExpire } from "./interrupt.ts";
 export interface RequestState {
   readonly interrupt: Interrupt;
   readonly runPath: string;
+  /** The seq of the fact that raised it. */
+  readonly raised: number;
   /** Who has approved what, while more must. */
   votes: readonly { readonly by: string; readonly digest: string | undefined }[];
   decision: Decision | undefined;

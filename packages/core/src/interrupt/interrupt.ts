@@ -57,8 +57,8 @@ export type OnExpire = "reject" | "approve" | "fail";
 /** What happens to a request when the person says something else instead. */
 export type OnNewInput = "withdraw" | "keep" | "answer";
 
-export function isRequest(interrupt: Interrupt): boolean {
-  return interrupt.kind !== "user" && interrupt.kind !== "manual";
+export function isRequest(interrupt: Interrupt | undefined): interrupt is Interrupt {
+  return interrupt !== undefined && interrupt.kind !== "user" && interrupt.kind !== "manual";
 }
 
 /** Names one pause of one run; plain JSON. Its token works once. */

@@ -24,7 +24,7 @@ import type {
   ToolLateEvent,
   ToolStartEvent,
 } from "../event.ts";
-import type { Interrupt } from "../interrupt/interrupt.ts";
+import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
@@ -56,7 +56,7 @@ type Word = SessionState | "start";
 /** `x` is the attempt where it is not 1; `n` and `p` are there where the agent is not the line's. */
 type Written = (
   | WrittenMessage
-  | ({ readonly run: "start" } & Pick<RunStartEvent, "fingerprint">)
+  | ({ readonly run: "start" } & Pick<RunStartEvent, "fingerprint" | "input" | "fresh">)
   | (Pick<RunEndEvent, "error" | "output"> & {
       readonly run: RunEndEvent["status"];
       /** These two where they are not those of the line's last message; no finish is null. */
@@ -100,7 +100,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 const KEYS = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint ranArgs rule step callId value answered by answer digest open refused remember key ref drift tokenUntil x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift tokenUntil to x n p".split(
     " ",
   ),
 );
@@ -112,14 +112,14 @@ export function encode(facts: readonly Fact[]): string {
   let last: Message | undefined;
   for (let i = 0; i < facts.length; i++) {
     const fact = facts[i]!;
-    const word = fact.attempt === 1 && fact.runPath === runPath ? wordFor(fact) : undefined;
+    const word = fact.attempt === 1 && fact.runPath === runPath && fact.agentName === n ? wordFor(fact) : undefined;
     if (word !== undefined) {
       e[i] = word;
       continue;
     }
     const written: Mutable<Written> = write(fact, inputs, last);
     if (fact.attempt !== 1) written.x = fact.attempt;
-    if (fact.runPath !== runPath) {
+    if (fact.runPath !== runPath || fact.agentName !== n) {
       written.n = fact.agentName;
       written.p = fact.runPath;
     }
@@ -148,16 +148,16 @@ function versionFor(facts: readonly Fact[]): number {
       case "drift":
         return 2;
       case "action":
-        if (fact.action.interrupted.callId !== undefined) return 2;
+        if (fact.action.interrupted === undefined || isRequest(fact.action.interrupted)) return 2;
         break;
       case "run-start":
-        if (fact.fingerprint !== undefined) return 2;
+        if (fact.fingerprint !== undefined || fact.runPath.includes("/")) return 2;
         break;
       case "tool-start":
         if (fact.ranArgs !== undefined || fact.rule !== undefined) return 2;
         break;
       case "state":
-        if (fact.tokenUntil !== undefined) return 2;
+        if (fact.tokenUntil !== undefined || fact.to !== undefined) return 2;
         break;
       default:
     }
@@ -166,9 +166,12 @@ function versionFor(facts: readonly Fact[]): number {
 }
 
 function wordFor(fact: Fact): Word | undefined {
-  if (fact.type === "run-start") return fact.fingerprint === undefined ? "start" : undefined;
+  if (fact.type === "run-start") {
+    return (fact.fingerprint ?? fact.input ?? fact.fresh) === undefined ? "start" : undefined;
+  }
   if (fact.type !== "state") return undefined;
-  const more = fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.mode ?? fact.repair ?? fact.stops ?? fact.id;
+  const more =
+    fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.to ?? fact.mode ?? fact.repair ?? fact.stops ?? fact.id;
   return more === undefined ? fact.state : undefined;
 }
 
@@ -176,7 +179,7 @@ function wordFor(fact: Fact): Word | undefined {
 function write(fact: Fact, input: number, last: Message | undefined): Written {
   switch (fact.type) {
     case "run-start":
-      return { run: "start", fingerprint: fact.fingerprint };
+      return { run: "start", fingerprint: fact.fingerprint, input: fact.input, fresh: fact.fresh };
     case "message":
       return writeMessage(fact, input);
     case "tool-start":
@@ -209,8 +212,8 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "drift":
       return { drift: fact.report, fingerprint: fact.fingerprint };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, repair, stops, id } = fact;
-      return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, repair, stops, id };
+      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, repair, stops, id } = fact;
+      return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, repair, stops, id };
     }
     case "run-end": {
       const { status: run, usage, output, error } = fact;
@@ -224,7 +227,7 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
 
 /** The arguments of a call that waits for an approval stand in the message that made it. */
 function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
-  if (!isGate(action.interrupted)) return action;
+  if (action.interrupted === undefined || !isGate(action.interrupted)) return action;
   const { args: _args, ...interrupted } = action.interrupted;
   return { interrupted };
 }
@@ -362,9 +365,9 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
       facts[i] = start;
     } else if ("action" in one) {
       const { interrupted } = one.action;
-      const { callId = "" } = interrupted;
-      const args = isGate(interrupted) ? (asked?.get(callId) ?? argsOf?.(callId) ?? null) : interrupted.args;
-      const action = args === undefined ? one.action : { interrupted: { ...interrupted, args } };
+      const gate = interrupted !== undefined && isGate(interrupted) ? interrupted : undefined;
+      const args = gate && (asked?.get(gate.callId!) ?? argsOf?.(gate.callId!) ?? null);
+      const action = gate === undefined ? one.action : { interrupted: { ...gate, args: args! } };
       facts[i] = { ...place, type: "action", action };
     } else {
       facts[i] = read(one, place, last);
@@ -404,8 +407,9 @@ function read(
   }
   if ("run" in written) {
     if (written.run === "start") {
-      const { fingerprint } = written;
-      return { ...place, type: "run-start", ...(fingerprint && { fingerprint }) };
+      const { fingerprint, input, fresh } = written;
+      const more = { ...(fingerprint && { fingerprint }), ...(input !== undefined && { input }) };
+      return { ...place, type: "run-start", ...more, ...(fresh && { fresh }) };
     }
     const { run: status, output, error } = written;
     const finish = written.finish === undefined ? last?.finish : written.finish;
@@ -453,7 +457,7 @@ function read(
 
 function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
-  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, repair, stops, id } = written;
+  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, repair, stops, id } = written;
   if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
   const fact: Mutable<StateEvent> = {
     type: "state",
@@ -472,6 +476,7 @@ function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   if (tokenHash !== undefined) fact.tokenHash = tokenHash;
   if (tokenUntil !== undefined) fact.tokenUntil = tokenUntil;
   if (mode !== undefined) fact.mode = mode;
+  if (to !== undefined) fact.to = to;
   if (repair !== undefined) fact.repair = repair;
   if (stops !== undefined) fact.stops = stops;
   if (id !== undefined) fact.id = id;

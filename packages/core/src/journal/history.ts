@@ -86,11 +86,11 @@ function showRanArgs(scope: Scope, callId: string, ranArgs: Json): void {
 }
 
 export function addStep(scope: Scope, fact: StepEvent): void {
-  const call = fact.callId === undefined ? undefined : findCall(scope, fact.callId);
-  if (call === undefined) return;
+  const of = fact.callId === undefined ? scope : findCall(scope, fact.callId);
+  if (of === undefined) return;
   const { key, value, error, seq: settled } = fact;
-  call.steps ??= [];
-  call.steps.push({ key, kind: "step", ...(error === undefined ? { value: value ?? null } : { error }), settled });
+  of.steps ??= [];
+  of.steps.push({ key, kind: "step", ...(error === undefined ? { value: value ?? null } : { error }), settled });
 }
 
 /** It does not run now and will on continue: a stop came before its start, (`unknown`) a crash cut it after, or (`interrupted`) it goes on from its record. */

@@ -4,7 +4,7 @@
 import { addUsage } from "../message.ts";
 import { decode, type Line } from "./codec.ts";
 import { reduce } from "./reduce.ts";
-import { newThread, type ThreadState } from "./state.ts";
+import { newScope, newThread, type ThreadState } from "./state.ts";
 
 export function openFold(threadId: string, lines: readonly Line[]): ThreadState | undefined {
   const [first] = lines;
@@ -23,6 +23,16 @@ export function openFold(threadId: string, lines: readonly Line[]): ThreadState 
       // Going on in the same line: the pause before it is not in these.
       if (fact.type === "state" && fact.state === "running") state.state = "paused";
       reduce(state, fact);
+    }
+  }
+  // Whatever is open, those around it have begun, too.
+  for (const path of [...state.scopes.keys()]) {
+    for (let at = path.indexOf("/"); ; at = path.indexOf("/", at + 1)) {
+      const around = at === -1 ? path : path.slice(0, at);
+      const scope = state.scopes.get(around) ?? newScope(around);
+      scope.runId ??= state.run?.id;
+      state.scopes.set(around, scope);
+      if (at === -1) break;
     }
   }
   return state;

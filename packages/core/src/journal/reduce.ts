@@ -2,10 +2,10 @@
 // given, which it updates in place: copying the past for each fact is what makes a journal quadratic.
 
 import { belayError } from "../error.ts";
-import type { Fact } from "../event.ts";
+import type { ActionEvent, Fact } from "../event.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
 import { move } from "../lifecycle.ts";
-import { addUsage } from "../message.ts";
+import { addUsage, messageText } from "../message.ts";
 import {
   addAnswer,
   addInput,
@@ -29,6 +29,10 @@ export function reduce(state: ThreadState, fact: Fact): void {
   if (fact.type === "message" || (fact.type === "tool-end" && !fact.held)) state.crashes = 0;
   switch (fact.type) {
     case "run-start": {
+      if (isChild(fact)) {
+        startChild(state, fact);
+        break;
+      }
       state.agent ??= fact.agentName;
       const retried = state.run?.id === fact.runId ? state.run : undefined;
       const { runId: id, segment, seq } = fact;
@@ -42,6 +46,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       if (retried === undefined) {
         scope.turn = 0;
         scope.attempt = 0;
+        begin(scope, id);
       }
       scope.allowedFrom = scope.turn;
       if (fact.fingerprint !== undefined) state.fingerprint = fact.fingerprint;
@@ -59,6 +64,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
         if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
       } else {
         addInput(scope, fact.message);
+        scope.given.push(fact.message);
       }
       break;
     }
@@ -67,7 +73,10 @@ export function reduce(state: ThreadState, fact: Fact): void {
       break;
     case "tool-end":
       if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome);
-      else endCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome, fact.output);
+      else {
+        endCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome, fact.output);
+        dropBelow(state, `${fact.address}/`);
+      }
       break;
     case "tool-late":
       lateResult(scopeOf(state, fact.runPath), fact.callId, fact.as, fact.outcome, fact.output, fact.at);
@@ -80,7 +89,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       state.queued?.delete(fact.id);
       break;
     case "action":
-      if (isRequest(fact.action.interrupted)) raise(state, scopeOf(state, fact.runPath), fact.action.interrupted);
+      act(state, fact);
       break;
     case "request-answered":
       settle(state, fact);
@@ -92,6 +101,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       state.fingerprint = fact.fingerprint;
       break;
     case "run-end":
+      if (isChild(fact)) endChild(scopeOf(state, fact.runPath), fact);
       break;
     case "state":
       reduceState(state, fact);
@@ -128,7 +138,63 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   }
   // A model call that was cut may have shown some of its text: the next one is another try at the same message.
   if (crashed) for (const scope of state.scopes.values()) if (scope.calls.length === 0) scope.attempt += 1;
-  if (fact.mode === "rethink") for (const scope of state.scopes.values()) closeCalls(scope, fact.repair ?? "synthetic");
+  if (fact.mode !== "rethink") return;
+  for (const scope of state.scopes.values()) {
+    if (fact.to === undefined || isWithin(scope.path, fact.to)) closeCalls(scope, fact.repair ?? "synthetic");
+  }
+}
+
+/** At one of these paths, or below. */
+export function isWithin(path: string, paths: readonly string[]): boolean {
+  return paths.some((each) => path === each || path.startsWith(`${each}/`));
+}
+
+/** The root's path is its agent's name. */
+function isChild({ runPath }: Fact): boolean {
+  return runPath.includes("/");
+}
+
+function begin(scope: Scope, runId: string): void {
+  scope.runId = runId;
+  scope.given = [];
+  scope.input = undefined;
+  scope.ended = undefined;
+  scope.active = undefined;
+  scope.action = undefined;
+  scope.steps = undefined;
+}
+
+function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" }>): void {
+  if (fact.fresh) state.scopes.delete(fact.runPath);
+  const scope = scopeOf(state, fact.runPath);
+  begin(scope, fact.runId);
+  scope.turn = 0;
+  scope.attempt = 0;
+  scope.allowedFrom = 0;
+  scope.input = fact.input;
+}
+
+function endChild(scope: Scope, fact: Extract<Fact, { type: "run-end" }>): void {
+  // One that failed is tried again.
+  if (fact.status !== "completed") return;
+  const last = scope.messages.at(-1);
+  const output = fact.output ?? (last === undefined ? null : messageText(last));
+  const { action } = scope;
+  scope.ended = action === undefined ? { output } : { output, action };
+}
+
+/** Agents inside a call are of no use once it has its result. */
+function dropBelow(state: ThreadState, path: string): void {
+  if (state.scopes.size === 1) return;
+  for (const key of state.scopes.keys()) if (key.startsWith(path)) state.scopes.delete(key);
+}
+
+function act(state: ThreadState, { runPath, action, seq }: ActionEvent): void {
+  const scope = scopeOf(state, runPath);
+  const { interrupted, transferToAgent, exit, breakLoop } = action;
+  if (isRequest(interrupted)) raise(state, scope, interrupted, seq);
+  if (transferToAgent !== undefined) scope.active = transferToAgent.name;
+  if (exit !== undefined || breakLoop !== undefined) scope.action ??= action;
 }
 
 function scopeOf(state: ThreadState, path: string): Scope {

@@ -6,7 +6,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import { findCall } from "./history.ts";
 import type { CallState, Scope, ThreadState } from "./state.ts";
 
-export function raise(state: ThreadState, scope: Scope, raised: Interrupt): void {
+export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: number): void {
   const call = raised.callId === undefined ? undefined : findCall(scope, raised.callId);
   // The arguments stand in the message that made the call.
   const missing = raised.args === null && call !== undefined;
@@ -15,11 +15,17 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt): void
   state.requests.set(interrupt.id, {
     interrupt,
     runPath: scope.path,
+    raised: seq,
     votes: [],
     decision: undefined,
     settled: undefined,
   });
   if (call !== undefined) attach(call, interrupt);
+  else if (interrupt.key !== undefined) {
+    const { id: requestId, key, digest } = interrupt;
+    scope.steps ??= [];
+    scope.steps.push({ key, kind: "ask", requestId, ...(digest && { digest }), settled: undefined });
+  }
 }
 
 function attach(call: CallState, { id, kind, key, digest }: Interrupt): void {
@@ -52,9 +58,10 @@ export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
     state.rules.push(fact.rule);
   }
   const { callId, key } = request.interrupt;
-  if (callId === undefined || key === undefined) return;
   const scope = state.scopes.get(request.runPath);
-  const step = scope && findCall(scope, callId)?.steps?.find(({ requestId }) => requestId === fact.id);
+  if (scope === undefined || key === undefined) return;
+  const steps = callId === undefined ? scope.steps : findCall(scope, callId)?.steps;
+  const step = steps?.find(({ requestId }) => requestId === fact.id);
   if (step !== undefined) step.settled = fact.seq;
 }
 
@@ -87,6 +94,14 @@ export function openRequests(state: ThreadState): readonly Interrupt[] {
 }
 
 const none: readonly never[] = [];
+
+/** True where the call is one to an agent, which has begun: it is stopped and goes on in its place. */
+export function hasAgent({ scopes }: Pick<ThreadState, "scopes">, { address }: CallState): boolean {
+  if (scopes.size === 1) return false;
+  const below = `${address}/`;
+  for (const path of scopes.keys()) if (path.startsWith(below)) return true;
+  return false;
+}
 
 /** True while code inside the call waits for a person, and for nothing else that a crash could have cut. */
 export function isParked(state: Pick<ThreadState, "requests">, call: CallState): boolean {

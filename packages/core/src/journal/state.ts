@@ -1,6 +1,7 @@
 // What a thread is, folded from its journal. Plain data: `reduce` is the only code that changes it.
 
 import type { ErrorRecord } from "../error.ts";
+import type { Action } from "../event.ts";
 import type { Fingerprint } from "../fingerprint.ts";
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
@@ -80,6 +81,19 @@ export interface Scope {
   callsSeq: number;
   /** Inputs that came while calls were open; they enter after the results. */
   readonly waiting: Message[];
+  /** The run in which its agent was last started. */
+  runId: string | undefined;
+  /** What it was given in that run: messages, or, of a child that takes none, a value. */
+  given: Message[];
+  input: Json | undefined;
+  /** Of a child: what it gave; undefined while it has not ended. */
+  ended: { readonly output: Json; readonly action?: Action } | undefined;
+  /** The agent that has the word, where it was handed over. */
+  active: string | undefined;
+  /** What was done, and has not taken effect on those above yet. */
+  action: Action | undefined;
+  /** What code of a custom agent has done, in the order it was settled. */
+  steps: StepRecord[] | undefined;
 }
 
 export interface CallState {
@@ -155,5 +169,12 @@ export function newScope(path: string): Scope {
     calls: [],
     callsSeq: 0,
     waiting: [],
+    runId: undefined,
+    given: [],
+    input: undefined,
+    ended: undefined,
+    active: undefined,
+    action: undefined,
+    steps: undefined,
   };
 }

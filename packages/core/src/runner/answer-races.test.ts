@@ -44,7 +44,7 @@ async function running(store: Store) {
   const run = kit.session.run("go");
   const heard = listen(run);
   await begun.opened;
-  await heard.until((event) => event.type === "action" && event.action.interrupted.callId === "b");
+  await heard.until((event) => event.type === "action" && event.action.interrupted?.callId === "b");
   return { kit, run, heard, tools, ran, end, a: requestOf(kit, "a").id, b: requestOf(kit, "b").id };
 }
 

@@ -20,8 +20,9 @@ import type { Groups, RequestState } from "../interrupt/decision.ts";
 import { encode } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
 import { reduce } from "../journal/reduce.ts";
+import { openRequests } from "../journal/requests.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
-import { type CallState, newThread, type ThreadState } from "../journal/state.ts";
+import { type CallState, newThread, type Scope, type ThreadState } from "../journal/state.ts";
 import type { SessionState } from "../lifecycle.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
 import type { PermissionRule } from "../permission/rule.ts";
@@ -192,6 +193,25 @@ export class Drive implements Desk {
     return this.#setup.permissions;
   }
 
+  scope(path: string): Scope | undefined {
+    return this.state.scopes.get(path);
+  }
+
+  begunBelow(path: string, runId: string): readonly string[] {
+    const below = `${path}/`;
+    const begun: string[] = [];
+    for (const scope of this.state.scopes.values()) {
+      const direct = scope.path.startsWith(below) && !scope.path.includes("/", below.length);
+      if (direct && scope.runId === runId && scope.ended === undefined) begun.push(scope.path);
+    }
+    return begun;
+  }
+
+  openBelow(path: string): readonly string[] {
+    const below = `${path}/`;
+    return openRequests(this.state).flatMap(({ id, address }) => (address.startsWith(below) ? [id] : []));
+  }
+
   request(id: string): RequestState | undefined {
     return this.state.requests?.get(id);
   }
@@ -216,14 +236,14 @@ export class Drive implements Desk {
   hasMail(frame: Frame, only?: "steer"): boolean {
     const mailbox = this.#mailbox;
     if (mailbox === undefined) return false;
-    const root = frame.place.runPath === this.#agent;
+    const root = frame.hears;
     return only === "steer" ? root && mailbox.hasSteer : mailbox.has(frame.place.runPath, root);
   }
 
   takeMail(frame: Frame): Promise<void> {
     const { place, scope, clock } = frame;
     const { callIds } = this.state;
-    const root = place.runPath === this.#agent;
+    const root = frame.hears;
     const facts = () => this.#mailbox?.take(place, scope, root, clock.now(), callIds) ?? [];
     return new Promise((recorded) => this.record({ facts, recorded, mail: true }));
   }

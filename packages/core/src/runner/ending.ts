@@ -81,7 +81,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   });
   if (intent === "terminate") {
     return ends(
-      ...closing(place, state, endedIn(ended.facts), "user"),
+      ...closing(place, state, endedIn(ended.facts), "user", true),
       runEnd(place, "terminated", usage),
       move("terminated"),
     );
@@ -123,8 +123,14 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
 }
 
 /** Nobody waits for people any more, and every start has its end. */
-function closing(place: FramePlace, state: ThreadState, ended: ReadonlySet<string>, by: string): readonly Fact[] {
-  return [...waitingEnds(place, state, ended), ...withdrawals(place, state, by)];
+function closing(
+  place: FramePlace,
+  state: ThreadState,
+  ended: ReadonlySet<string>,
+  by: string,
+  forGood = false,
+): readonly Fact[] {
+  return [...waitingEnds(place, state, ended, undefined, forGood), ...withdrawals(place, state, by)];
 }
 
 function endedIn(facts: readonly Fact[]): ReadonlySet<string> {

@@ -14,7 +14,8 @@ import type {
 import type { DriftReport, Fingerprint } from "../fingerprint.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
-import { isParked } from "../journal/requests.ts";
+import { isWithin } from "../journal/reduce.ts";
+import { hasAgent, isParked } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import type { Message, Part, Usage } from "../message.ts";
 
@@ -102,16 +103,17 @@ export function inputFacts(
 }
 
 /** Ends, for the record, of calls that a crash cut off: every start has its end. They will not run again, unless they are `held`. */
-export function lostCalls(place: FramePlace, state: ThreadState, held = false): Fact[] {
+export function lostCalls(place: FramePlace, state: ThreadState, held = false, within?: readonly string[]): Fact[] {
   const facts: Fact[] = [];
   for (const scope of state.scopes.values()) {
+    if (within !== undefined && !isWithin(scope.path, within)) continue;
     for (const call of scope.calls) {
       if (call.status !== "started") continue;
       const { id: callId, tool } = call.part;
       const at = { ...base(place), runPath: scope.path };
       const end = { ...at, type: "tool-end", callId, tool, address: call.address } as const;
       // One that waited for a person was cut by whoever closes it, not by the crash.
-      const parked = isParked(state, call);
+      const parked = isParked(state, call) || hasAgent(state, call);
       if (parked && held) continue;
       facts.push({ ...end, outcome: parked ? "interrupted" : "unknown", output: null, ...(held && { held }) });
     }

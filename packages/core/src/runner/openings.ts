@@ -8,6 +8,7 @@ import { type Drift, driftReport, driftWords } from "../fingerprint.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import { isWithin } from "../journal/reduce.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
@@ -49,6 +50,8 @@ export interface Going {
   /** By request. */
   readonly answers: ReadonlyMap<string, Answer>;
   readonly drift: Drift;
+  /** Narrows new input to one agent, by its path. */
+  readonly to: string | undefined;
   /** Whose input it is; also whose answers, where they do not say. */
   readonly by: string | undefined;
   /** The caller's id of the run() that asked for it. */
@@ -77,11 +80,42 @@ export function goOn(opener: AnswerChecker, place: FramePlace, going: Going): Op
     const facts: Fact[] = [...drifted];
     if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
     facts.push(...answers, ...expired, ...changed);
-    if (mode === "rethink") facts.push(...lostCalls(place, state));
-    facts.push(stateFact(place, "running", mode === "rethink" ? { mode, repair, ...asked } : { mode, ...asked }));
-    facts.push(...inputFacts(place, inputs, now));
+    const paths = inputs.length > 0 ? listeners(agent, place, state, going.to) : undefined;
+    const to = going.to === undefined ? {} : { to: paths ?? [going.to] };
+    if (mode === "rethink") facts.push(...lostCalls(place, state, false, to.to));
+    const moved = mode === "rethink" ? { mode, repair, ...to, ...asked } : { mode, ...asked };
+    facts.push(stateFact(place, "running", moved));
+    for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now));
     return facts;
   };
+}
+
+/** Whom people speak to: the agent that chats with them, or, where it is made of others, those that were cut in mid-turn (R1). */
+function listeners(
+  agent: Agent<unknown, never>,
+  place: FramePlace,
+  state: ThreadState,
+  to: string | undefined,
+): readonly string[] {
+  const { runPath: root, runId } = place;
+  if (agent.chats && (to === undefined || to === root)) return [root];
+  const active = [...state.scopes.values()].filter(
+    (scope) => scope.path !== root && scope.runId === runId && scope.ended === undefined && scope.last !== "nothing",
+  );
+  const wanted = active
+    .map(({ path }) => path)
+    .filter((path) => (to === undefined ? !inCall(path) : isWithin(path, [to])));
+  if (to !== undefined && wanted.length === 0) {
+    const needed = active.map(({ path }) => path).join(", ") || "left out: no agent was cut in mid-turn";
+    throw belayError("OPTION_INVALID", { option: "to", value: JSON.stringify(to), needed });
+  }
+  // What people say to the whole is kept there, too: it is what they see.
+  return to === undefined ? [root, ...wanted] : wanted;
+}
+
+/** Inside a call of another agent, which speaks for it. */
+function inCall(path: string): boolean {
+  return /\/t\d+\/c\d+\//.test(path);
 }
 
 /** First: who lost a race learns that, not what the winner made of the thread. */

@@ -33,6 +33,8 @@ export interface ResumeOptions {
   /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
   readonly mode?: "continue" | "rethink";
   readonly input?: Input;
+  /** The agent that the input is for, by its path, where several were cut. */
+  readonly to?: string;
   /** What people say to open requests, by the request's id. */
   readonly answers?: Readonly<Record<string, Answer>>;
   /** What to do when the agent is not the one that the run began with: tell it as an event (the default), refuse, or ask. */

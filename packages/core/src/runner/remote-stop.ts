@@ -87,7 +87,7 @@ function receipt(facts: readonly Fact[], nothing: Receipt): Receipt {
   if (action?.type !== "action" || action.segment !== segment) return nothing;
   const cut = facts.findLast((fact) => fact.type === "message" && fact.message.interrupted !== undefined);
   const partialText = cut?.type === "message" ? messageText(cut.message) : "";
-  return { ...nothing, accepted: true, partialText, ...action.action.interrupted.calls };
+  return { ...nothing, accepted: true, partialText, ...action.action.interrupted?.calls };
 }
 
 function notAccepted(runId: string | undefined, segment: number | undefined): Receipt {

@@ -6,7 +6,7 @@ import type { FramePlace } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
 import { type Groups, isExpired, judgeAnswer } from "../interrupt/decision.ts";
 import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
-import { isParked, openRequests } from "../journal/requests.ts";
+import { hasAgent, isParked, openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import type { Outcome } from "../message.ts";
 import { rememberedRule } from "../permission/remembered.ts";
@@ -101,13 +101,15 @@ const none: ReadonlySet<string> = new Set();
 
 /**
  * Ends of the calls that wait for one of `which`, or hang in the air since a crash: each gets its result with the stop
- * (S9), but for those in `ended`, which have theirs. What a person wants to run again does so on continue.
+ * (S9), but for those in `ended`, which have theirs. What a person wants to run again does so on continue; so do calls to
+ * agents, unless it is `forGood`.
  */
 export function waitingEnds(
   place: FramePlace,
   state: ThreadState,
   ended = none,
   which: readonly Interrupt[] = openRequests(state),
+  forGood = false,
 ): Fact[] {
   const ids = new Set(which.flatMap(({ callId }) => callId ?? []));
   const facts: Fact[] = [];
@@ -118,9 +120,15 @@ export function waitingEnds(
       if (call.status === "ended" || ended.has(callId) || (!waits && call.status === "held")) continue;
       const { address } = call;
       const parked = isParked(state, call);
+      const agent = call.status === "started" && hasAgent(state, call);
+      if (agent && !forGood) continue;
       if (!waits && parked) continue;
       const outcome: Outcome =
-        parked || call.resumes ? "interrupted" : call.status === "held" && !call.cut ? "not-executed" : "unknown";
+        parked || agent || call.resumes
+          ? "interrupted"
+          : call.status === "held" && !call.cut
+            ? "not-executed"
+            : "unknown";
       const again = call.doubt !== undefined && state.requests?.get(call.doubt)?.decision?.how === "approved";
       const end = { type: "tool-end", callId, tool, address, outcome, output: null } as const;
       facts.push({ ...base(place, scope.path), ...end, ...(again && { held: true as const }) });
@@ -215,12 +223,17 @@ function restAfter(
   let last = Number.POSITIVE_INFINITY;
   for (const fact of facts) {
     if (fact.type === "state") pauseType = fact.pauseType;
-    if (fact.type === "message" && fact.message.parts.some((part) => part.type === "call")) last = fact.seq;
+    const calls = fact.type === "message" && fact.message.parts.some((part) => part.type === "call");
+    if (calls || (fact.type === "action" && isRequest(fact.action.interrupted))) last = Math.min(last, fact.seq);
   }
   if (pauseType !== "tool_interrupt") return undefined;
   let from = last;
   for (const scope of state.scopes.values()) {
     if (scope.calls.length > 0) from = Math.min(from, scope.callsSeq);
+  }
+  // Code of a custom agent asks without a call.
+  for (const { decision, raised } of state.requests?.values() ?? []) {
+    if (decision === undefined) from = Math.min(from, raised);
   }
   // All is answered and done: what is left is to go on.
   if (!Number.isFinite(from)) from = state.head + 1;

@@ -187,9 +187,13 @@ export class Session<Out = string> {
       throw belayError("INVALID_STATE", { threadId, state, action: "resume()" });
     }
     const inputs = readInput(options.input, this.#host.setup.maxBytes);
-    const { mode, drift = "warn", by } = options;
+    const { mode, drift = "warn", by, to } = options;
     const place = this.#place(runId, segment + 1);
-    return this.#start(place, goOn(this.#checker(), place, { mode, inputs, answers, drift, by, id, tokenHash }), id);
+    return this.#start(
+      place,
+      goOn(this.#checker(), place, { mode, inputs, answers, drift, to, by, id, tokenHash }),
+      id,
+    );
   }
 
   /**

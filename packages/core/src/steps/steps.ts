@@ -9,6 +9,8 @@
 // 5. Nothing is computed before it stands on something: code that was parked has the thread first, so that the same
 //    step is never computed here and elsewhere.
 // 6. What a step gives, or throws, is the same when it has just been computed and when it is read from the record.
+//
+// Long, and still one piece: handing out what is on record and doing what is not must not pass each other.
 
 import { type BelayError, belayError, type ErrorRecord } from "../error.ts";
 import type { Frame } from "../frame.ts";
@@ -94,6 +96,11 @@ export class Steps {
   /** Ids of the requests that are open. */
   get open(): readonly string[] {
     return [...this.#open.keys()];
+  }
+
+  /** Nothing of it is under way. */
+  get isIdle(): boolean {
+    return this.#active === 0 && this.#waiting.length === 0;
   }
 
   get isParked(): boolean {

@@ -50,7 +50,7 @@ export function factProblems(facts: readonly Fact[]): string[] {
       if (!fact.held) told.set(fact.callId, fact.outcome);
     }
     if (fact.type === "action") {
-      const { id, callId, key } = fact.action.interrupted;
+      const { id = "", callId, key } = fact.action.interrupted ?? {};
       if (callId !== undefined && key !== undefined) asks.set(id, callId);
     }
     if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) asks.delete(fact.id);

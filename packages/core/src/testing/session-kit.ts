@@ -136,6 +136,7 @@ export function line(event: BelayEvent): string {
     case "tool-end":
       return `tool-end ${event.callId} ${event.held ? "held" : event.outcome}`;
     case "action": {
+      if (event.action.interrupted === undefined) return `action ${JSON.stringify(event.action)}`;
       const { kind, by, tool, key } = event.action.interrupted;
       return kind === "user" || kind === "manual" ? `interrupted by ${by}` : `asks ${kind} ${key ?? tool ?? ""}`.trim();
     }

@@ -5,8 +5,11 @@
 // 3. A result that cannot be stored, or is too large for that, does not make the tool run again.
 // 4. A call that waits for a person can be parked: it stays in memory without a frame, and goes on when another stretch
 //    of its run adopts it. One that is dropped never ends, and tells nothing.
+//
+// Long, and still one piece: whatever may end a call (its code, a stop, a time-out, a person) must agree on one end.
 
 import { type BelayError, belayError, errorText } from "../error.ts";
+import type { Action } from "../event.ts";
 import type { Frame, Hot, LateResult } from "../frame.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
@@ -115,6 +118,9 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   }
   get isParked(): boolean {
     return this.#steps?.isParked ?? false;
+  }
+  get actions(): readonly Action[] {
+    return this.#context.actions;
   }
 
   parked(parked: boolean): void {

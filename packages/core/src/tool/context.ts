@@ -1,10 +1,12 @@
 // What a tool is given beside its arguments.
 
 import { belayError, UserInterrupt } from "../error.ts";
+import type { Action } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
+import { toJson } from "../json.ts";
 import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
 
@@ -29,6 +31,14 @@ export interface ToolContext<Deps = unknown> {
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
   /** Does something once: what it gave, or threw, is recorded under `key` and never computed again. */
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
+  /** Ends the whole run with `output` (by default with what this call gives) once this call has its result. */
+  exit(output?: unknown): void;
+  /** Ends the nearest loop, likewise. */
+  breakLoop(output?: unknown): void;
+  /** Hands the conversation over to another agent of the family. */
+  transferTo(name: string): void;
+  /** Tells readers something of its own, with the call's result. */
+  customAction(value: unknown): void;
   /** Starts a child process that dies, with all it started, at the end of the call, and on a stop that does not wait for the tool to finish. */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
 }
@@ -40,6 +50,7 @@ export class CallContext implements ToolContext {
   /** Children get half of it, so that the tool can still tell how they ended. */
   readonly #graceMs: number;
   #stop: Stop | undefined;
+  #actions: Action[] | undefined;
   /** True once child processes must end. */
   #ending = false;
   #onEnding: EndProcess[] | undefined;
@@ -92,6 +103,32 @@ export class CallContext implements ToolContext {
   async step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
     if (this.#steps !== undefined) return this.#steps().step(key, compute);
     return compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
+  }
+
+  exit(output: unknown = null): void {
+    this.#act({ exit: { output: toJson(output, "The output of exit()") } });
+  }
+
+  breakLoop(output: unknown = null): void {
+    this.#act({ breakLoop: { output: toJson(output, "The output of breakLoop()") } });
+  }
+
+  transferTo(name: string): void {
+    this.#act({ transferToAgent: { name } });
+  }
+
+  customAction(value: unknown): void {
+    this.#act({ customized: toJson(value, "A custom action") });
+  }
+
+  /** What it did besides: it takes effect with the result. */
+  get actions(): readonly Action[] {
+    return this.#actions ?? [];
+  }
+
+  #act(action: Action): void {
+    this.#actions ??= [];
+    this.#actions.push(action);
   }
 
   /** It goes on in another stretch of its run. */

@@ -1,5 +1,6 @@
 // How a tool is defined. Bad definitions are refused here, not at the first call.
 
+import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Approval, Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
@@ -58,6 +59,8 @@ export interface Tool<in Deps = never> {
   readonly readOnly: boolean;
   readonly repeatable: boolean;
   readonly destructive: boolean;
+  /** The agent that it stands for: a call is a run of it. */
+  readonly agent?: Agent<unknown, never>;
   /** Runs it, for instance in a test; without a context nothing can interrupt it. */
   execute(args: never, ctx?: ToolContext<Deps>): ToolReturn;
 }

@@ -1,0 +1,31 @@
+// An agent as a tool of another one: each call is a run of its own, in a fresh history, and is stopped, asked and resumed
+// in its place.
+
+import type { Agent } from "../agent.ts";
+import { belayError } from "../error.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { type Tool, tool } from "../tool/tool.ts";
+
+export interface AgentToolOptions {
+  /** What the calling model is told about it. */
+  readonly description?: string;
+}
+
+const input = jsonSchema<{ request: string }>({
+  type: "object",
+  properties: { request: { type: "string", description: "What it should do, in words." } },
+  required: ["request"],
+  additionalProperties: false,
+});
+
+export function agentTool<Deps = unknown>(agent: Agent<unknown, Deps>, options: AgentToolOptions = {}): Tool<Deps> {
+  if (typeof agent?.run !== "function") {
+    throw belayError("TOOL_INVALID", { tool: String(agent), problem: "agentTool(…) was given no agent" });
+  }
+  const { description = `Hands a request to ${agent.name}, and gives its answer.` } = options;
+  const execute = () => {
+    throw belayError("AGENT_FAILED", { agent: agent.name, reason: "an agent runs inside a run only" });
+  };
+  const made = tool({ name: agent.name, description, input, needsApproval: false, execute });
+  return Object.freeze({ ...made, agent: agent as Agent<unknown, never> }) as Tool<Deps>;
+}

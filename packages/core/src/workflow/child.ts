@@ -1,0 +1,131 @@
+// An agent inside another one. Invariants:
+// 1. A child begins and ends on record: one that has ended in this run is never run again, what it gave is read (F4).
+// 2. A child that was cut goes on from its own history, by the same code that runs it the first time.
+// 3. Nothing begins after a stop, nor while only open calls may run.
+
+import type { Agent, Ended } from "../agent.ts";
+import { noCalls } from "../agent.ts";
+import { BelayError, belayError, errorRecord, errorText } from "../error.ts";
+import type { Action, Fact } from "../event.ts";
+import type { Frame } from "../frame.ts";
+import { type Json, toJson } from "../json.ts";
+import type { Message, Part } from "../message.ts";
+import { messageText } from "../message.ts";
+import { point } from "../point.ts";
+
+/** What a child is given: the words of people as they are, or a value. */
+export type ChildInput = { readonly messages: readonly Message[] } | { readonly value: Json };
+
+export interface ChildPlace {
+  readonly agent: Agent<unknown, never>;
+  readonly path: string;
+  /** It remembers nothing of what was done under its path before. */
+  readonly fresh?: true;
+  /** What people say to the run is not said to it. */
+  readonly deaf?: true;
+}
+
+export type ChildEnd =
+  | { readonly how: "completed"; readonly output: Json; readonly action?: Action }
+  | Exclude<Ended, { how: "completed" }>;
+
+export async function runChild(frame: Frame, place: ChildPlace, input: ChildInput): Promise<ChildEnd> {
+  const { agent, path } = place;
+  const { desk, signal } = frame;
+  const known = desk.scope(path);
+  const begun = known?.runId === frame.place.runId;
+  if (begun && known.ended !== undefined) return { how: "completed", ...known.ended };
+  if (!begun) {
+    if (frame.beginning.only === "calls") return asking;
+    if (signal.halts("after-tools")) return stopped;
+    await frame.record(() => startFacts(frame, place, input));
+    point("child:start", path);
+  }
+  const child = frame.child(agent.name, path, desk.scope(path)!, frame.hears && !place.deaf);
+  const ended = await run(agent, child);
+  switch (ended.how) {
+    case "completed": {
+      const output = storable(ended.output, agent.name);
+      const more = output === ended.text && agent.chats ? {} : { output };
+      await frame.record(() => [
+        ...ended.facts,
+        ...acts(child, ended.action),
+        frame.childEnd(child, "completed", more),
+      ]);
+      if (ended.turn !== undefined) child.turnEnd(ended.turn);
+      point("child:end", path);
+      return ended.action === undefined
+        ? { how: "completed", output }
+        : { how: "completed", output, action: ended.action };
+    }
+    case "failed": {
+      const end = frame.childEnd(child, "failed", { error: errorRecord(ended.error) });
+      return { ...ended, facts: [...ended.facts, end] };
+    }
+    case "asking":
+    case "stopped":
+      if (ended.turn !== undefined) child.turnEnd(ended.turn);
+      return ended;
+    default:
+      return ended satisfies never;
+  }
+}
+
+/** What ends those above it is on record with its own end. A chat's was recorded with the call that did it. */
+function acts(child: Frame, action: Action | undefined): readonly Fact[] {
+  return action === undefined || child.scope.action !== undefined ? [] : [child.acted(action)];
+}
+
+const asking: ChildEnd = { how: "asking", facts: [], calls: noCalls };
+const stopped: ChildEnd = { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 };
+
+async function run(agent: Agent<unknown, never>, frame: Frame): Promise<Ended> {
+  try {
+    return await agent.run(frame);
+  } catch (error) {
+    const failure =
+      error instanceof BelayError
+        ? error
+        : belayError("AGENT_FAILED", { agent: agent.name, reason: errorText(error) }, error);
+    return { how: "failed", facts: [], error: failure };
+  }
+}
+
+function startFacts(frame: Frame, { agent, path, fresh }: ChildPlace, input: ChildInput): readonly Fact[] {
+  const value = "value" in input ? input.value : wordsOf(input.messages);
+  const more = { ...(!agent.chats && { input: value }), ...(fresh && { fresh }) };
+  const start = frame.childStart(agent.name, path, more);
+  if (!agent.chats) return [start];
+  const given = "messages" in input ? input.messages.map(({ parts }) => parts) : [[textPart(value)]];
+  const at = frame.clock.now();
+  const { runId } = frame.place;
+  const origin = "messages" in input ? "person" : "runtime";
+  const facts: Fact[] = [start];
+  for (const [i, parts] of given.entries()) {
+    const message: Message = { id: `${runId}.${path}.i${i}`, role: "user", parts, at, origin };
+    const { threadId, segment } = frame.place;
+    const of = { threadId, runId, segment, attempt: 1, agentName: agent.name, runPath: path };
+    facts.push({ type: "message", seq: 0, at: 0, ...of, turn: 0, message });
+  }
+  return facts;
+}
+
+function textPart(value: Json): Part {
+  const text = asText(value);
+  // No provider takes an empty message.
+  return { type: "text", text: text.trim() === "" ? "(nothing)" : text };
+}
+
+/** A value as a model reads it. */
+export function asText(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+export function wordsOf(messages: readonly Message[]): string {
+  return messages.map(messageText).join("\n");
+}
+
+/** What an agent gives is recorded: what cannot be says so. */
+export function storable(output: unknown, agent: string): Json {
+  return toJson(output, `The output of agent ${agent}`);
+}

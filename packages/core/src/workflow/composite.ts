@@ -1,0 +1,135 @@
+// What all agents made of agents share: how they are defined, what they are given, how they end. A composite keeps no
+// state of its own: what comes next is read from what its children have on record.
+
+import type { Agent, Ended } from "../agent.ts";
+import { noCalls } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Action } from "../event.ts";
+import { fingerprintOf } from "../fingerprint.ts";
+import type { Frame } from "../frame.ts";
+import { digestOf } from "../interrupt/digest.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { Json } from "../json.ts";
+import type { Message } from "../message.ts";
+import { asText, type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
+
+export type AnyAgent = Agent<unknown, never>;
+
+export const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
+interface Composite {
+  readonly kind: string;
+  readonly name: string;
+  readonly children: readonly AnyAgent[];
+  /** What makes it another one besides its children. */
+  readonly shape?: Json;
+  run(frame: Frame): Promise<Ended>;
+}
+
+export function composite({ kind, name, children, shape = null, run }: Composite): AnyAgent {
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw belayError("AGENT_INVALID", { agent: String(name), problem: `its name is ${JSON.stringify(name)}` });
+  }
+  for (const child of children) {
+    if (typeof child?.run === "function") continue;
+    throw belayError("AGENT_INVALID", { agent: name, problem: "one of those inside it is no agent" });
+  }
+  return Object.freeze({
+    name,
+    repair: "synthetic" as const,
+    chats: false,
+    children,
+    run: (frame: Frame) => (frame.beginning.only === "calls" ? runOpen(frame, children) : run(frame)),
+    fingerprint: () =>
+      fingerprintOf({
+        shape: digestOf([kind, name, shape, children.map((child) => [child.name, child.fingerprint() as Json])]),
+      }),
+    argsProblem: (interrupt: Interrupt, args: Json) =>
+      byName(children, interrupt.by, name).argsProblem(interrupt, args),
+    verdict: (...call: Parameters<AnyAgent["verdict"]>) => withTool(children, name, call),
+  });
+}
+
+/** Only open calls may run: those of the children that have begun and not ended, all at once. */
+async function runOpen(frame: Frame, children: readonly AnyAgent[]): Promise<Ended> {
+  const { runPath, runId } = frame.place;
+  const ends = await Promise.all(
+    frame.desk.begunBelow(runPath, runId).map(async (path) => {
+      const agent = children.find(({ name }) => path.endsWith(`:${name}`));
+      return agent === undefined ? nothingMoves : runChild(frame, { agent, path }, { value: null });
+    }),
+  );
+  return together(ends) ?? nothingMoves;
+}
+
+/** The agent of that name, however deep it is. */
+export function byName(children: readonly AnyAgent[], wanted: string, of: string): AnyAgent {
+  for (const child of children) {
+    if (child.name === wanted) return child;
+    try {
+      return byName(child.children, wanted, of);
+    } catch {
+      // Not in there.
+    }
+  }
+  throw belayError("AGENT_UNKNOWN", { agent: wanted, known: `those inside ${of}` });
+}
+
+async function withTool(
+  children: readonly AnyAgent[],
+  name: string,
+  call: Parameters<AnyAgent["verdict"]>,
+): ReturnType<AnyAgent["verdict"]> {
+  for (const child of children) {
+    try {
+      return await child.verdict(...call);
+    } catch {
+      // It has no such tool.
+    }
+  }
+  throw belayError("OPTION_INVALID", { option: "tool", value: JSON.stringify(call[1]), needed: `one inside ${name}` });
+}
+
+/** What it was given: a child its recorded input, the root what people said. */
+export function inputOf({ scope }: Frame): ChildInput {
+  return scope.input === undefined ? { messages: scope.given } : { value: scope.input };
+}
+
+/** The same as a value. */
+export function valueOfFrame({ scope }: Frame): Json {
+  return scope.input ?? wordsOf(scope.given);
+}
+
+/** Its own end. The root's is also something to read: people see what came out of it. */
+export function completed(frame: Frame, output: Json, action?: Action): Ended {
+  const text = asText(output);
+  const ended = { how: "completed", text, output, finish: "stop", ...(action && { action }) } as const;
+  const { runPath, runId } = frame.place;
+  if (runPath.includes("/") || text.trim() === "") return { ...ended, facts: [] };
+  const turn = frame.scope.turn + 1;
+  const parts = [{ type: "text", text } as const];
+  const at = frame.clock.now();
+  const message: Message = { id: `${runId}.${turn}`, role: "assistant", parts, at, origin: "runtime", finish: "stop" };
+  return { ...ended, facts: [frame.message(message, turn, 1)], turn };
+}
+
+/** Several children have ended, each in its own way: what that is together. What one failed with does not undo the others. */
+export function together(ends: readonly ChildEnd[]): Exclude<ChildEnd, { how: "completed" }> | undefined {
+  const facts = ends.flatMap((end) => (end.how === "completed" ? [] : end.facts));
+  const stopped = ends.filter((end) => end.how === "stopped");
+  const calls = ends.flatMap((end) => ("calls" in end ? [end.calls] : []));
+  const met = {
+    stopped: calls.flatMap((each) => each.stopped),
+    finished: calls.flatMap((each) => each.finished),
+    notStarted: calls.flatMap((each) => each.notStarted),
+  };
+  if (stopped.length > 0) {
+    const partialText = stopped.map((end) => end.partialText).join("");
+    return { how: "stopped", facts, partialText, calls: met, attempt: 1 };
+  }
+  const failed = ends.find((end) => end.how === "failed");
+  if (failed !== undefined) return { how: "failed", facts, error: failed.error };
+  return ends.some((end) => end.how === "asking") ? { how: "asking", facts, calls: met } : undefined;
+}
+
+export const nothingMoves = { how: "asking", facts: [], calls: noCalls } as const;

@@ -1,0 +1,41 @@
+// defineAgent(…): an agent whose behaviour is a function of one's own, with durable steps, questions and agents inside it.
+
+import type { Agent } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Frame } from "../frame.ts";
+import type { Json } from "../json.ts";
+import { type AnyAgent, composite } from "./composite.ts";
+import { type AgentCode, type AgentContext, LiveAgent } from "./live-agent.ts";
+
+export interface CustomAgentOptions<Out, Deps> {
+  readonly name: string;
+  /** Returns the output, or, as an async generator, yields what readers are told as custom actions and returns it. */
+  run(ctx: AgentContext<Deps>, input: Json): Out | Promise<Out> | AsyncGenerator<unknown, Out, void>;
+  /** The agents that it may run, for the record: a change of theirs is a change of this one. */
+  readonly agents?: readonly Agent<unknown, Deps>[];
+  readonly version?: string;
+}
+
+export function defineAgent<Out = unknown, Deps = unknown>(
+  options: CustomAgentOptions<Out, Deps>,
+): Agent<Awaited<Out>, Deps> {
+  const { name, run, agents = [], version = "1" } = options;
+  if (typeof run !== "function") {
+    throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no run function" });
+  }
+  const code: AgentCode = (ctx, input) => run.call(options, ctx as AgentContext<Deps>, input);
+  const made = composite({
+    kind: "custom",
+    name,
+    children: agents as readonly AnyAgent[],
+    shape: version,
+    run: (frame) => runCode(frame, name, code),
+  });
+  return made as Agent<Awaited<Out>, Deps>;
+}
+
+async function runCode(frame: Frame, name: string, code: AgentCode) {
+  const hot = frame.desk.hot.take(frame.place.runPath);
+  if (hot instanceof LiveAgent) return hot.adopt(frame);
+  return new LiveAgent(name, frame).start(code);
+}

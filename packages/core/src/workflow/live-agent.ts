@@ -1,0 +1,324 @@
+// The code of a custom agent while it runs. Invariants:
+// 1. What it has done is on record (steps): however it was cut, it begins again and is handed what it did.
+// 2. After a stop it has its grace to end by itself; then it is dropped, and never settles.
+// 3. While it waits for a person it stays in memory, and goes on from there where it can.
+
+import type { Ended } from "../agent.ts";
+import { noCalls } from "../agent.ts";
+import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
+import type { Action } from "../event.ts";
+import type { Frame, Hot } from "../frame.ts";
+import { LazyAbort } from "../interrupt/lazy-abort.ts";
+import type { Request } from "../interrupt/request.ts";
+import type { StopListener } from "../interrupt/stop-signal.ts";
+import { type Json, toJson } from "../json.ts";
+import { type AskOptions, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
+import { type ChildEnd, runChild, storable } from "./child.ts";
+import { type AnyAgent, completed, valueOfFrame } from "./composite.ts";
+
+export interface AgentContext<Deps = unknown> {
+  readonly threadId: string;
+  readonly runId: string;
+  readonly agentName: string;
+  /** Where it is: its path in the run. */
+  readonly address: string;
+  readonly idempotencyKey: string;
+  readonly deps: Deps;
+  readonly signal: AbortSignal;
+  isInterrupted(): boolean;
+  /** Throws `UserInterrupt` once the run is stopped. */
+  checkInterrupt(): void;
+  ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
+  step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
+  /** Runs an agent inside this one; under its key (by default its name) it is run once. */
+  run(agent: AnyAgent, input: Json, options?: { readonly key?: string }): Promise<Json>;
+  /** Ends the whole run with `output`. */
+  exit(output?: unknown): void;
+  /** Ends the nearest loop with `output`. */
+  breakLoop(output?: unknown): void;
+  /** Tells readers something of its own. */
+  customAction(value: unknown): void;
+}
+
+export type AgentCode = (ctx: AgentContext<never>, input: Json) => unknown;
+
+const GRACE_MS = 500;
+
+export class LiveAgent implements StepsHost, StopListener, Hot {
+  readonly #name: string;
+  #frame: Frame;
+  #end: (ended: Ended) => void = () => {};
+  readonly #steps: Steps;
+  readonly #abort = new LazyAbort();
+  #away = false;
+  #over = false;
+  #judging = false;
+  /** Children that run, and those that wait for people. */
+  #children = 0;
+  readonly #waiting = new Map<string, () => void>();
+  #cut: Exclude<ChildEnd, { how: "completed" }> | undefined;
+  readonly #keys = new Set<string>();
+  #customs = 0;
+  #action: Action | undefined;
+  #meanwhile: (() => void) | undefined;
+
+  constructor(name: string, frame: Frame) {
+    this.#name = name;
+    this.#frame = frame;
+    this.#steps = new Steps(this, frame.scope.steps);
+  }
+
+  get address(): string {
+    return this.#frame.place.runPath;
+  }
+  get idempotencyKey(): string {
+    const { threadId, runId } = this.#frame.place;
+    return `${threadId}:${runId}:${this.address}`;
+  }
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+  get frame(): Frame | undefined {
+    return this.#away ? undefined : this.#frame;
+  }
+  get leftBehind(): boolean {
+    return this.#over;
+  }
+
+  isInterrupted(): boolean {
+    return this.#frame.signal.stop !== undefined;
+  }
+
+  isDeserted(): boolean {
+    if (this.#frame.signal.stop === undefined) return false;
+    this.#stop();
+    return true;
+  }
+
+  /** Begins the code. */
+  start(code: AgentCode): Promise<Ended> {
+    const ended = this.#ended();
+    this.#frame.signal.on(this);
+    void this.#execute(code).then(
+      (output) => this.#finished(() => this.#completed(output)),
+      (error) => this.#finished(() => this.#failed(error)),
+    );
+    return ended;
+  }
+
+  /** Goes on in another stretch. */
+  adopt(frame: Frame): Promise<Ended> {
+    const ended = this.#ended();
+    this.#frame = frame;
+    this.#away = false;
+    frame.signal.on(this);
+    const meanwhile = this.#meanwhile;
+    this.#meanwhile = undefined;
+    this.#steps.adopted(frame);
+    for (const again of [...this.#waiting.values()]) again();
+    meanwhile?.();
+    this.#settle();
+    return ended;
+  }
+
+  #ended(): Promise<Ended> {
+    return new Promise((resolve) => (this.#end = resolve));
+  }
+
+  async #execute(code: AgentCode): Promise<unknown> {
+    const result = code(this.#context() as never, valueOfFrame(this.#frame));
+    if (!isAsyncIterable(result)) return await result;
+    const iterator = result[Symbol.asyncIterator]();
+    for (;;) {
+      const step = await iterator.next();
+      if (step.done) return step.value;
+      this.#custom(step.value);
+    }
+  }
+
+  #context(): AgentContext {
+    const live = this;
+    const { threadId, runId, agentName } = this.#frame.place;
+    return {
+      threadId,
+      runId,
+      agentName,
+      address: this.address,
+      idempotencyKey: this.idempotencyKey,
+      deps: this.#frame.deps,
+      get signal() {
+        return live.signal;
+      },
+      isInterrupted: () => live.#frame.signal.stop !== undefined,
+      checkInterrupt: () => {
+        const { stop } = live.#frame.signal;
+        if (stop !== undefined) throw new UserInterrupt(stop.at, stop.reason);
+      },
+      ask: (request, options) => live.#steps.ask(request, options),
+      step: (key, compute) => live.#steps.step(key, compute),
+      run: (agent, input, options) => live.#run(agent, input, options?.key ?? agent.name),
+      exit: (output = null) => live.#act({ exit: { output: toJson(output, "The output of exit()") } }),
+      breakLoop: (output = null) => live.#act({ breakLoop: { output: toJson(output, "The output of breakLoop()") } }),
+      customAction: (value) => live.#custom(value),
+    };
+  }
+
+  #act(action: Action): void {
+    this.#action ??= action;
+  }
+
+  /** Told once, however often the code begins again: by its number. */
+  #custom(value: unknown): void {
+    this.#customs += 1;
+    const customized = toJson(value, "A custom action");
+    void this.#steps
+      .step(`action#${this.#customs}`, () => {
+        this.#frame.desk.record({ facts: () => [this.#frame.acted({ customized })], recorded: () => {} });
+        return null;
+      })
+      .catch(() => {});
+  }
+
+  /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
+  #run(agent: AnyAgent, input: Json, key: string): Promise<Json> {
+    if (this.#keys.has(key)) {
+      return Promise.reject(belayError("KEY_REUSED", { address: this.address, key }));
+    }
+    this.#keys.add(key);
+    const place = { agent, path: `${this.address}/${key}:${agent.name}` };
+    const value = toJson(input, `The input of ${agent.name}`);
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        this.#waiting.delete(key);
+        this.#children += 1;
+        void runChild(this.#frame, place, { value }).then((end) => {
+          this.#children -= 1;
+          if (end.how === "completed") {
+            if (end.action?.exit !== undefined) this.#act(end.action);
+            resolve(end.output);
+          } else if (end.how === "failed") {
+            if (end.facts.length > 0) this.#frame.desk.record({ facts: () => end.facts, recorded: () => {} });
+            reject(end.error);
+          } else if (end.how === "asking") this.#childAsks(place.path, key, end, begin);
+          else this.#cut ??= end;
+          setImmediate(() => this.#settle());
+        });
+      };
+      begin();
+    });
+  }
+
+  #childAsks(path: string, key: string, end: Extract<ChildEnd, { how: "asking" }>, again: () => void): void {
+    if (end.facts.length > 0) this.#frame.desk.record({ facts: () => end.facts, recorded: () => {} });
+    this.#waiting.set(key, again);
+    const { desk } = this.#frame;
+    for (const id of desk.openBelow(path)) {
+      desk.await(id, {
+        decided: () => {
+          if (this.#over || this.#away) return false;
+          if (this.#waiting.has(key)) again();
+          return true;
+        },
+      });
+    }
+  }
+
+  parked(): void {
+    setImmediate(() => this.#settle());
+  }
+
+  wake(): void {
+    if (this.#away && !this.#over) this.#frame.desk.hot.wake(this.address);
+  }
+
+  broke(error: BelayError): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#leave(error);
+    this.#end({ how: "failed", facts: [], error });
+  }
+
+  stopped(): void {
+    const { stop, forced } = this.#frame.signal;
+    if (this.#over || stop === undefined) return;
+    this.#abort.abort(new UserInterrupt(stop.at, stop.reason));
+    if (forced || (this.#children === 0 && (this.#steps.isParked || this.#waiting.size > 0))) return this.#stop();
+    this.#frame.clock.setTimeout(() => this.#stop(), stop.graceMs ?? GRACE_MS);
+    this.#settle();
+  }
+
+  drop(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#leave(belayError("REQUEST_DROPPED", { address: this.address }));
+  }
+
+  #leave(reason: unknown): void {
+    this.#frame.signal.off(this);
+    this.#abort.abort(reason);
+  }
+
+  /** Nothing of it moves but by a stop, or by people's answers. */
+  #settle(): void {
+    if (this.#over || this.#away || this.#children > 0) return;
+    if (this.#cut !== undefined && this.#frame.signal.stop !== undefined) return this.#stop();
+    const waits = this.#steps.isParked || (this.#waiting.size > 0 && this.#steps.isIdle);
+    if (!waits || this.#judging) return;
+    this.#judging = true;
+    setImmediate(() => {
+      this.#judging = false;
+      const quiet = this.#steps.isParked || (this.#waiting.size > 0 && this.#steps.isIdle);
+      if (this.#over || this.#away || this.#children > 0 || !quiet) return;
+      this.#away = true;
+      this.#frame.signal.off(this);
+      this.#frame.desk.hot.keep(this.address, this);
+      this.#end({ how: "asking", facts: [], calls: noCalls });
+    });
+  }
+
+  #stop(): void {
+    if (this.#over || this.#away) return;
+    if (this.#children > 0) return;
+    this.#over = true;
+    this.#leave(undefined);
+    const stopped: Ended = { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 };
+    this.#end(this.#cut?.how === "stopped" ? this.#cut : stopped);
+  }
+
+  /** Its end, told when it stands on something. */
+  #finished(end: () => void): void {
+    if (this.#over) return;
+    if (this.#away) {
+      this.#meanwhile = () => this.#finished(end);
+      return this.wake();
+    }
+    const left = this.#steps.leftOut();
+    if (left !== undefined && this.#frame.signal.stop === undefined) return this.broke(left);
+    end();
+  }
+
+  #completed(output: unknown): void {
+    this.#over = true;
+    this.#leave(undefined);
+    const { exit, breakLoop } = this.#action ?? {};
+    const given = exit?.output ?? breakLoop?.output ?? output ?? null;
+    try {
+      this.#end(completed(this.#frame, storable(given, this.#name), this.#action));
+    } catch (error) {
+      this.#end({ how: "failed", facts: [], error: error as BelayError });
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#frame.signal.stop !== undefined) return this.#stop();
+    this.#over = true;
+    this.#leave(undefined);
+    const known = error instanceof BelayError;
+    const failure = known ? error : belayError("AGENT_FAILED", { agent: this.#name, reason: errorText(error) }, error);
+    this.#end({ how: "failed", facts: [], error: failure });
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}

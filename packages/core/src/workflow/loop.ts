@@ -1,0 +1,49 @@
+// Again and again: what a round gives is what the next one gets, until that is enough (W1).
+
+import type { Agent, Ended } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Frame } from "../frame.ts";
+import type { Json } from "../json.ts";
+import { type ChildInput, runChild } from "./child.ts";
+import { type AnyAgent, completed, composite, inputOf } from "./composite.ts";
+import { valueIn } from "./sequential.ts";
+
+export interface LoopOptions<Deps> {
+  readonly name: string;
+  /** One, or several that run one after the other in each round. */
+  readonly agents: readonly Agent<unknown, Deps>[];
+  readonly maxIterations?: number;
+  /** Says after each round whether that is enough. Pure: it is asked again of what is on record. */
+  until?(output: Json, iteration: number): boolean;
+}
+
+export function loop<Deps = unknown>(options: LoopOptions<Deps>): Agent<unknown, Deps> {
+  const { name, agents, maxIterations = 10, until } = options;
+  const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(name), problem });
+  if (!Array.isArray(agents) || agents.length === 0) throw refuse("it has no agents to run again and again");
+  if (!Number.isInteger(maxIterations) || maxIterations < 1) throw refuse(`maxIterations is ${maxIterations}`);
+  const children = agents as readonly AnyAgent[];
+  const run = (frame: Frame) => runAll(frame, children, maxIterations, until);
+  return composite({ kind: "loop", name, children, shape: maxIterations, run }) as Agent<unknown, Deps>;
+}
+
+async function runAll(
+  frame: Frame,
+  agents: readonly AnyAgent[],
+  maxIterations: number,
+  until: LoopOptions<never>["until"],
+): Promise<Ended> {
+  let input: ChildInput = inputOf(frame);
+  for (let iteration = 0; iteration < maxIterations; iteration++) {
+    for (const [i, agent] of agents.entries()) {
+      const path = `${frame.place.runPath}/${iteration}.${i}:${agent.name}`;
+      const end = await runChild(frame, { agent, path }, input);
+      if (end.how !== "completed") return end;
+      if (end.action?.breakLoop !== undefined) return completed(frame, end.output);
+      if (end.action !== undefined) return completed(frame, end.output, end.action);
+      input = { value: end.output };
+    }
+    if (until?.(valueIn(input), iteration)) break;
+  }
+  return completed(frame, valueIn(input));
+}

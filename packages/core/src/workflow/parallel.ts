@@ -1,0 +1,105 @@
+// All at once, each with the same input; what they give is a list in their order (W1). Those that wait for people go on
+// as soon as they can, whatever the others do.
+
+import type { Agent, Ended } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Frame } from "../frame.ts";
+import type { Json } from "../json.ts";
+import { type ChildEnd, type ChildInput, type ChildPlace, runChild } from "./child.ts";
+import { type AnyAgent, completed, composite, inputOf, together } from "./composite.ts";
+
+export interface ParallelOptions<Deps> {
+  readonly name: string;
+  readonly agents: readonly Agent<unknown, Deps>[];
+}
+
+export function parallel<Deps = unknown>({ name, agents }: ParallelOptions<Deps>): Agent<unknown[], Deps> {
+  if (!Array.isArray(agents) || agents.length === 0) {
+    throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no agents to run at once" });
+  }
+  const children = agents as readonly AnyAgent[];
+  return composite({ kind: "parallel", name, children, run: (frame) => runAll(frame, children) }) as Agent<
+    unknown[],
+    Deps
+  >;
+}
+
+async function runAll(frame: Frame, agents: readonly AnyAgent[]): Promise<Ended> {
+  const input = inputOf(frame);
+  const { runPath } = frame.place;
+  const places = agents.map((agent, i): ChildPlace => ({ agent, path: `${runPath}/${i}:${agent.name}` }));
+  const ends = await allOf(frame, places, () => input);
+  const cut = together(ends);
+  if (cut !== undefined) return cut;
+  const done = ends.filter((end) => end.how === "completed");
+  const acted = done.find(({ action }) => action !== undefined);
+  if (acted !== undefined) return completed(frame, acted.output, acted.action);
+  return completed(
+    frame,
+    done.map(({ output }): Json => output),
+  );
+}
+
+/** Runs them all until each has ended or waits for people while nothing moves; one whose request is answered meanwhile goes on. */
+export function allOf(
+  frame: Frame,
+  places: readonly ChildPlace[],
+  inputFor: (index: number) => ChildInput,
+): Promise<ChildEnd[]> {
+  return new Promise((resolve, reject) => {
+    const ends = new Array<ChildEnd | undefined>(places.length);
+    let running = 0;
+    let over = false;
+    const settle = () => {
+      if (running > 0 || over) return;
+      // Judged a macrotask later: an answer may be on its way.
+      const quiet = () => {
+        if (running > 0 || over) return;
+        over = true;
+        resolve(ends as ChildEnd[]);
+      };
+      if (ends.some((end) => end?.how === "asking")) setImmediate(quiet);
+      else quiet();
+    };
+    const begin = (index: number) => {
+      running += 1;
+      const place = places[index]!;
+      runChild(frame, place, inputFor(index)).then((end) => {
+        ends[index] = end;
+        running -= 1;
+        if (end.how === "asking") {
+          // What it asks is asked now: the others may take long.
+          if (end.facts.length > 0 && !over) {
+            running += 1;
+            void frame
+              .record(() => end.facts)
+              .then(() => {
+                running -= 1;
+                listen(index, place.path);
+                settle();
+              });
+            ends[index] = { ...end, facts: [] };
+            return;
+          }
+          listen(index, place.path);
+        }
+        settle();
+      }, reject);
+    };
+    const listen = (index: number, path: string) => {
+      for (const id of frame.desk.openBelow(path)) {
+        frame.desk.await(id, {
+          decided: () => {
+            if (over) return false;
+            if (ends[index]?.how === "asking") {
+              ends[index] = undefined;
+              begin(index);
+            }
+            return true;
+          },
+        });
+      }
+    };
+    for (let i = 0; i < places.length; i++) begin(i);
+  });
+}

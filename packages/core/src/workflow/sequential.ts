@@ -1,0 +1,39 @@
+// One after the other: what one gives is what the next one gets (W1).
+
+import type { Agent, Ended } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Frame } from "../frame.ts";
+import type { Json } from "../json.ts";
+import { type ChildInput, runChild, wordsOf } from "./child.ts";
+import { type AnyAgent, completed, composite, inputOf } from "./composite.ts";
+
+export interface SequentialOptions<Deps> {
+  readonly name: string;
+  readonly agents: readonly Agent<unknown, Deps>[];
+}
+
+export function sequential<Deps = unknown>({ name, agents }: SequentialOptions<Deps>): Agent<unknown, Deps> {
+  if (!Array.isArray(agents) || agents.length === 0) {
+    throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no agents to run one after the other" });
+  }
+  const children = agents as readonly AnyAgent[];
+  return composite({ kind: "sequential", name, children, run: (frame) => runAll(frame, children) }) as Agent<
+    unknown,
+    Deps
+  >;
+}
+
+async function runAll(frame: Frame, agents: readonly AnyAgent[]): Promise<Ended> {
+  let input: ChildInput = inputOf(frame);
+  for (const [i, agent] of agents.entries()) {
+    const end = await runChild(frame, { agent, path: `${frame.place.runPath}/${i}:${agent.name}` }, input);
+    if (end.how !== "completed") return end;
+    if (end.action !== undefined) return completed(frame, end.output, end.action);
+    input = { value: end.output };
+  }
+  return completed(frame, valueIn(input));
+}
+
+export function valueIn(input: ChildInput): Json {
+  return "value" in input ? input.value : wordsOf(input.messages);
+}
