@@ -4,9 +4,10 @@
 import { errorFromRecord } from "../error.ts";
 import type { RequestAnsweredEvent } from "../event.ts";
 import type { Answer } from "../interrupt/answer.ts";
+import { judgeAnswer } from "../interrupt/decision.ts";
 import { fold } from "../journal/fold.ts";
 import { openRequests } from "../journal/requests.ts";
-import { newThread } from "../journal/state.ts";
+import { newThread, type ThreadState } from "../journal/state.ts";
 import type { Command, ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import type { AnswerMail } from "./mailbox.ts";
@@ -26,14 +27,30 @@ export async function answerAnywhere(
   mail: AnswerMail,
   here: (sent: string | undefined) => Promise<{ readonly open: number } | "busy">,
 ): Promise<{ readonly open: number }> {
-  let sent: string | undefined;
+  let sent: Sent | undefined;
   for (;;) {
-    const told = await here(sent);
+    const told = await here(sent?.key);
     if (told !== "busy") return told;
-    sent ??= `answer:${mail.id}:${mail.ref ?? setup.clock.id()}`;
+    if (sent === undefined) {
+      const state = await foldThread(setup, key);
+      if (isKnown(state, mail)) return { open: openRequests(state).length };
+      // What cannot be taken is not sent.
+      const request = state.requests?.get(mail.id);
+      judgeAnswer(key.threadId, mail.id, request, mail.answer, setup.clock.now(), setup.groups);
+      sent = {
+        key: `answer:${mail.id}:${mail.ref ?? setup.clock.id()}`,
+        after: mail.ref === undefined ? state.head : 0,
+      };
+    }
     const elsewhere = await answerElsewhere(setup, key, mail, sent);
     if (elsewhere !== undefined) return elsewhere;
   }
+}
+
+/** A command, and the seq after which the journal tells what became of it. */
+interface Sent {
+  readonly key: string;
+  readonly after: number;
 }
 
 /** What became of it; undefined where the owner is gone, and the command waits for whoever comes next. Rejects with the owner's refusal. */
@@ -41,10 +58,10 @@ async function answerElsewhere(
   setup: DriveSetup,
   key: ThreadKey,
   mail: AnswerMail,
-  commandKey: string,
+  sent: Sent,
 ): Promise<{ readonly open: number } | undefined> {
   const { store, clock } = setup;
-  const command: Command = { key: commandKey, kind: "answer", body: JSON.stringify(mail), at: clock.now() };
+  const command: Command = { key: sent.key, kind: "answer", body: JSON.stringify(mail), at: clock.now() };
   await store.send(key, command);
   let wake: () => void = () => {};
   const unwatch = store.watch(key, () => wake());
@@ -53,11 +70,14 @@ async function answerElsewhere(
       const told = new Promise<void>((resolve) => (wake = resolve));
       // The lease first: the append that ends the run gives it back.
       const lease = (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
-      const answers = (await readFacts(store, key, 0)).filter((fact) => fact.type === "request-answered");
-      const fact = answers.find((answer) => answer.key === commandKey);
-      const refused = fact?.refused;
-      if (refused !== undefined && !answers.some((answer) => isSame(answer, mail))) throw errorFromRecord(refused);
-      if (fact !== undefined) return { open: await countOpen(setup, key) };
+      const facts = await readFacts(store, key, sent.after);
+      const fact = facts.find((f): f is RequestAnsweredEvent => f.type === "request-answered" && f.key === sent.key);
+      if (fact !== undefined) {
+        const state = await foldThread(setup, key);
+        // It may have come by another way under the same id, and count.
+        if (fact.refused !== undefined && !isKnown(state, mail)) throw errorFromRecord(fact.refused);
+        return { open: openRequests(state).length };
+      }
       if (lease === undefined) return undefined;
       const timer = clock.setTimeout(() => wake(), LOOK_MS);
       await told;
@@ -68,13 +88,13 @@ async function answerElsewhere(
   }
 }
 
-/** It came by another way under the same id, and counts. */
-function isSame({ id, ref, refused }: RequestAnsweredEvent, mail: AnswerMail): boolean {
-  return mail.ref !== undefined && refused === undefined && id === mail.id && ref === mail.ref;
+/** Given before, under the same id of the caller's. */
+export function isKnown(state: ThreadState, { id, ref }: AnswerMail): boolean {
+  return ref !== undefined && (state.requests?.get(id)?.refs?.includes(ref) ?? false);
 }
 
-async function countOpen({ store }: DriveSetup, key: ThreadKey): Promise<number> {
+async function foldThread({ store }: DriveSetup, key: ThreadKey): Promise<ThreadState> {
   const state = newThread(key.threadId);
   fold(state, (await loadThread(store, key))?.lines ?? []);
-  return openRequests(state).length;
+  return state;
 }

@@ -13,7 +13,6 @@ import { isExpired } from "../interrupt/decision.ts";
 import { type Handle, type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
-import type { ThreadState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import { move, type PauseType, type SessionState } from "../lifecycle.ts";
 import type { Message } from "../message.ts";
@@ -42,7 +41,7 @@ import {
 } from "./options.ts";
 import { readFacts } from "./read-facts.ts";
 import { Recall, type Standing, standingOf } from "./recall.ts";
-import { answerAnywhere, answerMail } from "./remote-answer.ts";
+import { answerAnywhere, answerMail, isKnown } from "./remote-answer.ts";
 import { recordedReceipt, stopElsewhere } from "./remote-stop.ts";
 import { replay } from "./replay.ts";
 import { refusedFact, waitingCalls } from "./requests.ts";
@@ -695,10 +694,6 @@ function unmoved(opening: Opening, head: number): Opening {
     if (state.head === head) return opening(state, ...rest);
     throw belayError("TOKEN_SPENT", { threadId: state.threadId, segment: state.run?.segment ?? 0 });
   };
-}
-
-function isKnown(state: ThreadState, { id, ref }: AnswerMail): boolean {
-  return ref !== undefined && (state.requests?.get(id)?.refs?.includes(ref) ?? false);
 }
 
 function openNow({ interrupts }: Standing): boolean {

@@ -17,10 +17,11 @@ export interface Child {
 
 const MOST_MS = 30_000;
 
-export function startChild(bundle: string, program: string, options: object): Child {
+/** It is killed after `mostMs`, whatever it does. */
+export function startChild(bundle: string, program: string, options: object, mostMs = MOST_MS): Child {
   const child = spawn(process.execPath, [bundle, program, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "pipe"],
-    timeout: MOST_MS,
+    timeout: mostMs,
     killSignal: "SIGKILL",
   });
   const lines: string[] = [];

@@ -2,9 +2,17 @@
 
 import { live } from "./life.ts";
 import { holdLock } from "./lock.ts";
-import { ask, begin, race, run } from "./share.ts";
+import { answerAll, ask, begin, race, run } from "./share.ts";
 
-const programs: Record<string, (options: never) => Promise<void>> = { live, holdLock, run, race, begin, ask };
+const programs: Record<string, (options: never) => Promise<void>> = {
+  live,
+  holdLock,
+  run,
+  race,
+  begin,
+  ask,
+  answerAll,
+};
 
 const [, , name = "", options = "{}"] = process.argv;
 await programs[name]!(JSON.parse(options) as never);

@@ -1,15 +1,17 @@
 // Processes that share a SQLite file with a test: one that runs a thread as the test tells it to, one that races with
-// others to resume it, one that opens a new file together with others, one that asks and lists what is asked.
+// others to resume it, one that opens a new file together with others, one that answers what is asked, one that asks and lists it.
 
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { agent } from "../../chat/agent.ts";
+import { approve } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
 import type { RunResult } from "../../runner/run.ts";
 import { createRunner } from "../../runner/runner.ts";
 import { jsonSchema } from "../../schema/schema.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
-import { tool } from "../../tool/tool.ts";
+import type { ToolContext } from "../../tool/context.ts";
+import { type Tool, tool } from "../../tool/tool.ts";
 import { openDatabase } from "../open-database.ts";
 import { type ScriptedTurn, scriptedModel } from "../scripted-model.ts";
 
@@ -110,6 +112,44 @@ export async function begin({ file, threadId }: { readonly file: string; readonl
   const definition = agent({ name: "helper", model: scriptedModel(["hello"]) });
   const session = await createRunner({ agent: definition, store: sqliteStore(db) }).open(threadId);
   console.log(`outcome ${(await session.run("hi").result).status}`);
+  process.exit(0);
+}
+
+export interface AnswerAll {
+  readonly file: string;
+  readonly requests: readonly string[];
+  readonly by: string;
+  /** Where the tool `pay` leaves its trace. */
+  readonly effects: string;
+}
+
+/** Needs approval, and leaves the id of its call in a file. */
+export function payTool(effects: string): Tool<unknown> {
+  const execute = (_args: unknown, { callId }: ToolContext) => appendFileSync(effects, `${callId}\n`);
+  return tool({ name: "pay", description: "", input: anything, needsApproval: true, execute });
+}
+
+/** Approves all requests when it is told to, each process in an order of its own, and says what it was told of each. */
+export async function answerAll({ file, requests, by, effects }: AnswerAll): Promise<void> {
+  const definition = agent({ name: "helper", model: scriptedModel([]), tools: [payTool(effects)] });
+  const runner = createRunner({ agent: definition, store: sqliteStore(await openDatabase(file)) });
+  const first = Math.floor(Math.random() * requests.length);
+  console.log("ready");
+  await told("go");
+  for (let i = 0; i < requests.length; i++) {
+    const id = requests[(first + i) % requests.length]!;
+    let outcome = "";
+    // Who is not sure that it was heard says it again, under the same id.
+    do {
+      outcome = await runner.answer(id, approve({ by }), { id: by }).then(
+        () => "won",
+        (error: { readonly code?: string; readonly message: string }) => `${error.code} ${error.message}`,
+      );
+    } while (outcome.startsWith("STORE_FAILED"));
+    console.log(`answer ${JSON.stringify({ id, outcome })}`);
+  }
+  await runner.drain();
+  console.log("end");
   process.exit(0);
 }
 
