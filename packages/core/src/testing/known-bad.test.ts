@@ -5,12 +5,15 @@ import { describe, expect, it } from "vitest";
 import type { Agent } from "../agent.ts";
 import { type AgentOptions, agent } from "../chat/agent.ts";
 import type { Clock } from "../clock.ts";
-import { Frame } from "../frame.ts";
+import { type Desk, Frame } from "../frame.ts";
+import { humanApproval, humanInput } from "../interrupt/request.ts";
 import { StopSignal } from "../interrupt/stop-signal.ts";
 import type { Message } from "../message.ts";
+import type { Drive } from "../runner/drive.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Append, Store } from "../store/store.ts";
+import type { ToolContext } from "../tool/context.ts";
 import { type ToolOptions, tool } from "../tool/tool.ts";
 import { type Fault, interruptAnywhere, type ScenarioKit } from "./interrupt-anywhere.ts";
 import { scriptedModel } from "./scripted-model.ts";
@@ -47,6 +50,45 @@ function worker(
   });
   return agent({ name: "worker", model, tools: [work], graceMs: 5, ...more.agent });
 }
+
+/** One call that asks between two steps, or does what it is given. */
+function asker(
+  kit: ScenarioKit,
+  execute = async (ctx: ToolContext): Promise<unknown> => {
+    const step = (key: string) => ctx.step(key, () => kit.effect(`${ctx.address}/s:${key}`));
+    await step("one");
+    await ctx.ask(humanInput("Go on?"));
+    return step("two");
+  },
+): Agent<string, unknown> {
+  return worker(kit, { tool: { execute: (_args, ctx) => execute(ctx) } });
+}
+
+/** One call that needs approval, for an hour. */
+function gated(kit: ScenarioKit): Agent<string, unknown> {
+  const needsApproval = () => humanApproval("May I?", { expiresAt: Date.now() + 3_600_000 });
+  return worker(kit, { tool: { needsApproval } });
+}
+
+/** The agent, with some of what it stands on replaced. */
+function onDesk(good: Agent<string, unknown>, change: (desk: Desk) => Partial<Desk>): Agent<string, unknown> {
+  const run = (frame: Frame) => {
+    const { place, scope, signal, clock, deps, desk, beginning } = frame;
+    const changed = new Proxy(desk, {
+      get: (target, name) => {
+        const replaced = (change(target) as Record<PropertyKey, unknown>)[name];
+        const value = replaced ?? (target as unknown as Record<PropertyKey, unknown>)[name];
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    return good.run(new Frame(place, scope, signal, clock, deps, changed, beginning));
+  };
+  return { ...good, run };
+}
+
+/** True once somebody elsewhere has answered. */
+const answeredElsewhere = (desk: Desk) =>
+  [...((desk as Drive).state.requests?.values() ?? [])].some(({ decision }) => decision?.by === "another");
 
 /** Fails unless the attack fails, naming the fault and the point. */
 async function caught(scenario: Parameters<typeof interruptAnywhere>[0], fault: Fault, problem: string): Promise<void> {
@@ -133,5 +175,84 @@ describe("interruptAnywhere catches", () => {
   it("a model that begins anew where it was asked to go on", async () => {
     const forgetful = (kit: ScenarioKit) => worker(kit, { forgets: true });
     await caught({ agent: forgetful, input, anyEnd: false }, "stop", "its output is");
+  }, 30_000);
+
+  it("a store that keeps what anyone writes at once, also two answers to one request", async () => {
+    const anyone = broken((inner) => ({
+      async append(key, append) {
+        const first = await inner.append(key, append);
+        if (first.ok || !("take" in append.writer)) return first;
+        const { row } = (await inner.load(key))!;
+        if (row.lease !== undefined) await inner.release(key, row.lease.fence);
+        return inner.append(key, { ...append, appendId: `${append.appendId}!`, expect: row.head });
+      },
+    }));
+    await caught({ agent: asker, input, store: anyone }, "answer-twice", "");
+  }, 30_000);
+
+  it("a step that is computed again when its code is", async () => {
+    const again = (kit: ScenarioKit) =>
+      asker(kit, async (ctx) => {
+        const at = `${ctx.address}/s:one`;
+        const computed = kit.effect(at);
+        await ctx.step("one", () => computed);
+        return ctx.ask(humanInput("Go on?"));
+      });
+    await caught({ agent: again, input }, "close", "happened when its step was recorded");
+  }, 30_000);
+
+  it("code that goes on past a question which nobody answered", async () => {
+    const impatient = (kit: ScenarioKit) =>
+      asker(kit, async (ctx) => {
+        const aborted = new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+        await Promise.race([ctx.ask(humanInput("Go on?")), aborted]);
+        kit.effect(`${ctx.address}/after`, { after: "ask#0" });
+        return "went on";
+      });
+    await caught({ agent: impatient, input }, "stop-waiting", "which was withdrawn");
+    await caught({ agent: impatient, input }, "close", "which was open|happened twice");
+  }, 30_000);
+
+  it("a kernel that starts a call with other arguments than were approved", async () => {
+    const swapped = (kit: ScenarioKit) =>
+      onDesk(gated(kit), (desk) => ({
+        record(recording) {
+          const facts = () =>
+            recording
+              .facts()
+              .map((fact) =>
+                fact.type === "tool-start" && answeredElsewhere(desk) ? { ...fact, ranArgs: { n: 9 } } : fact,
+              );
+          desk.record({ facts, recorded: () => recording.recorded() });
+        },
+      }));
+    await caught({ agent: swapped, input }, "answer", "starts with .*, approved was");
+  }, 30_000);
+
+  it("a kernel that takes silence for consent", async () => {
+    const hasty = (kit: ScenarioKit) =>
+      onDesk(gated(kit), (desk) => ({
+        request(id) {
+          const request = desk.request(id);
+          if (request?.decision?.how !== "expired") return request;
+          return { ...request, decision: { ...request.decision, counts: "approve" } };
+        },
+      }));
+    await caught({ agent: hasty, input }, "expire", "starts, and its request is expire");
+  }, 30_000);
+
+  it("a kernel that runs a call after it was withdrawn", async () => {
+    const stubborn = (kit: ScenarioKit): Agent<string, unknown> => {
+      const good = gated(kit);
+      const run = (frame: Frame) => {
+        const results = frame.scope.messages.flatMap(({ parts }) => parts.filter((part) => part.type === "result"));
+        if (results.some(({ outcome }) => outcome === "not-executed")) kit.effect("worker/t1/c0");
+        return good.run(frame);
+      };
+      return { ...good, run };
+    };
+    for (const fault of ["stop-waiting", "new-input"] as const) {
+      await caught({ agent: stubborn, input }, fault, "its request is withdraw");
+    }
   }, 30_000);
 });

@@ -103,16 +103,19 @@ function words({ by, answer }: RequestAnsweredEvent): string {
 function startProblems({ interrupt, decided }: Asked, start: ToolStartEvent): string[] {
   const { callId, kind, key } = interrupt;
   if (callId !== start.callId || kind !== "approval" || key !== undefined) return [];
-  const type = decided?.answer.type;
-  if (type !== "approve" && !(type === "expire" && interrupt.onExpire === "approve")) {
-    return [`call ${callId} starts, and its request is ${type ?? "open"}`];
-  }
+  if (!allows(interrupt, decided))
+    return [`call ${callId} starts, and its request is ${decided?.answer.type ?? "open"}`];
   const allowed = decided?.answer.type === "approve" ? decided.answer.args : undefined;
   const ran = JSON.stringify(start.ranArgs);
   if (ran === JSON.stringify(allowed)) return [];
   return [
     `call ${callId} starts with ${ran ?? "its own arguments"}, approved was ${JSON.stringify(allowed) ?? "them"}`,
   ];
+}
+
+function allows({ onExpire }: Interrupt, decided: RequestAnsweredEvent | undefined): boolean {
+  const type = decided?.answer.type;
+  return type === "approve" || (type === "expire" && onExpire === "approve");
 }
 
 /** Something that really happened, named by the address of its call, or by one below it. */
@@ -153,7 +156,7 @@ export function effectProblems(facts: readonly Fact[], effects: readonly Effect[
       else calls.push({ address, runId, started: Number.POSITIVE_INFINITY, told });
     } else if (fact.type === "action") {
       const { interrupted: interrupt } = fact.action;
-      if (interrupt !== undefined) asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
+      asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
     } else if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) {
       const ask = asks.get(fact.id);
       if (ask !== undefined) ask.decided ??= fact;
@@ -173,6 +176,14 @@ export function effectProblems(facts: readonly Fact[], effects: readonly Effect[
     }
     for (const [address, seq] of steps) {
       if (isBelow(name, address) && seq <= head) problems.push(`effect ${name} happened when its step was recorded`);
+    }
+    for (const { interrupt, decided } of asks.values()) {
+      const { kind, key, address } = interrupt;
+      const gates =
+        kind === "approval" && key === undefined && isBelow(name, address.slice(0, address.lastIndexOf("/")));
+      if (gates && (!allows(interrupt, decided) || decided!.seq > head)) {
+        problems.push(`effect ${name} happened, and its request is ${decided?.answer.type ?? "open"}`);
+      }
     }
     if (after !== undefined) {
       const at = `${call?.address}/s:${after}`;
