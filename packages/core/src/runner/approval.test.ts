@@ -94,7 +94,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
           ]);
           expect(kit.requests).toHaveLength(1);
           const told = JSON.stringify(kit.requests[0]!.messages);
-          for (const words of ["look done", "too expensive", "nobody approved it in time", '{\\"n\\":20}']) {
+          for (const words of ["look done", "too expensive", "nobody approved it in time", "n is now 20"]) {
             expect(told.split(words)).toHaveLength(2);
           }
           expect(kit.problems()).toEqual([]);
