@@ -156,7 +156,7 @@ export function effectProblems(facts: readonly Fact[], effects: readonly Effect[
       else calls.push({ address, runId, started: Number.POSITIVE_INFINITY, told });
     } else if (fact.type === "action") {
       const { interrupted: interrupt } = fact.action;
-      asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
+      if (interrupt !== undefined) asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
     } else if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) {
       const ask = asks.get(fact.id);
       if (ask !== undefined) ask.decided ??= fact;
