@@ -72,7 +72,7 @@ export interface ToolEndEvent extends EventBase {
   readonly outcome: Outcome;
   /** The result; for an interrupted call what it had yielded; for an error its words. */
   readonly output: Json;
-  /** It does not run now, and will on continue: a stop came before it started, or, with outcome unknown, a crash cut it. */
+  /** It does not run now, and will on continue: a stop came before it started, or, with outcome unknown, a crash cut it, or, with outcome interrupted, it goes on from its recorded steps. */
   readonly held?: true;
 }
 

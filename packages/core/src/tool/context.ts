@@ -29,7 +29,10 @@ export interface ToolContext<Deps = unknown> {
   checkInterrupt(): void;
   /** Asks a person; goes on with the answer, in this process or another one, now or next week. */
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
-  /** Does something once: what it gave, or threw, is recorded under `key` and never computed again. */
+  /**
+   * Does something once: what it gave, or threw, is recorded under `key` and never computed again. The code is given what
+   * is recorded, also the first time: plain JSON, or an error with the name, the message and the code of what was thrown.
+   */
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Ends the whole run with `output` (by default with what this call gives) once this call has its result. */
   exit(output?: unknown): void;

@@ -55,7 +55,7 @@ export async function live({ folder, killAt }: Life): Promise<void> {
 }
 
 /** SQLite, with a point at each border of a transaction: also between a commit and its answer. */
-function observed(db: DatabaseSync, passed: (name: string) => void): DatabaseSync {
+export function observed(db: DatabaseSync, passed: (name: string) => void): DatabaseSync {
   const around = <T>(sql: string, work: () => T): T => {
     if (sql === "COMMIT") passed("commit:before");
     const result = work();

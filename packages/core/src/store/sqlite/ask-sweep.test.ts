@@ -1,0 +1,111 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Fact } from "../../event.ts";
+import { factsOf, ORDERED, stepsOf, toolResult } from "../../testing/asking-tool.ts";
+import { factProblems } from "../../testing/journal-checks.ts";
+import { openDatabase } from "../../testing/open-database.ts";
+import type { Asking, AskingEffect } from "../../testing/processes/asking.ts";
+import { bundlePrograms } from "../../testing/processes/bundle.mjs";
+import { inParallel, startChild } from "../../testing/processes/child.ts";
+import { sqliteStore } from "./sqlite.ts";
+
+// BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly.
+const wanted = process.env.BELAY_CRASH_POINTS === "all" ? Number.POSITIVE_INFINITY : 36;
+const AT_ONCE = 2;
+
+let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let root: string;
+
+beforeAll(async () => {
+  programs = await bundlePrograms();
+  root = mkdtempSync(join(tmpdir(), "belay-ask-"));
+});
+
+afterAll(() => {
+  programs.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const lives = (options: Asking) => startChild(programs.path, "liveAsking", options);
+
+function effectsOf(folder: string): AskingEffect[] {
+  const path = join(folder, "effects");
+  if (!existsSync(path)) return [];
+  return readFileSync(path, "utf8")
+    .trim()
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+async function journalOf(folder: string): Promise<readonly Fact[]> {
+  const db = await openDatabase(join(folder, "threads.db"));
+  try {
+    return await factsOf(sqliteStore(db));
+  } finally {
+    db.close();
+  }
+}
+
+/** Keys of asks that a person has answered. */
+function answered(facts: readonly Fact[]): string[] {
+  const ids = facts.flatMap((fact) => (fact.type === "request-answered" ? [fact.id] : []));
+  const asked = facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
+  return asked.flatMap(({ id, key }) => (key !== undefined && ids.includes(id) ? [key] : []));
+}
+
+/** Dies at point `at`, goes on in a second process: what of it breaks a promise. */
+async function problemsAt(by: Asking["by"], at: number): Promise<string[]> {
+  const folder = join(root, `${by}-${at}`);
+  mkdirSync(folder);
+  await lives({ folder, killAt: at, by }).exited;
+  const before = await journalOf(folder);
+  const first = effectsOf(folder);
+  const second = lives({ folder, killAt: -1, by });
+  const end = await second.exited;
+  const after = await journalOf(folder);
+  const effects = effectsOf(folder);
+  const problems = factProblems(after);
+  if (end.code !== 0) problems.push(`the second process ended with ${end.code}: ${second.lines.join(" ")}`);
+  for (const { what, key } of first) {
+    if (what === "past" && !answered(before).includes(key)) problems.push(`went past ${key} without an answer`);
+  }
+  for (const key of stepsOf(before)) {
+    const again = effects.some(({ what, key: did, pid }) => what === "did" && did === key && pid === second.pid);
+    if (again) problems.push(`${key} is on record, and was computed again`);
+  }
+  for (const { what, key } of effects) if (what === "caught") problems.push(`caught ${key}`);
+  if (stepsOf(after).join() !== "one,two") problems.push(`steps on record: ${stepsOf(after).join()}`);
+  if (toolResult(after, "o") !== ORDERED) problems.push(`it gave ${JSON.stringify(toolResult(after, "o"))}`);
+  rmSync(folder, { recursive: true });
+  return problems.map((problem) => `${by}, point ${at}: ${problem}`);
+}
+
+describe("code inside a call, in processes of its own", () => {
+  test.each(["answer", "resume"] as const)(
+    "Q1, Q2, C1: killed with SIGKILL at any point, each recorded step is computed once, nothing runs past an ask without its answer, and the result is the same (by %s)",
+    { timeout: 300_000 },
+    async (by) => {
+      const whole = join(root, `whole-${by}`);
+      mkdirSync(whole);
+      const counted = lives({ folder: whole, killAt: 0, by });
+      const points = Number((await counted.said("points ")).split(" ")[1]);
+      await counted.exited;
+      expect(toolResult(await journalOf(whole), "o")).toBe(ORDERED);
+      expect(points).toBeGreaterThan(40);
+      const count = Math.min(points, wanted);
+      const places = Array.from({ length: count }, (_, i) => 1 + Math.floor((i * points) / count));
+      const problems = await inParallel(places, AT_ONCE, (at) => problemsAt(by, at));
+      expect(problems.flat()).toEqual([]);
+    },
+  );
+
+  test("Q1: code that waits for a person in memory keeps no process alive", async () => {
+    const folder = mkdtempSync(join(root, "waiting-"));
+    const child = startChild(programs.path, "leaveWaiting", { folder });
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(child.lines).toEqual(["result interrupted"]);
+  });
+});
