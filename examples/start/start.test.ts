@@ -4,11 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
 import { ensureBuilt } from "../../scripts/ensure.mjs";
-import { Keys } from "./keys.mjs";
 import { CTRL_C, CTRL_D, ENTER, ESC, openTerminal, type Terminal } from "./terminal-kit.ts";
-import { clean, width, wrap } from "./text.mjs";
 
 const main = fileURLToPath(new URL("main.mjs", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -209,6 +207,93 @@ describe.concurrent("npm start, at a terminal", { timeout: 60_000 }, () => {
   });
 });
 
+describe.concurrent("npm start asks before it writes", { timeout: 60_000 }, () => {
+  const QUESTION = "Write SUMMARY.md, 4 lines? y / n / e(dit) · ESC: never mind ›";
+
+  /** A folder of its own, in which the agent wants to write; `files` is what is in it now. */
+  async function wants(): Promise<Terminal & { files(): string[] }> {
+    const own = mkdtempSync(join(place, "write-"));
+    writeFileSync(join(own, "notes.txt"), "notes");
+    writeFileSync(join(own, `a.${ESC}]0;pwned\u0007md`), "");
+    const terminal = openTerminal(process.execPath, [main], own);
+    terminals.push(terminal);
+    await terminal.until("›");
+    terminal.press(`Write a summary to SUMMARY.md${ENTER}`);
+    await terminal.until(QUESTION);
+    return Object.assign(terminal, { files: () => readdirSync(own).filter((name) => !name.startsWith("a.")) });
+  }
+
+  test("the person sees what would be written; y lets it happen", async ({ expect }) => {
+    const terminal = await wants();
+    expect(terminal.text()).toContain("│ # What is here │ │ - .\\u{1b}]0;pwned\\u{7}md: 1 file │ - .txt: 1 file Write");
+    expect(terminal.raw).not.toContain(`${ESC}]0;`);
+    expect(terminal.files()).toEqual(["notes.txt"]);
+    terminal.press(`y${ENTER}`);
+    await terminal.until(/✓ write_file SUMMARY\.md · 55 bytes SUMMARY\.md is there now, 55 bytes\. ›$/);
+    expect(terminal.files()).toEqual(["SUMMARY.md", "notes.txt"]);
+  });
+
+  test("n with a reason: nothing is written, and the model is told why", async ({ expect }) => {
+    const terminal = await wants();
+    terminal.press(`no, it is late${ENTER}`);
+    await terminal.until("I have written nothing. Not executed: a person rejected it: it is late");
+    expect(terminal.files()).toEqual(["notes.txt"]);
+  });
+
+  test("e changes what is written; what the tool refuses then is told, too", async ({ expect }) => {
+    const terminal = await wants();
+    terminal.press(`e${ENTER}`);
+    await terminal.until("path › SUMMARY.md");
+    terminal.press(ESC);
+    await terminal.until(/never mind ›$/);
+    terminal.press(`e${ENTER}`);
+    await terminal.until(/path › SUMMARY.md$/);
+    terminal.press(`\u0015HERE.md${ENTER}`);
+    await terminal.until("As you wanted it: HERE.md is there now, 55 bytes.");
+    expect(terminal.files()).toEqual(["HERE.md", "notes.txt"]);
+    for (const [path, refusal] of [
+      ["notes.txt", "notes.txt is there already, and I overwrite nothing."],
+      ["../out.txt", "../out.txt is not in this folder."],
+      [".profile", ".profile is no name for a file here."],
+    ]) {
+      terminal.press(`Write it to SUMMARY.md${ENTER}`);
+      await terminal.until(/lines\? y \/ n \/ e\(dit\) · ESC: never mind ›$/);
+      terminal.press(`e${ENTER}`);
+      await terminal.until(/path › SUMMARY.md$/);
+      terminal.press(`\u0015${path}${ENTER}`);
+      await terminal.until(`${refusal} ›`);
+    }
+    expect(terminal.files()).toEqual(["HERE.md", "notes.txt"]);
+  });
+
+  test("ESC withdraws the question: a yes comes too late, and the run goes on without it", async ({ expect }) => {
+    const terminal = await wants();
+    terminal.press(ESC + ESC);
+    await terminal.until(`${WAITING} ›`);
+    terminal.press(ENTER);
+    await terminal.until(/I have written nothing\. .*›$/);
+    expect(terminal.files()).toEqual(["notes.txt"]);
+  });
+
+  test("something else instead of an answer is a new instruction; only a plain yes is a yes", async ({ expect }) => {
+    const terminal = await wants();
+    terminal.press(`${ENTER}${ENTER}yes but first list the files${ENTER}`);
+    await terminal.until("2 files:");
+    expect(terminal.files()).toEqual(["notes.txt"]);
+    terminal.press(CTRL_D);
+    expect(await terminal.exited).toBe(0);
+  });
+
+  test("Ctrl-D and Ctrl-C twice quit while it asks, and nothing is written", async ({ expect }) => {
+    for (const keys of [CTRL_D, CTRL_C + CTRL_C]) {
+      const terminal = await wants();
+      terminal.press(keys);
+      expect(await terminal.exited).toBe(0);
+      expect(terminal.files()).toEqual(["notes.txt"]);
+    }
+  });
+});
+
 describe.concurrent("npm start, without a terminal", { timeout: 60_000 }, () => {
   test("each line is a question; what comes out is plain text", async ({ expect }) => {
     const { stdout, code } = await pipe("Which files mention session?\n\n  \nasdf\n");
@@ -252,47 +337,6 @@ describe.concurrent("npm start, without a terminal", { timeout: 60_000 }, () => 
     expect(await pipe("", ["--colour"])).toMatchObject({ code: 2, stdout: "" });
     expect(await pipe("", ["no/such/folder"])).toMatchObject({ code: 2, stdout: "" });
   });
-});
-
-describe("keys", () => {
-  const pressed = async (...chunks: (string | number)[]) => {
-    const names: string[] = [];
-    const keys = new Keys((name: string, text?: string) => names.push(text ?? name));
-    for (const chunk of chunks) {
-      if (typeof chunk === "number") await sleep(chunk);
-      else keys.feed(Buffer.from(chunk, "latin1"));
-    }
-    await sleep(80);
-    // Where both moments are over at once, a lone ESC is given up in the next turn of the event loop.
-    await new Promise(setImmediate);
-    await new Promise(setImmediate);
-    return names;
-  };
-
-  test.each([
-    ["a lone ESC", [ESC], ["escape"]],
-    ["two of them", [ESC + ESC], ["escape", "escape"]],
-    ["two in two pieces", [ESC, ESC], ["escape", "escape"]],
-    ["an arrow", [`${ESC}[A`], ["up"]],
-    ["an arrow in three pieces", [ESC, "[", "A"], ["up"]],
-    ["ESC, a while, then [", [ESC, 80, "["], ["escape", "["]],
-    ["an arrow with Alt", [`${ESC}${ESC}[A`], []],
-    ["a letter with Alt", [`${ESC}f`], []],
-    ["a paste with an Enter in it", [`${ESC}[200~a\rb`, `c${ESC}[201~\r`], ["a bc", "enter"]],
-    ["half a character, then the rest", ["\u00c3", "\u00a9"], ["é"]],
-  ])("%s", async (_, chunks, names) => {
-    expect(await pressed(...chunks)).toEqual(names);
-  });
-});
-
-test("text for a screen has no control characters, and rows as wide as the screen", () => {
-  expect(clean(`a${ESC}[31mb${ESC}]8;;http://x\u0007c\r\nd\te\u009b1mf\u202eg\u0000`)).toBe("abc\nd  efg");
-  expect(width("é岩🧗a")).toBe(6);
-  for (const columns of [2, 5, 20]) {
-    const rows = wrap("The 岩 quick brown-fox-that-is-long jumps 🧗 over", columns);
-    expect(Math.max(...rows.map((row) => width(row.trimEnd())))).toBeLessThanOrEqual(columns);
-    expect(rows.join("").replace(/ /g, "")).toBe("The岩quickbrown-fox-that-is-longjumps🧗over");
-  }
 });
 
 /** The program was followed by `stty -a`. */
