@@ -150,6 +150,14 @@ export interface DriftEvent extends EventBase {
   readonly fingerprint: Fingerprint;
 }
 
+/** What a person allowed for this thread is allowed no more. */
+export interface RuleRemovedEvent extends EventBase {
+  readonly type: "rule-removed";
+  /** The rule's. */
+  readonly id: string;
+  readonly by: string;
+}
+
 export interface StateEvent extends EventBase {
   readonly type: "state";
   readonly state: SessionState;
@@ -194,6 +202,7 @@ export type Fact =
   | StepEvent
   | RequestAnsweredEvent
   | DriftEvent
+  | RuleRemovedEvent
   | StateEvent
   | RunEndEvent;
 
@@ -251,6 +260,7 @@ export function isFact(event: BelayEvent): event is Fact {
     case "step":
     case "request-answered":
     case "drift":
+    case "rule-removed":
     case "state":
     case "run-end":
       return true;

@@ -59,8 +59,49 @@ const interrupt = fc.record({
   by: text,
 });
 
+const print = fc.record({ model: text, instructions: text, tools: fc.dictionary(text, text) }, { requiredKeys: [] });
+const recorded = fc.record({ code: text, message: text, hint: text }, { requiredKeys: ["code", "message"] });
+const answer = fc.oneof(
+  fc.record({ type: fc.constant("approve"), args: json, note: text, by: text }, { requiredKeys: ["type"] }),
+  fc.record({ type: fc.constant("reject"), reason: text }),
+  fc.record({ type: fc.constant("respond"), value: json }),
+  fc.record({ type: fc.constantFrom("expire", "withdraw") }),
+);
+
 const own = fc.oneof(
-  fc.record({ type: fc.constant("run-start") }),
+  fc.record({ type: fc.constant("run-start"), fingerprint: print }, { requiredKeys: ["type"] }),
+  fc.record(
+    { type: fc.constant("step"), callId: text, address: text, key: text, value: json },
+    { requiredKeys: ["type", "address", "key", "value"] },
+  ),
+  fc.record({ type: fc.constant("step"), address: text, key: text, error: recorded }),
+  fc.record(
+    {
+      type: fc.constant("request-answered"),
+      id: text,
+      by: text,
+      answer,
+      digest: text,
+      open: fc.constant(true),
+      refused: recorded,
+      rule: fc.record({ id: text, tool: text, effect: fc.constant("allow"), by: text, at: fc.nat() }),
+      remember: fc.constantFrom("thread", "always"),
+      key: text,
+      ref: text,
+    },
+    { requiredKeys: ["type", "id", "by", "answer"] },
+  ),
+  fc.record({ type: fc.constant("drift"), report: fc.record({ instructions: fc.constant(true) }), fingerprint: print }),
+  fc.record({ type: fc.constant("rule-removed"), id: text, by: text }),
+  fc.record({
+    type: fc.constant("tool-start"),
+    callId: text,
+    tool: text,
+    address: text,
+    args: fc.constant(null),
+    ranArgs: json,
+    rule: text,
+  }),
   fc.record({ type: fc.constant("message"), turn: fc.nat({ max: 2 }), message }),
   fc.record({ type: fc.constant("tool-start"), callId: text, tool: text, address: text, args: fc.constant(null) }),
   fc.record(
@@ -83,6 +124,9 @@ const own = fc.oneof(
       pauseType: fc.constantFrom("user_interrupt", "manual"),
       interrupts: fc.array(interrupt, { maxLength: 2 }),
       tokenHash: text,
+      tokenUntil: fc.nat(),
+      stops: fc.array(text, { minLength: 1, maxLength: 2 }),
+      id: text,
       mode: fc.constantFrom("continue", "rethink"),
       repair: fc.constantFrom("synthetic", "drop"),
     },

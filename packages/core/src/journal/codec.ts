@@ -75,6 +75,7 @@ type Written = (
   | ({ readonly step: string } & Omit<Own<StepEvent>, "key">)
   | ({ readonly answered: string } & Omit<Own<RequestAnsweredEvent>, "id">)
   | ({ readonly drift: DriftEvent["report"] } & Pick<DriftEvent, "fingerprint">)
+  | { readonly unruled: string; readonly by: string }
   | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held"> & {
       readonly end: string;
       /** Where it is not ok. */
@@ -100,7 +101,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 const KEYS = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift tokenUntil to x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled tokenUntil to x n p".split(
     " ",
   ),
 );
@@ -146,6 +147,7 @@ function versionFor(facts: readonly Fact[]): number {
       case "step":
       case "request-answered":
       case "drift":
+      case "rule-removed":
         return 2;
       case "action":
         if (fact.action.interrupted === undefined || isRequest(fact.action.interrupted)) return 2;
@@ -171,7 +173,15 @@ function wordFor(fact: Fact): Word | undefined {
   }
   if (fact.type !== "state") return undefined;
   const more =
-    fact.pauseType ?? fact.interrupts ?? fact.tokenHash ?? fact.to ?? fact.mode ?? fact.repair ?? fact.stops ?? fact.id;
+    fact.pauseType ??
+    fact.interrupts ??
+    fact.tokenHash ??
+    fact.to ??
+    fact.mode ??
+    fact.repair ??
+    fact.stops ??
+    fact.id ??
+    fact.tokenUntil;
   return more === undefined ? fact.state : undefined;
 }
 
@@ -211,6 +221,8 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     }
     case "drift":
       return { drift: fact.report, fingerprint: fact.fingerprint };
+    case "rule-removed":
+      return { unruled: fact.id, by: fact.by };
     case "state": {
       const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, repair, stops, id } = fact;
       return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, repair, stops, id };
@@ -448,6 +460,7 @@ function read(
     const { answered: id, by, answer, n: _n, p: _p, x: _x, ...more } = written;
     return { ...place, type: "request-answered", id, by, answer, ...more };
   }
+  if ("unruled" in written) return { ...place, type: "rule-removed", id: written.unruled, by: written.by };
   if ("drift" in written) {
     return { ...place, type: "drift", report: written.drift, fingerprint: written.fingerprint };
   }

@@ -97,6 +97,9 @@ export function reduce(state: ThreadState, fact: Fact): void {
     case "step":
       addStep(scopeOf(state, fact.runPath), fact);
       break;
+    case "rule-removed":
+      state.rules = state.rules?.filter(({ id }) => id !== fact.id);
+      break;
     case "drift":
       state.fingerprint = fact.fingerprint;
       break;

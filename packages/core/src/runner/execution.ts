@@ -19,7 +19,7 @@ import type { Change, Command } from "../store/store.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { Drive, type DriveHost, storeError } from "./drive.ts";
 import { type Circumstances, type Ending, endingOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
-import { turnEnd } from "./facts.ts";
+import { ruleRemoved, turnEnd } from "./facts.ts";
 import type { HotSession } from "./hot.ts";
 import { type AnswerMail, Mailbox, type StopMail } from "./mailbox.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
@@ -179,6 +179,21 @@ export class Execution {
       // Alone: of two at once the second is judged by the first.
       drive.record({ facts, recorded, alone: true });
     });
+  }
+
+  /** Takes back what people allowed for the thread; undefined where this stretch is over, or nearly. */
+  removeRule(id: string, by: string): Promise<boolean | undefined> {
+    const drive = this.#drive;
+    if (drive === undefined || this.#closing || this.#over) return Promise.resolve(undefined);
+    let removed = false;
+    const facts = () => {
+      removed = drive.state.rules?.some((rule) => rule.id === id) ?? false;
+      return removed ? [ruleRemoved(this.#place, id, by)] : [];
+    };
+    const written = new Promise<boolean>((resolve) =>
+      drive.record({ facts, recorded: () => resolve(removed), alone: true }),
+    );
+    return Promise.race([written, this.over.then(() => undefined)]);
   }
 
   async #open(opening: Opening): Promise<ThreadState> {

@@ -6,6 +6,7 @@ import type {
   EventBase,
   Fact,
   MessageEvent,
+  RuleRemovedEvent,
   RunEndEvent,
   RunStartEvent,
   StateEvent,
@@ -32,6 +33,10 @@ export function runStart(place: FramePlace, fingerprint?: Fingerprint): RunStart
 
 export function driftFact(place: FramePlace, report: DriftReport, fingerprint: Fingerprint): DriftEvent {
   return { ...base(place), type: "drift", report, fingerprint };
+}
+
+export function ruleRemoved(place: FramePlace, id: string, by: string): RuleRemovedEvent {
+  return { ...base(place), type: "rule-removed", id, by };
 }
 
 export function stateFact(place: FramePlace, state: StateEvent["state"], more?: Partial<StateEvent>): StateEvent {

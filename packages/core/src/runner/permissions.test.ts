@@ -6,7 +6,7 @@ import { jsonSchema } from "../schema/schema.ts";
 import type { Store } from "../store/store.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { happens, paying, pays, requestOf } from "../testing/paying.ts";
-import { history, type KitOptions, openKit } from "../testing/session-kit.ts";
+import { gate, history, type KitOptions, openKit, said } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
 import { readFacts } from "./read-facts.ts";
 
@@ -114,6 +114,42 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect(ran).toEqual(["pay 1", "pay 1", "pay 1"]);
     const elsewhere = await payer(store, { threadId: "elsewhere" });
     expect(elsewhere.kit.session.interrupts.map(({ callId }) => callId)).toEqual(["a"]);
+  });
+
+  test("Q9: what was remembered in a thread can be taken back, at rest and while it runs, by any process", async () => {
+    const store = await make();
+    const { kit, tools, ran } = await payer(store);
+    const { id } = requestOf(kit, "a");
+    await kit.session.resume({ answers: { [id]: approve({ remember: "thread", by: "ann" }) } }).result;
+    const other = await openKit([[{ call: "pay", id: "d", args: { n: 1 } }], "done"], { store, tools });
+    expect(await other.session.removeRule("nonsense")).toBe(false);
+    expect(await other.runner.removeRule(`rule.${id}`, { threadId: "thread", by: "bob" })).toBe(true);
+    expect(await other.session.removeRule(`rule.${id}`)).toBe(false);
+    expect([other.session.rules, await kit.runner.rules({ threadId: "thread" })]).toEqual([[], []]);
+    expect(said(await readFacts(store, key, 0)).at(-1)).toBe(`rule-removed rule.${id} by bob`);
+    expect(other.session.interrupts.map(({ callId }) => callId)).toEqual(["c"]);
+    await other.session.resume({ input: "never mind" }).result;
+    expect([ran, other.session.interrupts.map(({ callId }) => callId)]).toEqual([["pay 1", "pay 1"], ["d"]]);
+    const { id: second } = requestOf(other, "d");
+    const begun = gate();
+    const end = gate();
+    const look = tool({
+      name: "look",
+      description: "",
+      input: jsonSchema({ type: "object" }),
+      execute: async () => {
+        begun.open();
+        await end.opened;
+      },
+    });
+    const turns = [[{ call: "look", id: "l" }], [{ call: "pay", id: "e", args: { n: 1 } }]];
+    const last = await openKit(turns, { store, tools: [tools[0]!, look] });
+    const run = last.session.resume({ answers: { [second]: approve({ remember: "thread" }) } });
+    await begun.opened;
+    expect(await last.session.removeRule(`rule.${second}`)).toBe(true);
+    end.open();
+    await run.result;
+    expect(last.session.interrupts.map(({ callId }) => callId)).toEqual(["e"]);
   });
 
   test('Q9: remember "always": it holds in every thread and process, until it is removed', async () => {

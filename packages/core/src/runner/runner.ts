@@ -294,9 +294,11 @@ export class Runner<Out = string, Deps = unknown> {
     return rows.map(({ body }) => JSON.parse(body) as RememberedRule);
   }
 
-  /** Removes what people allowed for good; false where there is no such rule. */
-  async removeRule(id: string): Promise<boolean> {
+  /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
+  async removeRule(id: string, options: { readonly threadId?: string; readonly by?: string } = {}): Promise<boolean> {
     this.#refuseIfClosed();
+    const { threadId, ...by } = options;
+    if (threadId !== undefined) return (await this.open(threadId)).removeRule(id, by);
     return this.#setup.store.removeRule(this.#tenant, id);
   }
 

@@ -24,7 +24,7 @@ import type { AnswerChecker } from "./check-answer.ts";
 import { Drive, type DriveSetup } from "./drive.ts";
 import { interruptOf, newHandle, type Receipt } from "./ending.ts";
 import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
-import { inputFacts, stateFact } from "./facts.ts";
+import { inputFacts, ruleRemoved, stateFact } from "./facts.ts";
 import { Feed } from "./feed.ts";
 import { HotSession } from "./hot.ts";
 import { appendIdle, type IdleFacts, initialized, newToken, setAside, stopWaiting, terminated } from "./idle.ts";
@@ -291,6 +291,33 @@ export class Session<Out = string> {
   /** What people allowed for this thread. */
   get rules(): readonly RememberedRule[] {
     return (this.#execution?.state ?? this.#recall.now()).rules?.slice() ?? [];
+  }
+
+  /** Takes back what people allowed for this thread; false where there is no such rule. */
+  async removeRule(id: string, options: { readonly by?: string } = {}): Promise<boolean> {
+    this.#refuseIfClosed();
+    const { by = "user" } = options;
+    for (;;) {
+      const live = this.#calls ?? this.#execution;
+      if (live === undefined) return this.#removeIdle(id, by);
+      await live.opening;
+      const removed = await live.removeRule(id, by);
+      if (removed !== undefined) return removed;
+      await live.over;
+    }
+  }
+
+  async #removeIdle(id: string, by: string): Promise<boolean> {
+    let known = false;
+    const remove: IdleFacts = (place, { rules, state, threadId }) => {
+      known = rules?.some((rule) => rule.id === id) ?? false;
+      if (!known) throw belayError("INVALID_STATE", { threadId, state, action: "removeRule()" });
+      return [ruleRemoved(place, id, by)];
+    };
+    await this.#appendIdle(remove).catch((error: Partial<BelayError>) => {
+      if (known || error.code !== "INVALID_STATE") throw error;
+    });
+    return known;
   }
 
   /** resume() for a thread that a person interrupted. */
