@@ -188,11 +188,8 @@ export class Session<Out = string> {
     const inputs = readInput(options.input, this.#host.setup.maxBytes);
     const { mode, drift = "warn", by, to } = options;
     const place = this.#place(runId, segment + 1);
-    return this.#start(
-      place,
-      goOn(this.#checker(), place, { mode, inputs, answers, drift, to, by, id, tokenHash }),
-      id,
-    );
+    const opening = goOn(this.#checker(), place, { mode, inputs, answers, drift, to, by, id, tokenHash });
+    return this.#start(place, opening, id, inputs.length > 0 || answers.size > 0);
   }
 
   /**
@@ -526,24 +523,24 @@ export class Session<Out = string> {
     return run;
   }
 
-  #start(place: FramePlace, opening: Opening, id?: string): Run<Out> {
+  /** `says`: a person's words are in it, which are heard whatever happens. */
+  #start(place: FramePlace, opening: Opening, id?: string, says = true): Run<Out> {
     const run = new LiveRun(this.threadId, place.runId, place.segment, this.#feed);
     const execution = new Execution(this.#executionHost(), place, run, id);
     this.#execution = execution;
     this.#host.running(execution);
     // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
     if (this.#calls === undefined) queueMicrotask(() => void execution.start(opening));
-    else void this.#startAfter(this.#calls, execution, opening);
+    else void this.#startAfter(this.#calls, execution, opening, says);
     return run;
   }
 
-  async #startAfter(calls: Execution, execution: Execution, opening: Opening): Promise<void> {
+  async #startAfter(calls: Execution, execution: Execution, opening: Opening, says: boolean): Promise<void> {
     await calls.over;
     const { status } = await calls.run.result;
     // A stop that met both has ended the one: there is nothing to begin.
-    if (execution.signal.stop !== undefined && (status === "interrupted" || status === "terminated")) {
-      return execution.endAs(calls);
-    }
+    const ended = status === "terminated" || (status === "interrupted" && !says);
+    if (execution.signal.stop !== undefined && ended) return execution.endAs(calls);
     await execution.start(opening);
   }
 
