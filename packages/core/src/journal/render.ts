@@ -57,7 +57,7 @@ function wording(outcome: Outcome, output: Json): Json {
     case "rejected":
       return `Not executed: ${typeof output === "string" && output !== "" ? output : "a person rejected it."}`;
     case "interrupted":
-      return `Interrupted by the user before it finished. It may have taken effect.${soFar(output)}`;
+      return `Interrupted before it finished. It may have taken effect.${soFar(output)}`;
     case "not-executed":
       return "Not executed: the user interrupted before this call started.";
     case "unknown":

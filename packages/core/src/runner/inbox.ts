@@ -28,6 +28,9 @@ export function inboxOf(
   filter: InboxFilter,
   { clock, groups }: Pick<DriveSetup, "clock" | "groups">,
 ): InboxItem[] {
+  if (typeof filter !== "object" || filter === null) {
+    throw belayError("OPTION_INVALID", { option: "filter", value: String(filter), needed: fields.join(", ") });
+  }
   for (const field of Object.keys(filter)) {
     if (!fields.includes(field)) {
       throw belayError("OPTION_INVALID", { option: `filter.${field}`, value: "given", needed: fields.join(", ") });

@@ -178,7 +178,7 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     await started.opened;
     expect(await session.interrupt()).toMatchObject({ accepted: true, stopped: ["call_1"], late: [] });
     await session.resume({ input: "Never mind." }).result;
-    sent("Wait.", "call_1", "Interrupted by the user", "half of it", "Never mind.");
+    sent("Wait.", "call_1", "Interrupted before it finished", "half of it", "Never mind.");
   });
 
   describe("with calls held by a stop", () => {
@@ -210,14 +210,14 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     it("they run on continue, each once", async () => {
       const { session, ran } = await hold();
       await session.resume().result;
-      sent("Work.", "call_1", "call_2", "call_3", "Interrupted by the user", "worked 2", "worked 3");
+      sent("Work.", "call_1", "call_2", "call_3", "Interrupted before it finished", "worked 2", "worked 3");
       expect(ran).toEqual([1, 2, 3]);
     });
 
     it("they are told as not executed when the person changes direction", async () => {
       const { session, ran } = await hold();
       await session.resume({ input: "Stop it." }).result;
-      sent("Work.", "call_1", "Interrupted by the user", "Not executed", "Stop it.");
+      sent("Work.", "call_1", "Interrupted before it finished", "Not executed", "Stop it.");
       expect(ran).toEqual([1]);
     });
   });
