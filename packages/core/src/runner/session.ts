@@ -335,7 +335,7 @@ export class Session<Out = string> {
       const execution = this.#execution;
       const { id, runId, segment } = options;
       if (id !== undefined && (execution?.state ?? this.#recall.now()).stops?.has(id)) {
-        return recordedReceipt(this.#host.setup.store, this.#key, id);
+        return this.#orBehind(recordedReceipt(this.#host.setup.store, this.#key, id));
       }
       const at = execution?.run ?? this.standing;
       const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
@@ -385,7 +385,7 @@ export class Session<Out = string> {
       if (code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
       if (this.#isWriting) return (this.#execution ?? this.#calls)!.interrupt(stop, options);
       if (code === "STORE_CONFLICT") return this.#stopWaiting(stop, options);
-      return stopElsewhere(this.#host.setup, this.#key, options);
+      return this.#orBehind(stopElsewhere(this.#host.setup, this.#key, options));
     }
     this.#hot.dropAll();
     return receipt;
@@ -691,6 +691,12 @@ export class Session<Out = string> {
 
   #stop(reason: string, by: string): ReturnType<typeof readStop> {
     return readStop({ reason, by }, this.#host.setup.clock.now());
+  }
+
+  /** What another process tells of a stop does not know of the calls that still run in this one. */
+  async #orBehind(told: Promise<Receipt>): Promise<Receipt> {
+    const receipt = await told;
+    return { ...receipt, late: [...new Set([...receipt.late, ...this.#behind])] };
   }
 
   #notAccepted(): Receipt {
