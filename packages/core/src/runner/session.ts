@@ -393,7 +393,7 @@ export class Session<Out = string> {
 
   /** Parks at the next step boundary; nothing is aborted. */
   pause(): Promise<Receipt> {
-    return this.#execution?.pause() ?? Promise.resolve(this.#notAccepted());
+    return (this.#execution ?? this.#calls)?.pause() ?? Promise.resolve(this.#notAccepted());
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
