@@ -54,10 +54,13 @@ const fields: Readonly<Record<Answer["type"], readonly string[]>> = {
   respond: ["type", "value", "by"],
 };
 
-/** The answer, copied and checked; throws `ANSWER_INVALID`. */
+/** The answer, copied and checked; throws `ANSWER_INVALID`, or `OPTION_INVALID` where `id` is none. */
 export function readAnswer(id: string, given: unknown): Answer {
   const refuse = (problem: string) => belayError("ANSWER_INVALID", { id, problem });
-  if (typeof id !== "string") throw belayError("ANSWER_UNKNOWN", { id: String(id) });
+  if (typeof id !== "string") {
+    const value = JSON.stringify(id) ?? "undefined";
+    throw belayError("OPTION_INVALID", { option: "id", value, needed: "a request's id" });
+  }
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("it is no answer at all");
   const own = plain(given, refuse);
   const type = Object.hasOwn(own, "type") ? own["type"] : undefined;

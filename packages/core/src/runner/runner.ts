@@ -267,13 +267,6 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#refuseIfClosed();
-    if (typeof id !== "string") {
-      throw belayError("OPTION_INVALID", {
-        option: "id",
-        value: JSON.stringify(id) ?? "undefined",
-        needed: "a request's id",
-      });
-    }
     const mail = answerMail(id, readAnswer(id, given), options.id);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
