@@ -105,6 +105,19 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     expect((await kit.store.load(key))!.commands).toEqual([]);
   });
 
+  test("Q3: sent before the run has paused they let it go on by itself, also where the store gives no hint of them", async () => {
+    const store = await make();
+    const deaf = wrapStore(store, { watch: () => () => {} });
+    const { kit, run, ran, tools, end, a, b } = await running(deaf);
+    const other = await openKit([], { store, tools, threadId: "another" });
+    const answers = [other.runner.answer(a, approve()), other.runner.answer(b, reject("no"))];
+    await until(async () => (await store.load(key))!.commands.length === 2);
+    end.open();
+    expect(await run.result).toMatchObject({ status: "completed", segment: 1 });
+    expect(await Promise.all(answers)).toEqual([{ open: 0 }, { open: 0 }]);
+    expect([ran, kit.requests.length, kit.problems()]).toEqual([["pay 1"], 2, []]);
+  });
+
   test("section 9: an answer sent twice under one id to another process is one", async () => {
     const { kit, run, ran, tools, end, a, b } = await running(await make());
     const other = await openKit([], { store: kit.store, tools, threadId: "another" });

@@ -121,6 +121,8 @@ export class Execution {
       // What is decided by now the agent reads from the fold.
       drive.unheard = false;
       const ended = await this.#runAgent(state);
+      // What was sent before the pause lets it go on, also where no hint has told of it yet.
+      if (ended.how === "asking" && openRequests(state).length > 0) await this.#mailbox.look();
       while (this.#answers.size > 0 && !this.#over) await Promise.race([...this.#answers, this.over]);
       if (ended.how !== "asking" || !drive.unheard || this.#over) return ended;
       await this.#endTurn(drive, ended);
