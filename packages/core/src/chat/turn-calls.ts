@@ -38,6 +38,8 @@ export class TurnCalls implements Recording, StopListener {
   readonly #resolve: Resolve;
   /** How many of them are no longer waiting for their turn. */
   #begun = 0;
+  /** The questions of the turn are asked: once, also while its first call cannot start yet. */
+  #asked = false;
   /** Decided by a person since: they go first. */
   #again: NextCall[] | undefined;
   /** Recorded as started, not started yet. */
@@ -156,7 +158,7 @@ export class TurnCalls implements Recording, StopListener {
   #starts(): readonly Fact[] {
     if (this.#frame.signal.halts("after-model")) return none;
     let facts: Fact[] | undefined;
-    if (this.#begun === 0) facts = this.#raises();
+    if (!this.#asked) facts = this.#raises();
     const again = this.#again;
     if (again !== undefined) {
       this.#again = undefined;
@@ -172,6 +174,7 @@ export class TurnCalls implements Recording, StopListener {
 
   /** All questions of the turn are asked at once: a person need not answer one to see the next. */
   #raises(): Fact[] | undefined {
+    this.#asked = true;
     let facts: Fact[] | undefined;
     for (const next of this.#calls) if ("waits" in next) facts = this.#ask(next, facts);
     return facts;
