@@ -62,8 +62,10 @@ export interface Desk {
   takeMail(frame: Frame): Promise<void>;
   /** One agent's own history in this thread, where it has one. */
   scope(path: string): Scope | undefined;
-  /** Paths of the agents directly below `path` that have begun in this run, and not ended. */
-  begunBelow(path: string, runId: string): readonly string[];
+  /** The agents directly below `path` that have begun in this run. */
+  begunBelow(path: string, runId: string): readonly Scope[];
+  /** What people said to the whole while none of the agents inside it could hear it: it is for the next that begins. */
+  saidMeanwhile(place: FramePlace): readonly Message[];
   /** Open requests of whatever lies at or below `path`. */
   openBelow(path: string): readonly string[];
   /** A request of the thread. */

@@ -23,11 +23,15 @@ type Next = Ended | "on";
 
 export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<Ended> {
   for (;;) {
-    const { action, active } = frame.scope;
-    if (action !== undefined && frame.scope.last !== "calls") return acted(action);
-    const next = await (active === undefined ? step(frame, agent) : handedOver(frame, agent, active));
+    const { action, active, last, callsBy } = frame.scope;
+    if (action !== undefined && last !== "calls") return acted(action);
+    // Open calls are of the agent that made them, also where one of them has handed over.
+    const name = last === "calls" ? callsBy : active;
+    const own = name === undefined || name === agent.name;
+    const speaker = own ? frame : frame.child(name, frame.place.runPath, frame.scope, frame.hears);
+    const next = await (own ? step(frame, agent) : handedOver(speaker, agent, name));
     if (next !== "on") return next;
-    frame.turnEnd(frame.scope.turn);
+    speaker.turnEnd(frame.scope.turn);
   }
 }
 
@@ -44,7 +48,7 @@ function handedOver(frame: Frame, agent: ChatDefinition, name: string): Promise<
     const known = [...(agent.family?.keys() ?? [agent.name])].join(", ");
     return { how: "failed", facts: [], error: belayError("AGENT_UNKNOWN", { agent: name, known }) };
   }
-  return step(frame.child(name, frame.place.runPath, frame.scope, frame.hears), active);
+  return step(frame, active);
 }
 
 function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {

@@ -18,7 +18,7 @@ export function openFold(threadId: string, lines: readonly Line[]): ThreadState 
       if (state.run === undefined) {
         const { runId: id, segment, seq, agentName } = fact;
         state.agent = agentName;
-        state.run = { id, segment, startSeq: seq, usage: addUsage(undefined, undefined) };
+        state.run = { id, segment, startSeq: seq, usage: addUsage(undefined, undefined), underway: true };
       }
       // Going on in the same line: the pause before it is not in these.
       if (fact.type === "state" && fact.state === "running") state.state = "paused";

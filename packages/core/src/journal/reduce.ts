@@ -41,6 +41,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
         segment,
         startSeq: retried?.startSeq ?? seq,
         usage: retried?.usage ?? addUsage(undefined, undefined),
+        underway: retried !== undefined,
       };
       const scope = scopeOf(state, fact.runPath);
       if (retried === undefined) {
@@ -60,11 +61,16 @@ export function reduce(state: ThreadState, fact: Fact): void {
       } else if (fact.message.role === "assistant") {
         for (const part of fact.message.parts) if (part.type === "call") state.callIds.add(part.id);
         addAnswer(scope, fact.message, fact.turn);
-        if (scope.calls.length > 0) scope.callsSeq = fact.seq;
+        if (scope.calls.length > 0) {
+          scope.callsSeq = fact.seq;
+          scope.callsBy = fact.agentName;
+        }
         if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
       } else {
         addInput(scope, fact.message);
-        scope.given.push(fact.message);
+        // What an agent was given must stay the same however often it begins again.
+        if (!state.run?.underway || isChild(fact)) scope.given.push(fact.message);
+        else scope.later.push(fact.message);
       }
       break;
     }
@@ -96,6 +102,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       break;
     case "step":
       addStep(scopeOf(state, fact.runPath), fact);
+      if (state.run !== undefined) state.run.underway = true;
       break;
     case "rule-removed":
       state.rules = state.rules?.filter(({ id }) => id !== fact.id);
@@ -104,6 +111,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       state.fingerprint = fact.fingerprint;
       break;
     case "run-end":
+      if (fact.status === "failed") tryAgainBelow(state, fact.runPath);
       if (isChild(fact)) endChild(scopeOf(state, fact.runPath), fact);
       break;
     case "state":
@@ -126,7 +134,10 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   state.interrupts = fact.interrupts ?? [];
   state.tokenHash = fact.tokenHash;
   state.tokenUntil = fact.tokenUntil;
-  if (state.run !== undefined) state.run.segment = fact.segment;
+  if (state.run !== undefined) {
+    if (fact.segment !== state.run.segment) state.run.underway = true;
+    state.run.segment = fact.segment;
+  }
   if (fact.id !== undefined) {
     state.asked ??= new Map();
     state.asked.set(fact.id, { runId: fact.runId, segment: fact.segment });
@@ -138,6 +149,8 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   if (fact.state === "paused" || fact.state === "error") {
     const scope = state.scopes.get(fact.runPath);
     if (scope !== undefined) scope.attempt = fact.attempt - 1;
+    if (fact.pauseType !== "tool_interrupt")
+      for (const [path, inner] of state.scopes) if (path !== fact.runPath) cut(inner);
   }
   // A model call that was cut may have shown some of its text: the next one is another try at the same message.
   if (crashed) for (const scope of state.scopes.values()) if (scope.calls.length === 0) scope.attempt += 1;
@@ -145,6 +158,11 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   for (const scope of state.scopes.values()) {
     if (fact.to === undefined || isWithin(scope.path, fact.to)) closeCalls(scope, fact.repair ?? "synthetic");
   }
+}
+
+/** Its model call, where it had one, showed text that nobody kept: the next one is another try at the same message. */
+function cut(scope: Scope): void {
+  if (scope.ended === undefined && (scope.last === "input" || scope.last === "results")) scope.attempt += 1;
 }
 
 /** At one of these paths, or below. */
@@ -160,8 +178,10 @@ function isChild({ runPath }: Fact): boolean {
 function begin(scope: Scope, runId: string): void {
   scope.runId = runId;
   scope.given = [];
+  scope.later = [];
   scope.input = undefined;
   scope.ended = undefined;
+  scope.failed = undefined;
   scope.active = undefined;
   scope.action = undefined;
   scope.steps = undefined;
@@ -170,6 +190,13 @@ function begin(scope: Scope, runId: string): void {
 function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" }>): void {
   if (fact.fresh) state.scopes.delete(fact.runPath);
   const scope = scopeOf(state, fact.runPath);
+  if (state.run !== undefined) state.run.underway = true;
+  if (scope.runId === fact.runId) {
+    // Once more, after it failed: from where it was.
+    scope.failed = undefined;
+    scope.allowedFrom = scope.turn;
+    return;
+  }
   begin(scope, fact.runId);
   scope.turn = 0;
   scope.attempt = 0;
@@ -178,12 +205,21 @@ function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" 
 }
 
 function endChild(scope: Scope, fact: Extract<Fact, { type: "run-end" }>): void {
-  // One that failed is tried again.
-  if (fact.status !== "completed") return;
+  if (fact.status !== "completed") {
+    scope.failed = fact.error ?? "again";
+    return;
+  }
   const last = scope.messages.at(-1);
   const output = fact.output ?? (last === undefined ? null : messageText(last));
   const { action } = scope;
   scope.ended = action === undefined ? { output } : { output, action };
+}
+
+/** What failed inside one that failed is tried again with it. */
+function tryAgainBelow(state: ThreadState, path: string): void {
+  for (const scope of state.scopes.values()) {
+    if (scope.failed !== undefined && scope.path.startsWith(`${path}/`)) scope.failed = "again";
+  }
 }
 
 /** Agents inside a call are of no use once it has its result. */

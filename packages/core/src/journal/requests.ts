@@ -60,6 +60,11 @@ export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
   const { callId, key } = request.interrupt;
   const scope = state.scopes.get(request.runPath);
   if (scope === undefined || key === undefined) return;
+  if (callId === undefined && fact.answer.type === "withdraw") {
+    // Code that begins again asks it anew: nobody can answer this one.
+    scope.steps = scope.steps?.filter(({ requestId }) => requestId !== fact.id);
+    return;
+  }
   const steps = callId === undefined ? scope.steps : findCall(scope, callId)?.steps;
   const step = steps?.find(({ requestId }) => requestId === fact.id);
   if (step !== undefined) step.settled = fact.seq;

@@ -5,7 +5,7 @@ import type { RequestState } from "../interrupt/decision.ts";
 import type { Message, Part } from "../message.ts";
 import { type Asked, newThread, type Scope, type ThreadState } from "./state.ts";
 
-const VERSION = 2;
+const VERSION = 3;
 
 const LEAST_FACTS = 200;
 

@@ -58,6 +58,8 @@ export interface RunState {
   /** The seq of its first fact. */
   readonly startSeq: number;
   usage: Usage;
+  /** What it was given is complete: what people say from now on comes on top of it. */
+  underway: boolean;
 }
 
 /** One agent's own history. */
@@ -79,15 +81,21 @@ export interface Scope {
   calls: CallState[];
   /** The seq of the message that made them. */
   callsSeq: number;
+  /** The agent that made them: it may have handed over since. */
+  callsBy: string | undefined;
   /** Inputs that came while calls were open; they enter after the results. */
   readonly waiting: Message[];
   /** The run in which its agent was last started. */
   runId: string | undefined;
   /** What it was given in that run: messages, or, of a child that takes none, a value. */
   given: Message[];
+  /** Of the root: what people said to the whole since. */
+  later: Message[];
   input: Json | undefined;
   /** Of a child: what it gave; undefined while it has not ended. */
   ended: { readonly output: Json; readonly action?: Action } | undefined;
+  /** What it failed with, where whoever runs it has gone on all the same: that is what it gave. */
+  failed: ErrorRecord | "again" | undefined;
   /** The agent that has the word, where it was handed over. */
   active: string | undefined;
   /** What was done, and has not taken effect on those above yet. */
@@ -168,11 +176,14 @@ export function newScope(path: string): Scope {
     last: "nothing",
     calls: [],
     callsSeq: 0,
+    callsBy: undefined,
     waiting: [],
     runId: undefined,
     given: [],
+    later: [],
     input: undefined,
     ended: undefined,
+    failed: undefined,
     active: undefined,
     action: undefined,
     steps: undefined,

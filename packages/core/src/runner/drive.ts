@@ -15,7 +15,7 @@
 import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { BelayEvent, Draft, Fact } from "../event.ts";
-import type { Awaiting, Desk, Frame, HotCode, LateResult, Recording, Remembered } from "../frame.ts";
+import type { Awaiting, Desk, Frame, FramePlace, HotCode, LateResult, Recording, Remembered } from "../frame.ts";
 import type { Groups, RequestState } from "../interrupt/decision.ts";
 import { encode } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
@@ -24,6 +24,7 @@ import { openRequests } from "../journal/requests.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
 import { type CallState, newThread, type Scope, type ThreadState } from "../journal/state.ts";
 import type { SessionState } from "../lifecycle.ts";
+import type { Message } from "../message.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
 import type { PermissionRule } from "../permission/rule.ts";
 import { point } from "../point.ts";
@@ -197,14 +198,25 @@ export class Drive implements Desk {
     return this.state.scopes.get(path);
   }
 
-  begunBelow(path: string, runId: string): readonly string[] {
+  begunBelow(path: string, runId: string): readonly Scope[] {
     const below = `${path}/`;
-    const begun: string[] = [];
+    const begun: Scope[] = [];
     for (const scope of this.state.scopes.values()) {
       const direct = scope.path.startsWith(below) && !scope.path.includes("/", below.length);
-      if (direct && scope.runId === runId && scope.ended === undefined) begun.push(scope.path);
+      if (direct && scope.runId === runId) begun.push(scope);
     }
     return begun;
+  }
+
+  saidMeanwhile({ runId, runPath }: FramePlace): readonly Message[] {
+    const [root = runPath] = runPath.split("/");
+    const later = this.state.scopes.get(root)?.later ?? nothing;
+    if (later.length === 0) return later;
+    const heard = new Set<string>();
+    for (const { path, runId: of, given } of this.state.scopes.values()) {
+      if (path !== root && of === runId) for (const { id } of given) heard.add(id);
+    }
+    return later.filter(({ id }) => !heard.has(id));
   }
 
   openBelow(path: string): readonly string[] {
@@ -244,7 +256,7 @@ export class Drive implements Desk {
     const { place, scope, clock } = frame;
     const { callIds } = this.state;
     const root = frame.hears;
-    const facts = () => this.#mailbox?.take(place, scope, root, clock.now(), callIds) ?? [];
+    const facts = () => kept(this.#mailbox?.take(place, scope, root, clock.now(), callIds) ?? [], place);
     return new Promise((recorded) => this.record({ facts, recorded, mail: true }));
   }
 
@@ -472,6 +484,16 @@ function batchSize(waiting: readonly Waiting[]): number {
     if (released !== undefined) return i + 1;
   }
   return waiting.length;
+}
+
+/** What is said to an agent inside others is said to the whole, which people see. */
+function kept(facts: readonly Fact[], { runPath }: FramePlace): readonly Fact[] {
+  const end = runPath.indexOf("/");
+  if (end === -1) return facts;
+  const root = runPath.slice(0, end);
+  return facts.flatMap((fact): Fact[] =>
+    fact.type === "message" ? [{ ...fact, agentName: root, runPath: root }, fact] : [fact],
+  );
 }
 
 function mayAsk(facts: readonly Fact[]): boolean {

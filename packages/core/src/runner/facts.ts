@@ -110,7 +110,8 @@ export function inputFacts(
 /** Ends, for the record, of calls that a crash cut off: every start has its end. They will not run again, unless they are `held`. */
 export function lostCalls(place: FramePlace, state: ThreadState, held = false, within?: readonly string[]): Fact[] {
   const facts: Fact[] = [];
-  for (const scope of state.scopes.values()) {
+  // Those inside a call first: its end is theirs, too.
+  for (const scope of [...state.scopes.values()].reverse()) {
     if (within !== undefined && !isWithin(scope.path, within)) continue;
     for (const call of scope.calls) {
       if (call.status !== "started") continue;

@@ -104,7 +104,10 @@ export class HotSession implements HotCode {
   #dropEnded(state: ThreadState): void {
     if (this.#places.size === 0) return;
     const open = new Set<string>();
-    for (const { calls } of state.scopes.values()) {
+    const underWay = state.state === "paused" || state.state === "running";
+    for (const { path, runId, ended, calls } of state.scopes.values()) {
+      // Code of a custom agent, which has no call.
+      if (underWay && runId === state.run?.id && ended === undefined) open.add(path);
       for (const { status, address } of calls) if (status === "started") open.add(address);
     }
     for (const address of [...this.#places.keys()]) if (!open.has(address)) this.drop(address);

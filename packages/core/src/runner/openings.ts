@@ -73,7 +73,12 @@ export function goOn(opener: AnswerChecker, place: FramePlace, going: Going): Op
     const answers = given.map(([id, answer]) => answerFact(place, state, id, answer, now, setup.groups));
     const expired = expiries(place, state, now, going.answers);
     const decided = new Set([...answers, ...expired].map(({ id }) => id));
-    const open = openRequests(state).filter(({ id }) => !decided.has(id));
+    // What is said to some is said to those who ask there.
+    const { to: narrowed } = going;
+    const open = openRequests(state).filter(
+      ({ id }) =>
+        !decided.has(id) && (narrowed === undefined || isWithin(state.requests!.get(id)!.runPath, [narrowed])),
+    );
     const { mode, inputs, facts: changed } = await newInput(opener, place, state, going, open);
     const { repair } = agent;
     const asked = going.id === undefined ? {} : { id: going.id };
@@ -104,7 +109,7 @@ function listeners(
   );
   const wanted = active
     .map(({ path }) => path)
-    .filter((path) => (to === undefined ? !inCall(path) : isWithin(path, [to])));
+    .filter((path) => (to === undefined ? !inCall(path) : isWithin(path, [to]) && !inCall(path.slice(to.length))));
   if (to !== undefined && wanted.length === 0) {
     const needed = active.map(({ path }) => path).join(", ") || "left out: no agent was cut in mid-turn";
     throw belayError("OPTION_INVALID", { option: "to", value: JSON.stringify(to), needed });

@@ -113,7 +113,8 @@ export function waitingEnds(
 ): Fact[] {
   const ids = new Set(which.flatMap(({ callId }) => callId ?? []));
   const facts: Fact[] = [];
-  for (const scope of state.scopes.values()) {
+  // Those inside a call first: its end is theirs, too.
+  for (const scope of [...state.scopes.values()].reverse()) {
     for (const call of scope.calls) {
       const { id: callId, tool } = call.part;
       const waits = ids.has(callId);

@@ -32,7 +32,7 @@ export function folded(threadId: string, lines: readonly Line[]): ThreadState {
 export function factProblems(facts: readonly Fact[]): string[] {
   const problems: string[] = [];
   let state: SessionState = "created";
-  const open = new Map<string, string>();
+  const open = new Map<string, { readonly tool: string; readonly address: string }>();
   const told = new Map<string, string>();
   /** The calls whose code waits for a person, by request. */
   const asks = new Map<string, string>();
@@ -40,7 +40,7 @@ export function factProblems(facts: readonly Fact[]): string[] {
     if (fact.seq !== i + 1) problems.push(`fact ${i + 1} has seq ${fact.seq}`);
     if (fact.type === "tool-start") {
       if (told.has(fact.callId)) problems.push(`call ${fact.callId} starts again after ${told.get(fact.callId)}`);
-      open.set(fact.callId, fact.tool);
+      open.set(fact.callId, fact);
     }
     if (fact.type === "tool-end") {
       if (!fact.held && fact.outcome === "not-executed" && open.has(fact.callId)) {
@@ -62,12 +62,54 @@ export function factProblems(facts: readonly Fact[]): string[] {
       problems.push(`fact ${fact.seq} moves from ${from} to ${fact.state}`);
     state = fact.state;
     const waits = new Set(fact.pauseType === "tool_interrupt" ? asks.values() : []);
-    const endless = [...open].filter(([callId]) => !waits.has(callId));
+    // A call to an agent is stopped, and goes on, in its place.
+    const inside = (address: string) => (state === "paused" || state === "error") && holdsAgent(facts, i, address);
+    const endless = [...open].filter(([callId, { address }]) => !waits.has(callId) && !inside(address));
     if (state !== "running" && state !== "initialized" && endless.length > 0) {
-      problems.push(`${state} at ${fact.seq} while calls have no end: ${endless.join("; ")}`);
+      const which = endless.map(([callId, { tool }]) => `${callId},${tool}`).join("; ");
+      problems.push(`${state} at ${fact.seq} while calls have no end: ${which}`);
     }
   }
-  return [...problems, ...mailProblems(facts), ...requestProblems(facts)];
+  return [...problems, ...mailProblems(facts), ...requestProblems(facts), ...childProblems(facts)];
+}
+
+/** An agent has begun inside the call. */
+function holdsAgent(facts: readonly Fact[], before: number, address: string): boolean {
+  const below = `${address}/`;
+  return facts.slice(0, before).some(({ type, runPath }) => type === "run-start" && runPath.startsWith(below));
+}
+
+/** Agents inside others begin and end in pairs, once in a run unless they failed, and inside one that has begun; a run that is completed leaves none of them open. */
+function childProblems(facts: readonly Fact[]): string[] {
+  const problems: string[] = [];
+  const begun = new Set<string>();
+  let ended = new Set<string>();
+  let runId: string | undefined;
+  for (const fact of facts) {
+    const { type, runPath: path } = fact;
+    if (type === "run-start" && !path.includes("/") && fact.runId !== runId) {
+      ({ runId } = fact);
+      begun.clear();
+      ended = new Set();
+    }
+    if (type === "tool-end" && !fact.held) {
+      for (const each of begun) if (each.startsWith(`${fact.address}/`)) begun.delete(each);
+    }
+    if (!path.includes("/") || (type !== "run-start" && type !== "run-end")) {
+      const whole = type === "run-end" && fact.status === "completed" && !path.includes("/");
+      if (whole && begun.size > 0) problems.push(`completed at ${fact.seq} while ${[...begun].join(", ")} has no end`);
+      continue;
+    }
+    if (type === "run-start") {
+      if (begun.has(path)) problems.push(`agent ${path} begins again at ${fact.seq}`);
+      if (ended.has(path)) problems.push(`agent ${path} had ended, and begins again at ${fact.seq}`);
+      begun.add(path);
+    } else {
+      if (!begun.delete(path)) problems.push(`agent ${path} ends at ${fact.seq} and had not begun`);
+      if (fact.status === "completed") ended.add(path);
+    }
+  }
+  return problems;
 }
 
 /** What was sent is consumed once, and told as queued once, before that. */

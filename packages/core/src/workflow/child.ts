@@ -5,7 +5,7 @@
 
 import type { Agent, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
-import { BelayError, belayError, errorRecord, errorText } from "../error.ts";
+import { BelayError, belayError, errorFromRecord, errorRecord, errorText } from "../error.ts";
 import type { Action, Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
 import { type Json, toJson } from "../json.ts";
@@ -35,10 +35,12 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   const known = desk.scope(path);
   const begun = known?.runId === frame.place.runId;
   if (begun && known.ended !== undefined) return { how: "completed", ...known.ended };
-  if (!begun) {
+  const failed = begun ? known.failed : undefined;
+  if (failed !== undefined && failed !== "again") return { how: "failed", facts: [], error: errorFromRecord(failed) };
+  if (!begun || failed === "again") {
     if (frame.beginning.only === "calls") return asking;
     if (signal.halts("after-tools")) return stopped;
-    await frame.record(() => startFacts(frame, place, input));
+    await frame.record(() => (begun ? [frame.childStart(agent.name, path, {})] : startFacts(frame, place, input)));
     point("child:start", path);
   }
   const child = frame.child(agent.name, path, desk.scope(path)!, frame.hears && !place.deaf);
@@ -91,7 +93,7 @@ async function run(agent: Agent<unknown, never>, frame: Frame): Promise<Ended> {
   }
 }
 
-function startFacts(frame: Frame, { agent, path, fresh }: ChildPlace, input: ChildInput): readonly Fact[] {
+function startFacts(frame: Frame, { agent, path, fresh, deaf }: ChildPlace, input: ChildInput): readonly Fact[] {
   const value = "value" in input ? input.value : wordsOf(input.messages);
   const more = { ...(!agent.chats && { input: value }), ...(fresh && { fresh }) };
   const start = frame.childStart(agent.name, path, more);
@@ -100,14 +102,13 @@ function startFacts(frame: Frame, { agent, path, fresh }: ChildPlace, input: Chi
   const at = frame.clock.now();
   const { runId } = frame.place;
   const origin = "messages" in input ? "person" : "runtime";
-  const facts: Fact[] = [start];
-  for (const [i, parts] of given.entries()) {
-    const message: Message = { id: `${runId}.${path}.i${i}`, role: "user", parts, at, origin };
-    const { threadId, segment } = frame.place;
-    const of = { threadId, runId, segment, attempt: 1, agentName: agent.name, runPath: path };
-    facts.push({ type: "message", seq: 0, at: 0, ...of, turn: 0, message });
-  }
-  return facts;
+  const messages = given.map(
+    (parts, i): Message => ({ id: `${runId}.${path}.i${i}`, role: "user", parts, at, origin }),
+  );
+  if (frame.hears && !deaf) messages.push(...frame.desk.saidMeanwhile(frame.place));
+  const { threadId, segment } = frame.place;
+  const of = { threadId, runId, segment, attempt: 1, agentName: agent.name, runPath: path };
+  return [start, ...messages.map((message) => ({ type: "message" as const, seq: 0, at: 0, ...of, turn: 0, message }))];
 }
 
 function textPart(value: Json): Part {

@@ -34,12 +34,13 @@ export function composite({ kind, name, children, shape = null, run }: Composite
     if (typeof child?.run === "function") continue;
     throw belayError("AGENT_INVALID", { agent: name, problem: "one of those inside it is no agent" });
   }
+  const childAt = (segment: string) => childIn(children, kind, segment);
   return Object.freeze({
     name,
     repair: "synthetic" as const,
     chats: false,
     children,
-    run: (frame: Frame) => (frame.beginning.only === "calls" ? runOpen(frame, children) : run(frame)),
+    run: (frame: Frame) => (frame.beginning.only === "calls" ? runOpen(frame, childAt) : run(frame)),
     fingerprint: () =>
       fingerprintOf({
         shape: digestOf([kind, name, shape, children.map((child) => [child.name, child.fingerprint() as Json])]),
@@ -51,15 +52,25 @@ export function composite({ kind, name, children, shape = null, run }: Composite
 }
 
 /** Only open calls may run: those of the children that have begun and not ended, all at once. */
-async function runOpen(frame: Frame, children: readonly AnyAgent[]): Promise<Ended> {
+async function runOpen(frame: Frame, childAt: (segment: string) => AnyAgent | undefined): Promise<Ended> {
   const { runPath, runId } = frame.place;
+  const open = frame.desk.begunBelow(runPath, runId).filter(({ ended }) => ended === undefined);
   const ends = await Promise.all(
-    frame.desk.begunBelow(runPath, runId).map(async (path) => {
-      const agent = children.find(({ name }) => path.endsWith(`:${name}`));
+    open.map(async ({ path }) => {
+      const agent = childAt(path.slice(runPath.length + 1));
       return agent === undefined ? nothingMoves : runChild(frame, { agent, path }, { value: null });
     }),
   );
   return together(ends) ?? nothingMoves;
+}
+
+/** Which of them runs under this last part of a path: by its place, or, in code of one's own, by its name. */
+function childIn(children: readonly AnyAgent[], kind: string, segment: string): AnyAgent | undefined {
+  const colon = segment.lastIndexOf(":");
+  const name = segment.slice(colon + 1);
+  if (kind === "custom") return children.find((child) => child.name === name);
+  const child = children[Number(segment.slice(segment.lastIndexOf(".", colon) + 1, colon))];
+  return child?.name === name ? child : undefined;
 }
 
 /** The agent of that name, however deep it is. */

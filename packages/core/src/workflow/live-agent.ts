@@ -6,7 +6,7 @@
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
-import type { Action } from "../event.ts";
+import type { Action, Fact } from "../event.ts";
 import type { Frame, Hot } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
@@ -14,7 +14,7 @@ import type { StopListener } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
 import { type AskOptions, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
 import { type ChildEnd, runChild, storable } from "./child.ts";
-import { type AnyAgent, completed, valueOfFrame } from "./composite.ts";
+import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
 
 export interface AgentContext<Deps = unknown> {
   readonly threadId: string;
@@ -56,7 +56,10 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   /** Children that run, and those that wait for people. */
   #children = 0;
   readonly #waiting = new Map<string, () => void>();
-  #cut: Exclude<ChildEnd, { how: "completed" }> | undefined;
+  /** Children that a stop has cut: the code never hears of them. */
+  readonly #cut: Extract<ChildEnd, { how: "stopped" }>[] = [];
+  #grace: unknown;
+  #graceOver = false;
   readonly #keys = new Set<string>();
   #customs = 0;
   #action: Action | undefined;
@@ -91,6 +94,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   isDeserted(): boolean {
     if (this.#frame.signal.stop === undefined) return false;
+    this.#graceOver = true;
     this.#stop();
     return true;
   }
@@ -116,7 +120,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#meanwhile = undefined;
     this.#steps.adopted(frame);
     for (const again of [...this.#waiting.values()]) again();
-    meanwhile?.();
+    this.#meanwhile = meanwhile;
     this.#settle();
     return ended;
   }
@@ -197,10 +201,11 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
             if (end.action?.exit !== undefined) this.#act(end.action);
             resolve(end.output);
           } else if (end.how === "failed") {
-            if (end.facts.length > 0) this.#frame.desk.record({ facts: () => end.facts, recorded: () => {} });
-            reject(end.error);
+            // First on record: code that goes on all the same must meet it again.
+            if (end.facts.length === 0) reject(end.error);
+            else void this.#frame.record(() => end.facts).then(() => reject(end.error));
           } else if (end.how === "asking") this.#childAsks(place.path, key, end, begin);
-          else this.#cut ??= end;
+          else this.#cut.push(end);
           setImmediate(() => this.#settle());
         });
       };
@@ -227,9 +232,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     setImmediate(() => this.#settle());
   }
 
-  wake(): void {
-    if (this.#away && !this.#over) this.#frame.desk.hot.wake(this.address);
-  }
+  /** What it has to record waits until the run goes on: while only open calls run, nothing of it moves. */
+  wake(): void {}
 
   broke(error: BelayError): void {
     if (this.#over) return;
@@ -242,9 +246,18 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const { stop, forced } = this.#frame.signal;
     if (this.#over || stop === undefined) return;
     this.#abort.abort(new UserInterrupt(stop.at, stop.reason));
-    if (forced || (this.#children === 0 && (this.#steps.isParked || this.#waiting.size > 0))) return this.#stop();
-    this.#frame.clock.setTimeout(() => this.#stop(), stop.graceMs ?? GRACE_MS);
+    const over = () => {
+      this.#graceOver = true;
+      this.#stop();
+    };
+    if (forced || this.#isWaiting) return over();
+    this.#grace ??= this.#frame.clock.setTimeout(over, stop.graceMs ?? GRACE_MS);
     this.#settle();
+  }
+
+  /** Nothing of it moves but by people's answers. */
+  get #isWaiting(): boolean {
+    return this.#children === 0 && (this.#steps.isParked || (this.#waiting.size > 0 && this.#steps.isIdle));
   }
 
   drop(): void {
@@ -254,6 +267,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
 
   #leave(reason: unknown): void {
+    this.#frame.clock.clearTimeout(this.#grace);
     this.#frame.signal.off(this);
     this.#abort.abort(reason);
   }
@@ -261,14 +275,15 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   /** Nothing of it moves but by a stop, or by people's answers. */
   #settle(): void {
     if (this.#over || this.#away || this.#children > 0) return;
-    if (this.#cut !== undefined && this.#frame.signal.stop !== undefined) return this.#stop();
-    const waits = this.#steps.isParked || (this.#waiting.size > 0 && this.#steps.isIdle);
-    if (!waits || this.#judging) return;
+    if (this.#meanwhile !== undefined) return this.#meanwhile();
+    const stops = this.#graceOver || (this.#cut.length > 0 && this.#steps.isIdle);
+    if (stops && this.#frame.signal.halts("after-tools")) return this.#stop();
+    if (!this.#isWaiting || this.#judging) return;
     this.#judging = true;
     setImmediate(() => {
       this.#judging = false;
-      const quiet = this.#steps.isParked || (this.#waiting.size > 0 && this.#steps.isIdle);
-      if (this.#over || this.#away || this.#children > 0 || !quiet) return;
+      if (this.#over || this.#away || !this.#isWaiting || this.#meanwhile !== undefined) return;
+      if (this.#cut.length > 0 || this.#frame.signal.stop !== undefined) return this.#stop();
       this.#away = true;
       this.#frame.signal.off(this);
       this.#frame.desk.hot.keep(this.address, this);
@@ -282,19 +297,42 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#over = true;
     this.#leave(undefined);
     const stopped: Ended = { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 };
-    this.#end(this.#cut?.how === "stopped" ? this.#cut : stopped);
+    this.#end(together(this.#cut) ?? stopped);
   }
 
   /** Its end, told when it stands on something. */
   #finished(end: () => void): void {
     if (this.#over) return;
-    if (this.#away) {
-      this.#meanwhile = () => this.#finished(end);
-      return this.wake();
+    // Those that it has begun and does not wait for come to their end first.
+    if (this.#away || this.#children > 0) {
+      this.#meanwhile = () => {
+        this.#meanwhile = undefined;
+        this.#finished(end);
+      };
+      return;
     }
-    const left = this.#steps.leftOut();
+    // It ended because some of those inside it were cut, or while they were: it begins again.
+    if (this.#cut.length > 0) return this.#stop();
+    const left = this.#steps.leftOut() ?? this.#childLeftOut();
     if (left !== undefined && this.#frame.signal.stop === undefined) return this.broke(left);
     end();
+  }
+
+  #childLeftOut(): BelayError | undefined {
+    const { runId } = this.#frame.place;
+    const begun = this.#frame.desk
+      .begunBelow(this.address, runId)
+      .map(({ path }) => path.slice(this.address.length + 1));
+    const left = begun.find((segment) => !this.#keys.has(segment.slice(0, segment.lastIndexOf(":"))));
+    if (left === undefined) return undefined;
+    const problem = `it ended without ${JSON.stringify(left)}, which has begun`;
+    return belayError("REPLAY_DIVERGED", { address: this.address, problem });
+  }
+
+  /** What it asked, and those inside it: nobody waits for the answers any more. */
+  #withdrawals(): readonly Fact[] {
+    const { desk } = this.#frame;
+    return desk.openBelow(this.address).map((id) => this.#frame.withdrawn(id));
   }
 
   #completed(output: unknown): void {
@@ -303,7 +341,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const { exit, breakLoop } = this.#action ?? {};
     const given = exit?.output ?? breakLoop?.output ?? output ?? null;
     try {
-      this.#end(completed(this.#frame, storable(given, this.#name), this.#action));
+      const ended = completed(this.#frame, storable(given, this.#name), this.#action);
+      this.#end({ ...ended, facts: [...this.#withdrawals(), ...ended.facts] });
     } catch (error) {
       this.#end({ how: "failed", facts: [], error: error as BelayError });
     }
@@ -315,7 +354,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#leave(undefined);
     const known = error instanceof BelayError;
     const failure = known ? error : belayError("AGENT_FAILED", { agent: this.#name, reason: errorText(error) }, error);
-    this.#end({ how: "failed", facts: [], error: failure });
+    this.#end({ how: "failed", facts: this.#withdrawals(), error: failure });
   }
 }
 
