@@ -153,6 +153,10 @@ export class Execution {
     key: string | undefined,
   ): Promise<{ readonly open: number } | undefined> {
     const { clock, groups } = this.#host.setup;
+    // What is being written may be what it answers: the store shows a request before its owner hears that it has it.
+    if (!drive.state.requests?.has(id)) {
+      await new Promise<void>((recorded) => drive.record({ facts: () => [], recorded, alone: true }));
+    }
     const check = checkAnswer(this.#host, drive.state, id, answer).then(
       () => "fits" as const,
       (error: unknown) => ({ error }),
