@@ -135,7 +135,14 @@ function runReady(
 function afterCalls(frame: Frame, calls: TurnCalls): Next {
   const { turn } = frame.scope;
   if (frame.signal.stop !== undefined) {
-    return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
+    return {
+      how: "stopped",
+      turn,
+      facts: calls.holds(),
+      partialText: calls.partialText,
+      calls: calls.summary(),
+      attempt: 1,
+    };
   }
   if (calls.broken !== undefined) return { how: "failed", turn, facts: calls.breaks(), error: calls.broken };
   const unwritten = calls.unwritten();
@@ -143,7 +150,14 @@ function afterCalls(frame: Frame, calls: TurnCalls): Next {
     return { how: "asking", turn, facts: unwritten, calls: calls.summary() };
   }
   if (calls.complete && !frame.signal.halts("after-tools")) return "on";
-  return { how: "stopped", turn, facts: calls.holds(), partialText: "", calls: calls.summary(), attempt: 1 };
+  return {
+    how: "stopped",
+    turn,
+    facts: calls.holds(),
+    partialText: calls.partialText,
+    calls: calls.summary(),
+    attempt: 1,
+  };
 }
 
 /** A stop that cuts no text: what is on the way is recorded with it. */

@@ -65,8 +65,11 @@ export class TurnCalls implements Recording, StopListener {
   /** Why one of them cannot go on. */
   broken: BelayError | undefined;
   #brokenCalls: CallState[] | undefined;
-  /** What agents inside calls had on their way when a stop met them. */
+  /** What agents inside calls had on their way when a stop met them, and what it met in each, by the call. */
   readonly #childFacts: Fact[] = [];
+  #inside: Map<string, StoppedCalls> | undefined;
+  /** What they were saying. */
+  partialText = "";
   readonly #done: (calls: TurnCalls) => void;
 
   constructor(
@@ -146,7 +149,12 @@ export class TurnCalls implements Recording, StopListener {
     for (const { call } of this.#calls.slice(this.#begun)) {
       if (!this.#asking?.has(call)) notStarted.push(call.part.id);
     }
-    const finished = this.#finished ?? none;
+    const finished = [...(this.#finished ?? none)];
+    for (const inside of this.#inside?.values() ?? none) {
+      stopped.push(...inside.stopped);
+      finished.push(...inside.finished);
+      notStarted.push(...inside.notStarted);
+    }
     if (notStarted.length + stopped.length + finished.length === 0) return noCalls;
     return { stopped, finished, notStarted };
   }
@@ -297,6 +305,11 @@ export class TurnCalls implements Recording, StopListener {
     const value = (args as { readonly request: string }).request;
     const running = new RunningCall(this, this.#frame, call, tool.serial);
     void runChild(this.#frame, { agent, path, fresh: true, deaf: true }, { value }).then((end) => {
+      this.#inside?.delete(call.part.id);
+      if ("calls" in end) {
+        this.#inside ??= new Map();
+        this.#inside.set(call.part.id, end.calls);
+      }
       switch (end.how) {
         case "completed":
           running.action = end.action;
@@ -308,6 +321,7 @@ export class TurnCalls implements Recording, StopListener {
           return this.#agentAsks(call, path, end.facts);
         case "stopped":
           this.#childFacts.push(...end.facts);
+          this.partialText += end.partialText;
           this.#running -= 1;
           this.#stopped = added(this.#stopped, call.part.id);
           if (tool.serial) this.#serialRunning = false;

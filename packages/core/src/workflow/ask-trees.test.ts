@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { approve, reject, respond } from "../interrupt/answer.ts";
+import { humanInput } from "../interrupt/request.ts";
+import { asker, doing, echo, enter, factsIn, gated, type Log, newLog, worker, wrong } from "../testing/agent-tree.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { until } from "../testing/session-kit.ts";
+import { defineAgent } from "./define-agent.ts";
+import { loop } from "./loop.ts";
+import { parallel } from "./parallel.ts";
+import { sequential } from "./sequential.ts";
+
+const done = (output: unknown) => ({ status: "completed", output });
+
+/** Three people are asked at once: an approval in an agent-tool, a question in a tool in a loop, one in an agent-tool in code. */
+const tree = (log: Log) => {
+  const question = (name: string) =>
+    doing(log, name, async (ctx) => `${name} ${await ctx.ask(humanInput(`${name}?`))}`);
+  const coded = asker(log, "coded", worker(log, "deep", question("deepest"), "deepest-call"));
+  return parallel({
+    name: "par",
+    agents: [
+      sequential({ name: "seq", agents: [asker(log, "outer", worker(log, "inner", gated(log, "pay"), "pay-call"))] }),
+      loop({ name: "loop", maxIterations: 1, agents: [worker(log, "w", question("why"), "why-call")] }),
+      defineAgent({ name: "code", agents: [coded], run: (ctx) => ctx.run(coded, "go", { key: "first" }) }),
+      echo(log, "e"),
+    ],
+  });
+};
+const addresses = [
+  "par/0:seq/0:outer/t1/c0/inner/t1/c0/approval",
+  "par/1:loop/0.0:w/t1/c0/s:ask#0",
+  "par/2:code/first:coded/t1/c0/deep/t1/c0/s:ask#0",
+];
+const output = ["outer[ok inner[ok pay done]]", "w[ok why 1]", "coded[ok deep[ok deepest 2]]", "e(hi)"];
+const answers = [approve(), respond("1"), respond("2")];
+const orders = [
+  [0, 1, 2],
+  [2, 1, 0],
+  [1, 2, 0],
+];
+
+describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
+  const open = async (cold: boolean) => {
+    const store = await make();
+    const log = newLog();
+    let session = await enter(tree(log), store);
+    const result = await session.run("hi").result;
+    expect(result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
+    expect(session.interrupts.map(({ address }) => address).sort()).toEqual([...addresses].sort());
+    const again = async () => {
+      if (!cold) return session;
+      await session.close();
+      session = await enter(tree(log), store);
+      return session;
+    };
+    const idAt = (at: number) => session.interrupts.find(({ address }) => address === addresses[at])?.id ?? "";
+    return { store, log, again, idAt };
+  };
+
+  test.each([
+    { how: "hot", cold: false },
+    { how: "from another process", cold: true },
+  ])("W4: all answered at once, $how, each goes on in its place", async ({ cold }) => {
+    const { store, log, again, idAt } = await open(cold);
+    const session = await again();
+    const all = Object.fromEntries(answers.map((answer, i) => [idAt(i), answer]));
+    expect(await session.resume({ answers: all }).result).toMatchObject(done(output));
+    expect(log.calls.filter((call) => call.startsWith("e:"))).toHaveLength(1);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test.each(orders.flatMap((order) => [true, false].map((cold) => ({ order, cold }))))(
+    "W4, Q3: answered one at a time in the order $order, cold: $cold: that call runs now, the rest stays paused, the model is called by resume() only",
+    async ({ order, cold }) => {
+      const { store, log, again, idAt } = await open(cold);
+      const before = log.calls.length;
+      const effects = ["pay", "why", "deepest"];
+      for (const [n, at] of order.entries()) {
+        const session = await again();
+        expect(await session.answer(idAt(at), answers[at]!)).toEqual({ open: 2 - n });
+        await until(async () => {
+          const facts = await factsIn(store);
+          return facts.some((fact) => fact.type === "tool-end" && fact.callId === `${effects[at]}-call`);
+        });
+        expect(session.state).toBe("paused");
+      }
+      expect(log.calls).toHaveLength(before);
+      const session = await again();
+      expect(await session.resume().result).toMatchObject(done(output));
+      expect(await wrong(store, log)).toEqual([]);
+    },
+  );
+
+  test("W4: resume() with some still open does what it can, and lists all and only what waits", async () => {
+    const { store, log, again, idAt } = await open(true);
+    const session = await again();
+    const first = await session.resume({ answers: { [idAt(0)]: reject("no") } }).result;
+    expect(first).toMatchObject({ status: "interrupted" });
+    expect(session.interrupts.map(({ address }) => address).sort()).toEqual(addresses.slice(1).sort());
+    const other = await again();
+    const rest = { [idAt(1)]: respond("1"), [idAt(2)]: respond("2") };
+    expect(await other.resume({ answers: rest }).result).toMatchObject({
+      status: "completed",
+      output: [expect.stringContaining("rejected"), ...output.slice(1)],
+    });
+    expect(log.did).not.toContain("pay");
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("Q8, R1: new input `to` one of them withdraws what is asked there, and nothing else", async () => {
+    const { store, log, again, idAt } = await open(true);
+    const session = await again();
+    const kept = [idAt(0), idAt(2)];
+    await session.resume({ input: "instead", to: "par/1:loop" }).result;
+    expect(session.interrupts.map(({ id }) => id).sort()).toEqual([...kept].sort());
+    const rest = { [kept[0]!]: approve(), [kept[1]!]: respond("2") };
+    expect(await session.resume({ answers: rest }).result).toMatchObject(
+      done([output[0], "w[instead]", output[2], output[3]]),
+    );
+    expect(await wrong(store, log)).toEqual([]);
+  });
+});

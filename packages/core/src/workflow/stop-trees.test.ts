@@ -1,0 +1,259 @@
+import { describe, expect, test } from "vitest";
+import { approve } from "../interrupt/answer.ts";
+import { reduce } from "../journal/reduce.ts";
+import { newThread } from "../journal/state.ts";
+import type { Store } from "../store/store.ts";
+import {
+  asker,
+  doing,
+  echo,
+  enter,
+  factsIn,
+  gated,
+  hanging,
+  type Log,
+  lastWords,
+  newLog,
+  runs,
+  talker,
+  worker,
+  wrong,
+} from "../testing/agent-tree.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { history, listen, until } from "../testing/session-kit.ts";
+import { loop } from "./loop.ts";
+import { parallel } from "./parallel.ts";
+import { sequential } from "./sequential.ts";
+
+const done = (output: unknown) => ({ status: "completed", output });
+
+async function scope(store: Store, path: string) {
+  const state = newThread("thread");
+  for (const fact of await factsIn(store)) reduce(state, fact);
+  return history(state.scopes.get(path)?.messages ?? []);
+}
+
+/** Hangs four levels deep. */
+const deep = (log: Log, once: { hung?: boolean }) =>
+  sequential({
+    name: "seq",
+    agents: [
+      echo(log, "a"),
+      parallel({
+        name: "par",
+        agents: [
+          echo(log, "b"),
+          loop({ name: "loop", maxIterations: 1, agents: [asker(log, "outer", hanging(log, "inner", once))] }),
+        ],
+      }),
+      echo(log, "z"),
+    ],
+  });
+const INNER = "seq/1:par/1:loop/0.0:outer/t1/c0/inner";
+
+describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make }) => {
+  test("S8, S3, R2: ESC while the deepest streams: its text is kept in its own history, and continued there", async () => {
+    const store = await make();
+    const log = newLog();
+    const once = {};
+    const session = await enter(deep(log, once), store);
+    const run = session.run("hi");
+    await listen(run).until((event) => event.type === "text-delta" && event.text === "one ");
+    const receipt = await session.interrupt();
+    expect(receipt).toMatchObject({ accepted: true, partialText: "one ", stopped: ["outer-call"], late: [] });
+    expect(session.pauseType).toBe("user_interrupt");
+    expect(await scope(store, INNER)).toEqual(["user: for inner", "assistant~user: one "]);
+    await session.close();
+    const other = await enter(deep(log, once), store);
+    expect(await other.resume().result).toMatchObject(done('z(["b(a(hi))","outer[ok one two]"])'));
+    expect(log.calls.filter((call) => /^[abz]:/.test(call))).toHaveLength(3);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("R1: with input, the call to an agent-tool is closed as interrupted, and the outer agent re-reasons", async () => {
+    const store = await make();
+    const log = newLog();
+    const session = await enter(deep(log, {}), store);
+    const run = session.run("hi");
+    await listen(run).until((event) => event.type === "text-delta" && event.text === "one ");
+    await session.interrupt();
+    expect((await session.resume({ input: "stop that" }).result).status).toBe("completed");
+    expect(await scope(store, "seq/1:par/1:loop/0.0:outer")).toEqual([
+      "user: a(hi)",
+      "assistant: call outer-call",
+      "tool: outer-call interrupted",
+      "user: stop that",
+      "assistant: outer[stop that]",
+    ]);
+    expect(log.calls.filter((call) => call.startsWith("inner:"))).toHaveLength(1);
+    expect(history(session.messages).slice(0, 2)).toEqual(["user: hi", "user: stop that"]);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("R1: every agent cut in mid-turn gets the input; `to` narrows it, and the others go on where they were", async () => {
+    for (const to of [undefined, "par/1:y"]) {
+      const store = await make();
+      const log = newLog();
+      const session = await enter(
+        parallel({ name: "par", agents: [hanging(log, "x", {}), hanging(log, "y", {}), echo(log, "e")] }),
+        store,
+      );
+      const run = session.run("hi");
+      await until(() => log.calls.length === 3);
+      await listen(run).until((event) => event.type === "run-end");
+      const { partialText } = await session.interrupt();
+      expect(partialText).toBe("one one ");
+      expect((await session.resume({ input: "new", ...(to && { to }) }).result).status).toBe("completed");
+      const told = ["user: hi", "assistant~user: one ", "user: new", "assistant: one two"];
+      expect(await scope(store, "par/1:y")).toEqual(told);
+      expect(await scope(store, "par/0:x")).toEqual(to === undefined ? told : ["user: hi", "assistant: one two"]);
+      expect(log.calls.filter((call) => call.startsWith("e:"))).toHaveLength(1);
+      expect(await wrong(store, log)).toEqual([]);
+    }
+  });
+
+  test("R1: `to` that names nobody who was cut is refused, and nothing is spent", async () => {
+    const store = await make();
+    const log = newLog();
+    const session = await enter(parallel({ name: "par", agents: [hanging(log, "x", {})] }), store);
+    const run = session.run("hi");
+    await listen(run).until((event) => event.type === "text-delta");
+    await session.interrupt();
+    expect(await session.resume({ input: "new", to: "par/7:q" }).result).toMatchObject({
+      status: "failed",
+      error: { code: "OPTION_INVALID" },
+    });
+    expect(await session.resume().result).toMatchObject(done(["one two"]));
+  });
+
+  test("S4, S8: ESC while a tool of the deepest runs: it is told, its call has its result, the others' work is kept", async () => {
+    const store = await make();
+    const log = newLog();
+    const slow = () =>
+      doing(log, "slow", (ctx) => new Promise((r) => ctx.signal.addEventListener("abort", () => r(1))));
+    const root = () =>
+      sequential({
+        name: "seq",
+        agents: [echo(log, "a"), asker(log, "outer", worker(log, "inner", slow(), "slow-call"))],
+      });
+    const session = await enter(root(), store);
+    const run = session.run("hi");
+    await until(() => log.did.length === 1);
+    expect(await session.interrupt()).toMatchObject({
+      accepted: true,
+      stopped: ["outer-call"],
+      finished: ["slow-call"],
+      late: [],
+    });
+    await run.result;
+    const other = await enter(root(), store);
+    expect((await other.resume().result).status).toBe("completed");
+    expect(log.did).toEqual(["slow"]);
+    expect(log.calls.filter((call) => call.startsWith("a:"))).toHaveLength(1);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("S8, S9: ESC while one waits for a person and another streams: the request is withdrawn, both go on", async () => {
+    const store = await make();
+    const log = newLog();
+    const once = {};
+    const root = () =>
+      parallel({ name: "par", agents: [hanging(log, "x", once), worker(log, "w", gated(log, "pay"), "pay-call")] });
+    const session = await enter(root(), store);
+    const run = session.run("hi");
+    const heard = listen(run);
+    await heard.until((event) => event.type === "text-delta");
+    await heard.until((event) => event.type === "action");
+    expect(session.interrupts).toHaveLength(1);
+    const receipt = await session.interrupt();
+    expect(receipt).toMatchObject({ accepted: true, partialText: "one ", notStarted: ["pay-call"] });
+    const result = await run.result;
+    expect(result).toMatchObject({ status: "interrupted", interruptType: "user_interrupt" });
+    const other = await enter(root(), store);
+    expect(other.interrupts.map(({ kind }) => kind)).toEqual(["user"]);
+    expect(await other.resume().result).toMatchObject(done(["one two", expect.stringMatching(/^w\[not-executed/)]));
+    expect(log.did).toEqual([]);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test.each(["seq", "nested"])(
+    "R1: what a person says after a stop between two agents is heard by the next that begins, also after a restart (%s)",
+    async (shape) => {
+      const store = await make();
+      const log = newLog();
+      const slow = () => talker(log, "a", (request) => [{ wait: 10 }, { text: `a(${lastWords(request)})` }]);
+      const root = () =>
+        shape === "seq"
+          ? sequential({ name: "seq", agents: [slow(), echo(log, "b"), echo(log, "c")] })
+          : sequential({
+              name: "seq",
+              agents: [slow(), sequential({ name: "in", agents: [echo(log, "b"), echo(log, "c")] })],
+            });
+      const session = await enter(root(), store);
+      const run = session.run("hi");
+      await until(() => log.calls.length === 1);
+      expect(await session.interrupt({ mode: "after-tools" })).toMatchObject({ accepted: true });
+      await run.result;
+      expect(runs(await factsIn(store)).filter((line) => /:[ab]/.test(line))).toEqual(["+ seq/0:a", "- seq/0:a"]);
+      await session.close();
+      const other = await enter(root(), store);
+      // It is on record before anybody hears it.
+      expect(await other.resume({ input: "and this" }).result).toMatchObject(done("c(b(and this))"));
+      const path = shape === "seq" ? "seq/1:b" : "seq/1:in/0:b";
+      expect(await scope(store, path)).toEqual(["user: a(hi)", "user: and this", "assistant: b(and this)"]);
+      expect(await wrong(store, log)).toEqual([]);
+    },
+  );
+
+  test("S6, S8: pause() parks between agents, and resume() goes on as if nothing had happened", async () => {
+    const store = await make();
+    const log = newLog();
+    const root = () => loop({ name: "loop", maxIterations: 3, agents: [echo(log, "a")] });
+    const session = await enter(root(), store);
+    let result = session.run("x").result;
+    let current = session;
+    for (let i = 0; i < 6; i++) {
+      await until(() => log.calls.length > i || current.state !== "running");
+      await current.pause();
+      if ((await result).status !== "interrupted") break;
+      await current.close();
+      current = await enter(root(), store);
+      result = current.resume().result;
+    }
+    expect(await result).toMatchObject(done("a(a(a(x)))"));
+    expect(log.calls).toHaveLength(3);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("S8, R2: stopped again and again, also before anything began, it ends as if it had never been", async () => {
+    const store = await make();
+    const log = newLog();
+    const root = () =>
+      sequential({
+        name: "seq",
+        agents: [
+          asker(log, "outer", worker(log, "inner", gated(log, "pay"), "pay-call")),
+          parallel({ name: "par", agents: [echo(log, "b"), echo(log, "c")] }),
+        ],
+      });
+    const session = await enter(root(), store);
+    const run = session.run("hi");
+    void session.interrupt();
+    expect((await run.result).status).toBe("interrupted");
+    expect(log.calls).toEqual([]);
+    let again = session.resume();
+    void session.interrupt();
+    await again.result;
+    again = session.resume();
+    expect(await again.result).toMatchObject({ interruptType: "tool_interrupt" });
+    const [request] = session.interrupts;
+    again = session.resume({ answers: { [request!.id]: approve() } });
+    void session.interrupt();
+    await again.result;
+    expect(await session.resume().result).toMatchObject(
+      done(["b(outer[ok inner[ok pay done]])", "c(outer[ok inner[ok pay done]])"]),
+    );
+    expect(log.did).toEqual(["pay"]);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+});
