@@ -153,8 +153,10 @@ export class Execution {
     key: string | undefined,
   ): Promise<{ readonly open: number } | undefined> {
     const { clock, groups } = this.#host.setup;
-    // What is being written may be what it answers: the store shows a request before its owner hears that it has it.
+    // What is being written may be what it answers: the store shows a request before its owner hears that it has it. And
+    // somebody may have taken over, and asked.
     if (!drive.state.requests?.has(id)) {
+      await this.renew();
       await new Promise<void>((recorded) => drive.record({ facts: () => [], recorded, alone: true }));
     }
     const check = checkAnswer(this.#host, drive.state, id, answer).then(
