@@ -133,7 +133,10 @@ export class Execution {
   async #endTurn(drive: Drive, { facts, turn }: Ended): Promise<void> {
     if (facts.length > 0) await new Promise<void>((recorded) => drive.record({ facts: () => facts, recorded }));
     if (turn !== undefined)
-      drive.publish({ ...turnEnd(this.#place, turn, this.#host.setup.clock.now()), seq: drive.head });
+      drive.publish({
+        ...turnEnd(speaking(this.#place, drive.state), turn, this.#host.setup.clock.now()),
+        seq: drive.head,
+      });
   }
 
   /** Records what a person says to a request; undefined where this stretch is over, or nearly. Rejects with the refusal. */
@@ -431,7 +434,7 @@ export class Execution {
     };
     // The turn ends after its own facts and before those that end the stretch.
     const { turn } = ended;
-    const event = turn === undefined ? undefined : turnEnd(place, turn, clock.now());
+    const event = turn === undefined ? undefined : turnEnd(speaking(place, state), turn, clock.now());
     this.#drive!.release(make, released, event && { event, before: () => ending?.tail ?? 0 });
   }
 
@@ -471,6 +474,12 @@ export class Execution {
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
     this.#receipt?.resolve(receipt);
   }
+}
+
+/** The agent that has the word there: it may have been handed over. */
+function speaking(place: FramePlace, { scopes }: ThreadState): FramePlace {
+  const active = scopes.get(place.runPath)?.active;
+  return active === undefined ? place : { ...place, agentName: active };
 }
 
 export function busy(threadId: string, owner: string, until: number): BelayError {

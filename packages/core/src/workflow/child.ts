@@ -54,7 +54,7 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
         ...acts(child, ended.action),
         frame.childEnd(child, "completed", more),
       ]);
-      if (ended.turn !== undefined) child.turnEnd(ended.turn);
+      if (ended.turn !== undefined) speaker(child).turnEnd(ended.turn);
       point("child:end", path);
       return ended.action === undefined
         ? { how: "completed", output }
@@ -66,11 +66,17 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
     }
     case "asking":
     case "stopped":
-      if (ended.turn !== undefined) child.turnEnd(ended.turn);
+      if (ended.turn !== undefined) speaker(child).turnEnd(ended.turn);
       return ended;
     default:
       return ended satisfies never;
   }
+}
+
+/** The one that has the word in it, where it was handed over. */
+function speaker(child: Frame): Frame {
+  const { scope, place, hears } = child;
+  return scope.active === undefined ? child : child.child(scope.active, place.runPath, scope, hears);
 }
 
 /** What ends those above it is on record with its own end. A chat's was recorded with the call that did it. */

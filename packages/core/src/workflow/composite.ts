@@ -121,7 +121,7 @@ export function completed(frame: Frame, output: Json, action?: Action): Ended {
   const parts = [{ type: "text", text } as const];
   const at = frame.clock.now();
   const message: Message = { id: `${runId}.${turn}`, role: "assistant", parts, at, origin: "runtime", finish: "stop" };
-  return { ...ended, facts: [frame.message(message, turn, 1)], turn };
+  return { ...ended, facts: [frame.message(message, turn, 1)] };
 }
 
 /** Several children have ended, each in its own way: what that is together. What one failed with does not undo the others. */
