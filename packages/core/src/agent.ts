@@ -1,7 +1,7 @@
 // The interface every agent implements: a frame in, facts and drafts through the frame, an end out.
 
 import type { BelayError } from "./error.ts";
-import type { Action, Fact } from "./event.ts";
+import type { Action, Fact, Patch } from "./event.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { Desk, Frame } from "./frame.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
@@ -25,6 +25,8 @@ export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } 
       readonly finish: Finish;
       /** What ends those above it, too. */
       readonly action?: Action;
+      /** What it changes in the state of the graph around it, as that is when its end is written. Never throws. */
+      readonly patch?: () => Patch | undefined;
     }
   | { readonly how: "stopped"; readonly partialText: string; readonly calls: StoppedCalls; readonly attempt: number }
   /** Nothing moves any more but by people's answers. */

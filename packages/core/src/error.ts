@@ -1,4 +1,6 @@
 // The catalogue: every error people can meet, in one place. `when` and `hint` are printed to docs/errors.md.
+//
+// Long, and still one piece: a list, in the order of the alphabet.
 
 export interface CatalogueEntry<D> {
   /** In what situation it happens, for the docs. */
@@ -104,6 +106,16 @@ export const catalogue = {
     "runner.resume() was given something that is not a handle.",
     (d) => `That is not a handle: ${d.problem}.`,
     "Pass the `handle` of an interrupted result, as it was, or parsed from its JSON.",
+  ),
+  GRAPH_INVALID: entry<{ graph: string; problem: string }>(
+    "A graph cannot be compiled; or a branch of it chose what is no node.",
+    (d) => `Graph ${d.graph} is not valid: ${d.problem}.`,
+    "Every node needs a path from START and one to END; edges and branches name declared nodes only.",
+  ),
+  GRAPH_STEPS: entry<{ graph: string; maxSteps: number; node: string }>(
+    "The nodes of a graph were run more often than its maxSteps, by going round in a cycle.",
+    (d) => `Graph ${d.graph} has run ${d.maxSteps} nodes, and ${d.node} would be the next.`,
+    "Let a branch leave the cycle, or compile with a greater maxSteps and resume(): what was done is kept.",
   ),
   INPUT_EMPTY: entry<{ threadId: string }>(
     "run() without any text or file.",

@@ -172,6 +172,8 @@ export interface StateEvent extends EventBase {
   readonly mode?: "continue" | "rethink";
   /** The agents that a rethink is for, by path; all where it is not there. */
   readonly to?: readonly string[];
+  /** What a person changes in the state of graphs, by their path. */
+  readonly edits?: Readonly<Record<string, Patch>>;
   /** How a rethink closes calls that never started. */
   readonly repair?: "synthetic" | "drop";
   /** Ids of the stops that this answers. */
@@ -188,7 +190,12 @@ export interface RunEndEvent extends EventBase {
   /** What the run gave, where that is not the text of its last message. */
   readonly output?: Json;
   readonly error?: ErrorRecord;
+  /** What a node changes in the state of its graph. */
+  readonly patch?: Patch;
 }
+
+/** Values of the top-level keys that changed. */
+export type Patch = Readonly<Record<string, Json>>;
 
 export type Fact =
   | RunStartEvent

@@ -41,6 +41,8 @@ export interface Recording {
   facts(): readonly Fact[];
   /** They are in the store and in the fold. Never called where saving fails. */
   recorded(): void;
+  /** Written alone: it, and what follows it, is decided by all that is on record. */
+  readonly alone?: boolean;
 }
 
 /** What the owner of a frame does for it. */
@@ -70,6 +72,8 @@ export interface Desk {
   openBelow(path: string): readonly string[];
   /** A request of the thread. */
   request(id: string): RequestState | undefined;
+  /** A node of a graph waits for somebody to go on: listed with the pause that this stretch ends in, if it does. */
+  halt(interrupt: Interrupt): void;
   /** Calls back when the request is decided, and that is on record. */
   await(id: string, awaiting: Awaiting): void;
   /** Code that waits for a person and stays in memory, by the address of its call. */
@@ -171,7 +175,11 @@ export class Frame {
     return { ...this.#fact(), agentName, runPath, type: "run-start", ...more };
   }
 
-  childEnd(child: Frame, status: RunEndEvent["status"], more: Pick<RunEndEvent, "output" | "error">): RunEndEvent {
+  childEnd(
+    child: Frame,
+    status: RunEndEvent["status"],
+    more: Pick<RunEndEvent, "output" | "error" | "patch">,
+  ): RunEndEvent {
     const { agentName, runPath } = child.place;
     return { ...this.#fact(), agentName, runPath, type: "run-end", status, usage: noUsage, ...more };
   }

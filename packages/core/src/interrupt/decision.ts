@@ -101,6 +101,7 @@ function misfit(interrupt: Interrupt, answer: Answer): string | undefined {
       return kind === "input" && typeof answer.value !== "string" ? "the answer must be text" : undefined;
     case "user":
     case "manual":
+    case "node":
       return "it is no request";
     default:
       return kind satisfies never;

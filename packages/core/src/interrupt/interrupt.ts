@@ -8,7 +8,8 @@ export type RequestKind = "approval" | "input" | "custom" | "unknown";
 
 export interface Interrupt {
   readonly id: string;
-  readonly kind: "user" | "manual" | RequestKind;
+  /** `node`: a graph stops there until somebody goes on; its reason is before, after or rerun. */
+  readonly kind: "user" | "manual" | "node" | RequestKind;
   /** Where it happened: agent › turn › call › step. */
   readonly address: string;
   readonly raisedAt: number;
@@ -58,7 +59,9 @@ export type OnExpire = "reject" | "approve" | "fail";
 export type OnNewInput = "withdraw" | "keep" | "answer";
 
 export function isRequest(interrupt: Interrupt | undefined): interrupt is Interrupt {
-  return interrupt !== undefined && interrupt.kind !== "user" && interrupt.kind !== "manual";
+  if (interrupt === undefined) return false;
+  const { kind } = interrupt;
+  return kind !== "user" && kind !== "manual" && kind !== "node";
 }
 
 /** Names one pause of one run; plain JSON. Its token works once. */

@@ -24,7 +24,7 @@ import type {
   ToolLateEvent,
   ToolStartEvent,
 } from "../event.ts";
-import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
@@ -57,7 +57,7 @@ type Word = SessionState | "start";
 type Written = (
   | WrittenMessage
   | ({ readonly run: "start" } & Pick<RunStartEvent, "fingerprint" | "input" | "fresh">)
-  | (Pick<RunEndEvent, "error" | "output"> & {
+  | (Pick<RunEndEvent, "error" | "output" | "patch"> & {
       readonly run: RunEndEvent["status"];
       /** These two where they are not those of the line's last message; no finish is null. */
       readonly finish?: RunEndEvent["finish"] | null;
@@ -101,7 +101,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 const KEYS = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled tokenUntil to x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled tokenUntil to patch edits x n p".split(
     " ",
   ),
 );
@@ -150,7 +150,7 @@ function versionFor(facts: readonly Fact[]): number {
       case "rule-removed":
         return 2;
       case "action":
-        if (fact.action.interrupted === undefined || isRequest(fact.action.interrupted)) return 2;
+        if (fact.action.interrupted === undefined || !isOld(fact.action.interrupted)) return 2;
         break;
       case "run-start":
         if (fact.fingerprint !== undefined || fact.runPath.includes("/")) return 2;
@@ -159,7 +159,11 @@ function versionFor(facts: readonly Fact[]): number {
         if (fact.ranArgs !== undefined || fact.rule !== undefined) return 2;
         break;
       case "state":
-        if (fact.tokenUntil !== undefined || fact.to !== undefined) return 2;
+        if (fact.tokenUntil !== undefined || fact.to !== undefined || fact.edits !== undefined) return 2;
+        if (fact.interrupts?.some((interrupt) => !isOld(interrupt))) return 2;
+        break;
+      case "run-end":
+        if (fact.patch !== undefined) return 2;
         break;
       default:
     }
@@ -167,11 +171,15 @@ function versionFor(facts: readonly Fact[]): number {
   return 1;
 }
 
+function isOld({ kind }: Interrupt): boolean {
+  return kind === "user" || kind === "manual";
+}
+
 function wordFor(fact: Fact): Word | undefined {
   if (fact.type === "run-start") {
     return (fact.fingerprint ?? fact.input ?? fact.fresh) === undefined ? "start" : undefined;
   }
-  if (fact.type !== "state") return undefined;
+  if (fact.type !== "state" || fact.edits !== undefined) return undefined;
   const more =
     fact.pauseType ??
     fact.interrupts ??
@@ -224,13 +232,13 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "rule-removed":
       return { unruled: fact.id, by: fact.by };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, repair, stops, id } = fact;
-      return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, repair, stops, id };
+      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
+      return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id };
     }
     case "run-end": {
-      const { status: run, usage, output, error } = fact;
+      const { status: run, usage, output, error, patch } = fact;
       const finish = fact.finish === last?.finish ? undefined : (fact.finish ?? null);
-      return { run, finish, usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage), output, error };
+      return { run, finish, usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage), output, error, patch };
     }
     default:
       return fact satisfies never;
@@ -423,7 +431,7 @@ function read(
       const more = { ...(fingerprint && { fingerprint }), ...(input !== undefined && { input }) };
       return { ...place, type: "run-start", ...more, ...(fresh && { fresh }) };
     }
-    const { run: status, output, error } = written;
+    const { run: status, output, error, patch } = written;
     const finish = written.finish === undefined ? last?.finish : written.finish;
     const usage = written.usage === undefined ? last?.usage : readUsage(written.usage);
     if (usage === undefined) throw corrupt(threadId, seq, "the end of a run without its usage");
@@ -443,6 +451,7 @@ function read(
     if (finish) fact.finish = finish;
     if (output !== undefined) fact.output = output;
     if (error) fact.error = error;
+    if (patch) fact.patch = patch;
     return fact;
   }
   if ("late" in written) {
@@ -470,7 +479,7 @@ function read(
 
 function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
-  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, repair, stops, id } = written;
+  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = written;
   if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
   const fact: Mutable<StateEvent> = {
     type: "state",
@@ -490,6 +499,7 @@ function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   if (tokenUntil !== undefined) fact.tokenUntil = tokenUntil;
   if (mode !== undefined) fact.mode = mode;
   if (to !== undefined) fact.to = to;
+  if (edits !== undefined) fact.edits = edits;
   if (repair !== undefined) fact.repair = repair;
   if (stops !== undefined) fact.stops = stops;
   if (id !== undefined) fact.id = id;

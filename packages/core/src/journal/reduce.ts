@@ -2,7 +2,7 @@
 // given, which it updates in place: copying the past for each fact is what makes a journal quadratic.
 
 import { belayError } from "../error.ts";
-import type { ActionEvent, Fact } from "../event.ts";
+import type { ActionEvent, Fact, Patch } from "../event.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
 import { move } from "../lifecycle.ts";
 import { addUsage, messageText } from "../message.ts";
@@ -112,7 +112,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       break;
     case "run-end":
       if (fact.status === "failed") tryAgainBelow(state, fact.runPath);
-      if (isChild(fact)) endChild(scopeOf(state, fact.runPath), fact);
+      if (isChild(fact)) endChild(state, scopeOf(state, fact.runPath), fact);
       break;
     case "state":
       reduceState(state, fact);
@@ -130,6 +130,7 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   const stays = state.state === "paused" && fact.state === "paused";
   if (!stays) state.state = move(crashed ? "paused" : state.state, fact.state);
   state.crashes = crashed ? state.crashes + 1 : 0;
+  if (fact.state === "running") goOn(state, fact);
   state.pauseType = fact.pauseType;
   state.interrupts = fact.interrupts ?? [];
   state.tokenHash = fact.tokenHash;
@@ -185,6 +186,8 @@ function begin(scope: Scope, runId: string): void {
   scope.active = undefined;
   scope.action = undefined;
   scope.steps = undefined;
+  scope.state = undefined;
+  scope.goneOn = undefined;
 }
 
 function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" }>): void {
@@ -204,7 +207,7 @@ function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" 
   scope.input = fact.input;
 }
 
-function endChild(scope: Scope, fact: Extract<Fact, { type: "run-end" }>): void {
+function endChild(state: ThreadState, scope: Scope, fact: Extract<Fact, { type: "run-end" }>): void {
   if (fact.status !== "completed") {
     scope.failed = fact.error ?? "again";
     return;
@@ -212,7 +215,34 @@ function endChild(scope: Scope, fact: Extract<Fact, { type: "run-end" }>): void 
   const last = scope.messages.at(-1);
   const output = fact.output ?? (last === undefined ? null : messageText(last));
   const { action } = scope;
-  scope.ended = action === undefined ? { output } : { output, action };
+  const { patch, seq: at } = fact;
+  scope.ended = { output, ...(action && { action }), ...(patch && { patch }), at };
+  if (patch !== undefined) change(scopeOf(state, pathAround(fact.runPath)), patch);
+}
+
+function change(scope: Scope, patch: Patch): void {
+  scope.state = { ...scope.state, ...patch };
+}
+
+/** Where a node stopped, somebody has gone on; what they changed counts before what comes next. */
+function goOn(state: ThreadState, { seq: at, edits = {} }: Extract<Fact, { type: "state" }>): void {
+  const past = new Map<string, { reason: string; address: string }[]>(Object.keys(edits).map((path) => [path, []]));
+  for (const { kind, reason = "", address } of state.interrupts) {
+    if (kind !== "node") continue;
+    const path = pathAround(address);
+    past.set(path, [...(past.get(path) ?? []), { reason, address }]);
+  }
+  for (const [path, stops] of past) {
+    const scope = scopeOf(state, path);
+    const edit = edits[path];
+    if (edit !== undefined) change(scope, edit);
+    scope.goneOn ??= [];
+    scope.goneOn.push({ at, past: stops, ...(edit && { edit }) });
+  }
+}
+
+function pathAround(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
 }
 
 /** What failed inside one that failed is tried again with it. */

@@ -1,7 +1,7 @@
 // What a thread is, folded from its journal. Plain data: `reduce` is the only code that changes it.
 
 import type { ErrorRecord } from "../error.ts";
-import type { Action } from "../event.ts";
+import type { Action, Patch } from "../event.ts";
 import type { Fingerprint } from "../fingerprint.ts";
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
@@ -93,7 +93,7 @@ export interface Scope {
   later: Message[];
   input: Json | undefined;
   /** Of a child: what it gave; undefined while it has not ended. */
-  ended: { readonly output: Json; readonly action?: Action } | undefined;
+  ended: ChildEnded | undefined;
   /** What it failed with, where whoever runs it has gone on all the same: that is what it gave. */
   failed: ErrorRecord | "again" | undefined;
   /** The agent that has the word, where it was handed over. */
@@ -102,6 +102,25 @@ export interface Scope {
   action: Action | undefined;
   /** What code of a custom agent has done, in the order it was settled. */
   steps: StepRecord[] | undefined;
+  /** Of a graph: what its nodes and people have changed in its state. */
+  state: Patch | undefined;
+  /** Of a graph: each time that somebody went on past nodes of it, or changed its state. */
+  goneOn: GoneOn[] | undefined;
+}
+
+export interface ChildEnded {
+  readonly output: Json;
+  readonly action?: Action;
+  readonly patch?: Patch;
+  /** The seq of the fact. */
+  readonly at: number;
+}
+
+export interface GoneOn {
+  readonly at: number;
+  /** Why they had stopped, and their addresses. */
+  readonly past: readonly { readonly reason: string; readonly address: string }[];
+  readonly edit?: Patch;
 }
 
 export interface CallState {
@@ -187,5 +206,7 @@ export function newScope(path: string): Scope {
     active: undefined,
     action: undefined,
     steps: undefined,
+    state: undefined,
+    goneOn: undefined,
   };
 }

@@ -17,6 +17,7 @@ import { BelayError, belayError, errorText } from "../error.ts";
 import type { BelayEvent, Draft, Fact } from "../event.ts";
 import type { Awaiting, Desk, Frame, FramePlace, HotCode, LateResult, Recording, Remembered } from "../frame.ts";
 import type { Groups, RequestState } from "../interrupt/decision.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
 import { encode } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
 import { reduce } from "../journal/reduce.ts";
@@ -66,9 +67,7 @@ export interface DriveHost {
 }
 
 interface Waiting extends Recording {
-  /** Written alone: it, and what follows it, is decided by all that is on record. */
-  readonly alone?: boolean;
-  /** The same, and made anew without what its sender took back. */
+  /** Alone, and made anew without what its sender took back. */
   readonly mail?: boolean;
   /** The last append: gives the lease back. Called when it is in the fold, before anyone sees it. */
   released?(): void;
@@ -114,6 +113,8 @@ export class Drive implements Desk {
   readonly #schemas: Map<string, StandardSchema>;
   /** Who waits for the decision on a request, by its id. */
   #awaiting: Map<string, Awaiting> | undefined;
+  /** Where nodes of graphs wait for somebody to go on, by address. */
+  readonly #halts = new Map<string, Interrupt>();
   /** A request was decided, and nobody who could act on it heard of it. */
   unheard = false;
   /** There are commands nobody has consumed, as of the last append. */
@@ -226,6 +227,14 @@ export class Drive implements Desk {
 
   request(id: string): RequestState | undefined {
     return this.state.requests?.get(id);
+  }
+
+  halt(interrupt: Interrupt): void {
+    this.#halts.set(interrupt.address, interrupt);
+  }
+
+  get halts(): readonly Interrupt[] {
+    return [...this.#halts.values()];
   }
 
   await(id: string, awaiting: Awaiting): void {

@@ -40,6 +40,8 @@ export interface Circumstances {
   readonly stops: readonly string[];
   /** Calls that were left behind and still run. */
   readonly late: readonly string[];
+  /** Nodes of graphs that wait for somebody to go on. */
+  readonly halts: readonly Interrupt[];
   readonly now: number;
   /** How long the token of a pause is good. */
   readonly tokenTtlMs: number | undefined;
@@ -113,13 +115,31 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     }
     case "asking": {
       if (intent === "let-go" || circumstances.only === "calls") return ends();
-      const { handle, token } = newHandle(place, "tool_interrupt", circumstances);
-      const paused = move("paused", { pauseType: "tool_interrupt", ...token });
-      return { ...ends(paused), pause: { interrupts: undefined, handle } };
+      const { halts } = circumstances;
+      const open = halts.length === 0 || isAsked(state, ended.facts);
+      const { handle, token } = newHandle(place, open ? "tool_interrupt" : "node_interrupt", circumstances);
+      const { interruptType: pauseType } = handle;
+      const paused = move("paused", { pauseType, ...(halts.length > 0 && { interrupts: halts }), ...token });
+      return {
+        ...ends(...halts.map((each) => haltFact(place, each)), paused),
+        pause: { interrupts: undefined, handle },
+      };
     }
     default:
       return ended satisfies never;
   }
+}
+
+/** People are asked for something, or are from now on. */
+function isAsked(state: ThreadState, facts: readonly Fact[]): boolean {
+  if (openRequests(state).length > 0) return true;
+  return facts.some((fact) => fact.type === "action" && isRequest(fact.action.interrupted));
+}
+
+/** A node waits for somebody to go on: told by the graph that it is in. */
+function haltFact(place: FramePlace, interrupt: Interrupt): Fact {
+  const { address, by: agentName } = interrupt;
+  return interruptedFact({ ...place, agentName, runPath: address.slice(0, address.lastIndexOf("/")) }, interrupt);
 }
 
 /** Nobody waits for people any more, and every start has its end. */
@@ -205,7 +225,7 @@ export function resultOf(
     case "stopped":
     case "asking": {
       if (pause === undefined) return { ...at, status: "failed", error: belayError("SESSION_CLOSED", { threadId }) };
-      const { handle, interrupts = openRequests(state) } = pause;
+      const { handle, interrupts = [...openRequests(state), ...state.interrupts] } = pause;
       const { interruptType } = handle;
       const partialText = ended.how === "stopped" ? ended.partialText : "";
       const interrupt = interrupts[0]!;

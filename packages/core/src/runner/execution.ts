@@ -419,6 +419,7 @@ export class Execution {
         asked,
         stops,
         late: this.#late,
+        halts: this.#drive!.halts,
         now,
         tokenTtlMs,
         only,

@@ -3,7 +3,7 @@
 
 import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
-import type { Fact } from "../event.ts";
+import type { Fact, Patch, StateEvent } from "../event.ts";
 import { type Drift, driftReport, driftWords } from "../fingerprint.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
@@ -52,6 +52,8 @@ export interface Going {
   readonly drift: Drift;
   /** Narrows new input to one agent, by its path. */
   readonly to: string | undefined;
+  /** What is changed in the state of graphs. */
+  readonly patch: Patch | undefined;
   /** Whose input it is; also whose answers, where they do not say. */
   readonly by: string | undefined;
   /** The caller's id of the run() that asked for it. */
@@ -88,11 +90,30 @@ export function goOn(opener: AnswerChecker, place: FramePlace, going: Going): Op
     const paths = inputs.length > 0 ? listeners(agent, place, state, going.to) : undefined;
     const to = going.to === undefined ? {} : { to: paths ?? [going.to] };
     if (mode === "rethink") facts.push(...lostCalls(place, state, false, to.to));
-    const moved = mode === "rethink" ? { mode, repair, ...to, ...asked } : { mode, ...asked };
+    const edits = editsOf(place, state, going);
+    const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...asked } : { mode, ...edits, ...asked };
     facts.push(stateFact(place, "running", moved));
     for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now));
     return facts;
   };
+}
+
+/** The graphs whose state is changed: the one that is named, those that have stopped at a node, or the whole. */
+function editsOf(
+  place: FramePlace,
+  { interrupts, scopes }: ThreadState,
+  { patch, to }: Going,
+): Pick<StateEvent, "edits"> {
+  if (patch === undefined) return {};
+  if (to !== undefined && scopes.get(to)?.runId !== place.runId) {
+    const needed = "the path of a graph that this run is in";
+    throw belayError("OPTION_INVALID", { option: "to", value: JSON.stringify(to), needed });
+  }
+  const stopped = interrupts.flatMap(({ kind, address }) =>
+    kind === "node" ? [address.slice(0, address.lastIndexOf("/"))] : [],
+  );
+  const paths = to !== undefined ? [to] : stopped.length > 0 ? stopped : [place.runPath];
+  return { edits: Object.fromEntries(paths.map((path) => [path, patch])) };
 }
 
 /** Whom people speak to: the agent that chats with them, or, where it is made of others, those that were cut in mid-turn (R1). */

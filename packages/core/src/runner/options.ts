@@ -1,9 +1,11 @@
 // What people may say when they stop a run or let it go on.
 
 import { belayError } from "../error.ts";
+import type { Patch } from "../event.ts";
 import type { Drift } from "../fingerprint.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
+import { toJson } from "../json.ts";
 import type { Input } from "./input.ts";
 
 export interface InterruptOptions {
@@ -33,8 +35,10 @@ export interface ResumeOptions {
   /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
   readonly mode?: "continue" | "rethink";
   readonly input?: Input;
-  /** The agent that the input is for, by its path, where several were cut. */
+  /** The agent that the input is for, by its path, where several were cut; or the graph whose state is changed. */
   readonly to?: string;
+  /** Changes the state of the graph that has stopped, or of the whole, by top-level key: what comes next sees it. */
+  readonly state?: Readonly<Record<string, unknown>>;
   /** What people say to open requests, by the request's id. */
   readonly answers?: Readonly<Record<string, Answer>>;
   /** What to do when the agent is not the one that the run began with: tell it as an event (the default), refuse, or ask. */
@@ -70,6 +74,14 @@ export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer>
     throw belayError("OPTION_INVALID", { option: "answers", value: String(answers), needed: "answers by request id" });
   }
   return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer)]));
+}
+
+/** What is to change in the state of a graph. */
+export function readPatch({ state }: ResumeOptions): Patch | undefined {
+  if (state === undefined) return undefined;
+  const patch = toJson(state, "The state given to resume()");
+  if (typeof patch === "object" && patch !== null && !Array.isArray(patch)) return patch as Patch;
+  throw belayError("OPTION_INVALID", { option: "state", value: JSON.stringify(patch), needed: "values by key" });
 }
 
 /** The seq of the last fact a reader has seen; 0 where it has seen none. */

@@ -37,6 +37,7 @@ import {
   type InterruptOptions,
   type ResumeOptions,
   readCursor,
+  readPatch,
   readStop,
 } from "./options.ts";
 import { readFacts } from "./read-facts.ts";
@@ -187,8 +188,9 @@ export class Session<Out = string> {
     }
     const inputs = readInput(options.input, this.#host.setup.maxBytes);
     const { mode, drift = "warn", by, to } = options;
+    const patch = readPatch(options);
     const place = this.#place(runId, segment + 1);
-    const opening = goOn(this.#checker(), place, { mode, inputs, answers, drift, to, by, id, tokenHash });
+    const opening = goOn(this.#checker(), place, { mode, inputs, answers, drift, to, patch, by, id, tokenHash });
     return this.#start(place, opening, id, inputs.length > 0 || answers.size > 0);
   }
 

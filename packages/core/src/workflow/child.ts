@@ -6,7 +6,7 @@
 import type { Agent, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { BelayError, belayError, errorFromRecord, errorRecord, errorText } from "../error.ts";
-import type { Action, Fact } from "../event.ts";
+import type { Action, Fact, Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
 import { type Json, toJson } from "../json.ts";
 import type { Message, Part } from "../message.ts";
@@ -34,7 +34,10 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   const { desk, signal } = frame;
   const known = desk.scope(path);
   const begun = known?.runId === frame.place.runId;
-  if (begun && known.ended !== undefined) return { how: "completed", ...known.ended };
+  if (begun && known.ended !== undefined) {
+    const { output, action } = known.ended;
+    return { how: "completed", output, ...(action && { action }) };
+  }
   const failed = begun ? known.failed : undefined;
   if (failed !== undefined && failed !== "again") return { how: "failed", facts: [], error: errorFromRecord(failed) };
   if (!begun || failed === "again") {
@@ -49,10 +52,10 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
     case "completed": {
       const output = storable(ended.output, agent.name);
       const more = output === ended.text && agent.chats ? {} : { output };
-      await frame.record(() => [
+      await recordEnd(frame, ended, (patch) => [
         ...ended.facts,
         ...acts(child, ended.action),
-        frame.childEnd(child, "completed", more),
+        frame.childEnd(child, "completed", patch === undefined ? more : { ...more, patch }),
       ]);
       if (ended.turn !== undefined) speaker(child).turnEnd(ended.turn);
       point("child:end", path);
@@ -77,6 +80,16 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
 function speaker(child: Frame): Frame {
   const { scope, place, hears } = child;
   return scope.active === undefined ? child : child.child(scope.active, place.runPath, scope, hears);
+}
+
+/** What it changes around it is decided when it is written, and by all that is on record then. */
+function recordEnd(
+  frame: Frame,
+  { patch }: Extract<Ended, { how: "completed" }>,
+  facts: (patch: Patch | undefined) => readonly Fact[],
+): Promise<void> {
+  if (patch === undefined) return frame.record(() => facts(undefined));
+  return new Promise((recorded) => frame.desk.record({ facts: () => facts(patch()), recorded, alone: true }));
 }
 
 /** What ends those above it is on record with its own end. A chat's was recorded with the call that did it. */

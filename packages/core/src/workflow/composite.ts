@@ -64,11 +64,11 @@ async function runOpen(frame: Frame, childAt: (segment: string) => AnyAgent | un
   return together(ends) ?? nothingMoves;
 }
 
-/** Which of them runs under this last part of a path: by its place, or, in code of one's own, by its name. */
+/** Which of them runs under this last part of a path: by its place, or, in code of one's own and in a graph, by its name. */
 function childIn(children: readonly AnyAgent[], kind: string, segment: string): AnyAgent | undefined {
   const colon = segment.lastIndexOf(":");
   const name = segment.slice(colon + 1);
-  if (kind === "custom") return children.find((child) => child.name === name);
+  if (kind === "custom" || kind === "graph") return children.find((child) => child.name === name);
   const child = children[Number(segment.slice(segment.lastIndexOf(".", colon) + 1, colon))];
   return child?.name === name ? child : undefined;
 }

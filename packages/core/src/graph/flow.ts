@@ -1,0 +1,172 @@
+// What comes next in a graph, as a function of what its nodes gave, in the order in which that was recorded. It runs
+// nothing and keeps nothing: whoever goes on builds it anew from the journal, and gets the same nodes with the same
+// inputs.
+
+import { belayError } from "../error.ts";
+import type { Json } from "../json.ts";
+import { END, leadsTo, reach, type Shape, START } from "./shape.ts";
+
+export type State = Readonly<Record<string, Json>>;
+
+/** One run of a node: its visits are numbered from 0. */
+export interface Visit {
+  readonly key: string;
+  readonly visit: number;
+  /** `key#visit` */
+  readonly id: string;
+  readonly input: Json;
+  /** It gets what the graph was given, as it was given. */
+  readonly first: boolean;
+}
+
+export type Trigger = "any" | "all";
+
+export class Flow {
+  readonly #shape: Shape;
+  readonly #trigger: Trigger | undefined;
+  readonly #maxSteps: number;
+  readonly #sources: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly #visits = new Map<string, number>();
+  /** What has arrived at nodes that wait for more, by where it came from. */
+  readonly #waiting = new Map<string, Map<string, Json>>();
+  readonly #arrived = new Map<string, Json>();
+  /** Visits that have begun, or may, and have not handed on what they gave. */
+  readonly #open = new Map<string, Visit>();
+  #steps = 0;
+  state: State;
+
+  constructor(shape: Shape, trigger: Trigger | undefined, maxSteps: number, state: State) {
+    this.#shape = shape;
+    this.#trigger = trigger;
+    this.#maxSteps = maxSteps;
+    this.#sources = sourcesOf(shape);
+    this.state = state;
+  }
+
+  get open(): readonly Visit[] {
+    return [...this.#open.values()];
+  }
+
+  /** What waits at joins, by node. */
+  get waiting(): Readonly<Record<string, Readonly<Record<string, Json>>>> {
+    return Object.fromEntries([...this.#waiting].map(([key, from]) => [key, Object.fromEntries(from)]));
+  }
+
+  /** What the graph gives, once nothing is open: what arrived at END, by its node where several led there. */
+  get output(): Json {
+    return inputOf(this.#arrived, false);
+  }
+
+  /** What the graph was given goes to its first nodes. */
+  begin(input: Json): void {
+    this.#handOn(START, input);
+  }
+
+  edit(patch: State | undefined): void {
+    if (patch !== undefined) this.state = { ...this.state, ...patch };
+  }
+
+  /** What a visit gave goes on. */
+  gave({ id, key }: Visit, output: Json): void {
+    this.#open.delete(id);
+    this.#handOn(key, output);
+  }
+
+  #handOn(from: string, output: Json): void {
+    for (const to of this.#targets(from, output)) this.#arrive(from, to, output);
+    this.#join();
+  }
+
+  #targets(from: string, output: Json): ReadonlySet<string> {
+    const { edges, branches, nodes, name } = this.#shape;
+    const targets = new Set(edges.get(from));
+    for (const { choose, to } of branches.get(from) ?? []) {
+      const chosen = choose(structuredClone(output) as never, structuredClone(this.state) as never);
+      const keys = typeof chosen === "string" ? [chosen] : Array.isArray(chosen) ? (chosen as readonly string[]) : [];
+      const wrong = keys.find((key) => (to === undefined ? key !== END && !nodes.has(key) : !to.includes(key)));
+      if (keys.length === 0 || wrong !== undefined) {
+        const problem = `the branch after ${from} chose ${wrong ?? "nothing"}, which is no node that it may lead to`;
+        throw belayError("GRAPH_INVALID", { graph: name, problem });
+      }
+      for (const key of keys) targets.add(key);
+    }
+    return targets;
+  }
+
+  #arrive(from: string, to: string, output: Json): void {
+    if (to === END) {
+      this.#arrived.set(from, output);
+      return;
+    }
+    const sources = this.#sources.get(to);
+    if (this.#trigger === "any" || sources === undefined || sources.size < 2) return this.#visit(to, output, from);
+    const waiting = this.#waiting.get(to);
+    if (waiting === undefined) this.#waiting.set(to, new Map([[from, output]]));
+    else waiting.set(from, output);
+  }
+
+  /** Nodes that several lead to begin when nothing under way can still bring them more. */
+  #join(): void {
+    for (let moved = true; moved && this.#waiting.size > 0; ) {
+      moved = false;
+      for (const key of [...this.#waiting.keys()]) {
+        if (this.#mayGetMore(key)) continue;
+        this.#fire(key);
+        moved = true;
+      }
+      if (moved || this.#open.size > 0) continue;
+      // They wait for one another, and for nothing else: the first one goes first.
+      const [first] = this.#waiting.keys();
+      this.#fire(first!);
+      moved = true;
+    }
+  }
+
+  #mayGetMore(key: string): boolean {
+    const has = this.#waiting.get(key)!;
+    const missing = [...this.#sources.get(key)!].filter((source) => !has.has(source));
+    if (missing.length === 0) return false;
+    const others = [...this.#waiting.keys(), ...this.open.map((visit) => visit.key)].filter((other) => other !== key);
+    const met = reach(others, (at) => leadsTo(this.#shape, at), key);
+    return missing.some((source) => met.has(source));
+  }
+
+  #fire(key: string): void {
+    const waiting = this.#waiting.get(key)!;
+    this.#waiting.delete(key);
+    const [only] = waiting.keys();
+    this.#visit(key, inputOf(waiting, this.#trigger === "all"), waiting.size === 1 ? only! : "");
+  }
+
+  #visit(key: string, input: Json, from: string): void {
+    this.#steps += 1;
+    if (this.#steps > this.#maxSteps) {
+      throw belayError("GRAPH_STEPS", { graph: this.#shape.name, maxSteps: this.#maxSteps, node: key });
+    }
+    const visit = this.#visits.get(key) ?? 0;
+    this.#visits.set(key, visit + 1);
+    const id = `${key}#${visit}`;
+    const first = from === START && this.#trigger !== "all";
+    this.#open.set(id, { key, visit, id, input, first });
+  }
+}
+
+/** One that came alone as it is, several by where they came from. */
+function inputOf(arrived: ReadonlyMap<string, Json>, always: boolean): Json {
+  if (arrived.size > 1 || always) return Object.fromEntries(arrived);
+  const [only = null] = arrived.values();
+  return only;
+}
+
+/** Who is known to lead to each node. */
+function sourcesOf({ edges, branches }: Shape): ReadonlyMap<string, ReadonlySet<string>> {
+  const sources = new Map<string, Set<string>>();
+  const add = (from: string, to: string) => {
+    const known = sources.get(to);
+    if (known === undefined) sources.set(to, new Set([from]));
+    else known.add(from);
+  };
+  for (const [from, targets] of edges) for (const to of targets) add(from, to);
+  for (const [from, all] of branches) for (const { to } of all) for (const key of to ?? []) add(from, key);
+  return sources;
+}

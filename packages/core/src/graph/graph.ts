@@ -1,0 +1,160 @@
+// graph(…): nodes that are functions, agents or graphs, and the ways between them. Compiled, it is an agent like any other.
+
+import type { Agent } from "../agent.ts";
+import { belayError } from "../error.ts";
+import { type Json, toJson } from "../json.ts";
+import { type AnyAgent, composite } from "../workflow/composite.ts";
+import type { State as AnyState, Trigger } from "./flow.ts";
+import { type MermaidOptions, toMermaid } from "./mermaid.ts";
+import { functionNode, type NodeCode, type NodeContext } from "./node.ts";
+import { type Breakpoints, type Plan, runGraph } from "./run-graph.ts";
+import { type Branch, checkShape, type END, type Node, type Shape, type START } from "./shape.ts";
+
+export interface NodeOptions<State> {
+  /** Makes what the node is given of what arrives. Run once for a visit: what it made is on record. */
+  before?(input: Json, state: Readonly<State>): unknown;
+}
+
+export interface GraphOptions<State, Keys extends string> {
+  /** What the state is when a run begins. */
+  readonly state?: State;
+  /** Where it pauses before a node runs: always, or when `when` says so of what it is given. */
+  readonly interruptBefore?: readonly Breakpoint<State, Keys>[];
+  /** Where it pauses after a node has run: always, or when `when` says so of what it gave. */
+  readonly interruptAfter?: readonly Breakpoint<State, Keys>[];
+  /**
+   * Of nodes that several lead to: `any` runs them for each that arrives; `all` once for those that come, and gives them
+   * by where they came from. Where it is not said they run once for those that come, and one that comes alone is given as
+   * it is.
+   */
+  readonly trigger?: Trigger;
+  /** The most node runs of one run of the graph. */
+  readonly maxSteps?: number;
+}
+
+export type Breakpoint<State, Keys extends string> =
+  | Keys
+  /** Pure: it is asked again of what is on record. */
+  | { readonly node: Keys; when(value: Json, state: Readonly<State>): boolean };
+
+export type Graph<Out = unknown, Deps = unknown> = Agent<Out, Deps> & {
+  /** As a Mermaid diagram. */
+  toMermaid(options?: MermaidOptions): string;
+};
+
+export interface GraphBuilder<State, In, Out, Deps, Keys extends string> {
+  node<K extends string, I = Json>(
+    key: K,
+    work: ((input: I, ctx: NodeContext<State, Deps>) => unknown) | Agent<unknown, Deps>,
+    options?: NodeOptions<State>,
+  ): GraphBuilder<State, In, Out, Deps, Keys | K>;
+  /** What `from` gives goes to `to`. */
+  edge(from: Keys | typeof START, to: Keys | typeof END): GraphBuilder<State, In, Out, Deps, Keys>;
+  /**
+   * What `from` gives goes where `choose` says, which must be pure: it is asked again of what is on record. `to` names
+   * where that may be; anywhere, where it is not said.
+   */
+  branch<O = Json>(
+    from: Keys | typeof START,
+    choose: (output: O, state: Readonly<State>) => Chosen<Keys>,
+    to?: readonly (Keys | typeof END)[],
+  ): GraphBuilder<State, In, Out, Deps, Keys>;
+  compile(options?: GraphOptions<State, Keys>): Graph<Out, Deps>;
+}
+
+type Chosen<Keys extends string> = Keys | typeof END | readonly (Keys | typeof END)[];
+
+const MOST_STEPS = 1000;
+
+export function graph<State extends object = Record<string, Json>, In = unknown, Out = unknown, Deps = unknown>(
+  name: string,
+): GraphBuilder<State, In, Out, Deps, never> {
+  return new Builder(name) as unknown as GraphBuilder<State, In, Out, Deps, never>;
+}
+
+interface Declared {
+  readonly work: NodeCode | AnyAgent;
+  readonly before: Node["before"];
+}
+
+class Builder {
+  readonly #name: string;
+  readonly #nodes = new Map<string, Declared>();
+  readonly #edges = new Map<string, string[]>();
+  readonly #branches = new Map<string, Branch[]>();
+
+  constructor(name: string) {
+    this.#name = String(name);
+  }
+
+  node(key: string, work: NodeCode | AnyAgent, options: NodeOptions<never> = {}): this {
+    if (this.#nodes.has(key)) throw this.#refuse(`it has two nodes ${key}`);
+    if (typeof work !== "function" && typeof work?.run !== "function") {
+      throw this.#refuse(`node ${key} is neither a function nor an agent`);
+    }
+    this.#nodes.set(key, { work, before: options.before as Node["before"] });
+    return this;
+  }
+
+  edge(from: string, to: string): this {
+    const known = this.#edges.get(from) ?? [];
+    if (!known.includes(to)) this.#edges.set(from, [...known, to]);
+    return this;
+  }
+
+  branch(from: string, choose: Branch["choose"], to?: readonly string[]): this {
+    if (typeof choose !== "function") throw this.#refuse(`the branch after ${from} has no function to choose`);
+    this.#branches.set(from, [...(this.#branches.get(from) ?? []), { choose, to }]);
+    return this;
+  }
+
+  compile(options: GraphOptions<object, string> = {}): Graph {
+    const name = this.#name;
+    const state = toJson(options.state ?? {}, `The state of graph ${name}`) as AnyState;
+    const nodes = new Map<string, Node>();
+    for (const [key, { work, before }] of this.#nodes) {
+      nodes.set(key, { key, before, agent: typeof work === "function" ? functionNode(key, work, state) : work });
+    }
+    const shape: Shape = { name, nodes, edges: new Map(this.#edges), branches: new Map(this.#branches) };
+    checkShape(shape);
+    const { trigger, maxSteps = Math.max(MOST_STEPS, nodes.size) } = options;
+    if (trigger !== undefined && trigger !== "any" && trigger !== "all") throw this.#refuse(`trigger is ${trigger}`);
+    if (!Number.isInteger(maxSteps) || maxSteps < 1) throw this.#refuse(`maxSteps is ${maxSteps}`);
+    const before = this.#breakpoints(options.interruptBefore);
+    const after = this.#breakpoints(options.interruptAfter);
+    const plan: Plan = { shape, trigger, maxSteps, state, before, after };
+    const made = composite({
+      kind: "graph",
+      name,
+      children: [...new Set([...nodes.values()].map(({ agent }) => agent))],
+      shape: printOf(shape, trigger, state),
+      run: (frame) => runGraph(frame, plan),
+    });
+    return Object.freeze({
+      ...made,
+      toMermaid: (look?: MermaidOptions) => toMermaid(shape, look),
+    }) as unknown as Graph;
+  }
+
+  #breakpoints(given: readonly Breakpoint<object, string>[] = []): Breakpoints {
+    const made = new Map<string, ((value: Json, state: AnyState) => boolean) | undefined>();
+    for (const one of given) {
+      const { node, when } = typeof one === "string" ? { node: one, when: undefined } : one;
+      if (!this.#nodes.has(node)) throw this.#refuse(`it should stop at ${node}, which is no node of it`);
+      made.set(node, when as ((value: Json, state: AnyState) => boolean) | undefined);
+    }
+    return made;
+  }
+
+  #refuse(problem: string) {
+    return belayError("GRAPH_INVALID", { graph: this.#name, problem });
+  }
+}
+
+/** What makes it another graph: its ways, and what it begins with. */
+function printOf({ nodes, edges, branches }: Shape, trigger: Trigger | undefined, state: AnyState): Json {
+  const keys = [...nodes.values()].map(({ key, agent }) => [key, agent.name]);
+  const ways = [...edges].map(([from, to]): Json => [from, to]);
+  const chosen = [...branches].map(([from, all]): Json => [from, all.map(({ to }) => to ?? null)]);
+  return [keys, ways, chosen, trigger ?? null, state];
+}

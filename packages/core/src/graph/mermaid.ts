@@ -1,0 +1,29 @@
+// A graph as a Mermaid diagram, also with where a run of it stands.
+
+import { END, type Shape, START } from "./shape.ts";
+
+export interface MermaidOptions {
+  /** Nodes to mark, by key: where a run stands. */
+  readonly at?: readonly string[];
+}
+
+export function toMermaid({ nodes, edges, branches }: Shape, { at = [] }: MermaidOptions = {}): string {
+  const lines = ["flowchart TD", `  ${START}([START])`];
+  for (const { key, agent } of nodes.values())
+    lines.push(`  ${id(key)}["${key === agent.name ? key : `${key}: ${agent.name}`}"]`);
+  lines.push(`  ${END}([END])`);
+  for (const [from, targets] of edges) for (const to of targets) lines.push(`  ${id(from)} --> ${id(to)}`);
+  for (const [from, all] of branches) {
+    for (const { to } of all) {
+      for (const key of to ?? [...nodes.keys(), END]) lines.push(`  ${id(from)} -.-> ${id(key)}`);
+    }
+  }
+  const here = at.filter((key) => nodes.has(key));
+  if (here.length > 0) lines.push("  classDef here stroke-width:4px", `  class ${here.map(id).join(",")} here`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** Some words mean something to Mermaid, whatever their case. */
+function id(key: string): string {
+  return key === START || key === END ? key : `n_${key}`;
+}

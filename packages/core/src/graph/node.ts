@@ -1,0 +1,100 @@
+// A function as a node: code of one's own with durable steps, questions and agents inside it, and the state of its graph.
+
+import type { Ended } from "../agent.ts";
+import { noCalls } from "../agent.ts";
+import type { Patch } from "../event.ts";
+import type { Frame } from "../frame.ts";
+import { type Json, toJson } from "../json.ts";
+import { type AnyAgent, composite } from "../workflow/composite.ts";
+import { type AgentContext, LiveAgent } from "../workflow/live-agent.ts";
+import type { State } from "./flow.ts";
+import { haltOf } from "./halt.ts";
+import { Rerun } from "./rerun.ts";
+
+export interface NodeContext<State, Deps = unknown> extends AgentContext<Deps> {
+  /** The graph's, as it was when this code began, with what it has changed itself; a copy. */
+  readonly state: Readonly<State>;
+  /**
+   * Changes the state: what `change` returns, whole or in part, by top-level key. Recorded with what the node gives, and
+   * made then of what the state is by then: it is called more than once, and must be pure.
+   */
+  setState(change: (state: State) => Partial<State>): void;
+}
+
+export type NodeCode = (input: never, ctx: never) => unknown;
+
+type Change = (state: never) => object;
+
+export function functionNode(key: string, code: NodeCode, initial: State): AnyAgent {
+  return composite({ kind: "node", name: key, children: [], run: (frame) => runNode(frame, key, code, initial) });
+}
+
+async function runNode(frame: Frame, key: string, code: NodeCode, initial: State): Promise<Ended> {
+  const { runPath } = frame.place;
+  const hot = frame.desk.hot.take(runPath);
+  const live = hot instanceof LiveNode ? hot : new LiveNode(key, frame);
+  const ended = await (live === hot ? live.adopt(frame) : live.startNode(code, () => stateAround(frame, initial)));
+  if (ended.how === "failed" && live.again !== undefined) {
+    frame.desk.halt(haltOf(frame, "rerun", runPath.slice(0, runPath.lastIndexOf(":")), [key], live.again.extra));
+    return { how: "asking", facts: [], calls: noCalls };
+  }
+  if (ended.how !== "completed" || live.changes.length === 0) return ended;
+  return { ...ended, patch: () => live.patch(stateAround(frame, initial)) };
+}
+
+/** The state of the graph around it, as it is on record. */
+function stateAround({ desk, place }: Frame, initial: State): State {
+  const path = place.runPath.slice(0, place.runPath.lastIndexOf("/"));
+  return { ...initial, ...desk.scope(path)?.state };
+}
+
+class LiveNode extends LiveAgent {
+  readonly changes: Change[] = [];
+  again: Rerun | undefined;
+  #own: Patch = {};
+
+  startNode(code: NodeCode, begin: () => State): Promise<Ended> {
+    let state = structuredClone(begin());
+    const setState = (change: Change) => {
+      const changed = changedBy(state, change);
+      this.changes.push(change);
+      this.#own = { ...this.#own, ...changed };
+      state = { ...state, ...changed };
+    };
+    return this.start(async (ctx, input) => {
+      Object.defineProperties(ctx, { state: { get: () => structuredClone(state) }, setState: { value: setState } });
+      try {
+        return await code(structuredClone(input) as never, ctx as never);
+      } catch (error) {
+        if (error instanceof Rerun) this.again = error;
+        throw error;
+      }
+    });
+  }
+
+  /** What it changes in the state as others have left it; where that cannot be made any more, what it saw itself. */
+  patch(now: State): Patch | undefined {
+    let patch = this.#own;
+    try {
+      let state = now;
+      let made: Patch = {};
+      for (const change of this.changes) {
+        const changed = changedBy(state, change);
+        state = { ...state, ...changed };
+        made = { ...made, ...changed };
+      }
+      patch = made;
+    } catch {
+      // It did not throw when it was given.
+    }
+    return Object.keys(patch).length === 0 ? undefined : patch;
+  }
+}
+
+/** Top-level keys whose value is another one. */
+function changedBy(state: State, change: Change): Patch {
+  const next = toJson(change(structuredClone(state) as never) ?? {}, "The state of a graph") as Record<string, Json>;
+  return Object.fromEntries(
+    Object.entries(next).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(state[key])),
+  );
+}

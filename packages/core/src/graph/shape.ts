@@ -1,0 +1,105 @@
+// What a graph is made of, and what makes one that cannot run: refused when it is compiled, by name (G4).
+
+import { belayError } from "../error.ts";
+import type { Json } from "../json.ts";
+import { type AnyAgent, NAME } from "../workflow/composite.ts";
+
+/** Where a graph begins: what leaves it is what the graph was given. */
+export const START = "__start__";
+/** Where it ends: what arrives there is what the graph gives. */
+export const END = "__end__";
+
+/** Says where what a node gave goes next. Pure: it is asked again of what is on record. */
+export type Choose = (output: never, state: never) => string | readonly string[];
+
+export interface Branch {
+  readonly choose: Choose;
+  /** Where it may lead; anywhere, where it is not said. */
+  readonly to: readonly string[] | undefined;
+}
+
+export interface Node {
+  readonly key: string;
+  readonly agent: AnyAgent;
+  /** What it is given, made of what arrives and the state. */
+  readonly before: ((input: Json, state: Json) => unknown) | undefined;
+}
+
+export interface Shape {
+  readonly name: string;
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly edges: ReadonlyMap<string, readonly string[]>;
+  readonly branches: ReadonlyMap<string, readonly Branch[]>;
+}
+
+/** Throws GRAPH_INVALID with the first problem. */
+export function checkShape(shape: Shape): void {
+  const problem = problemOf(shape);
+  if (problem !== undefined) throw belayError("GRAPH_INVALID", { graph: shape.name, problem });
+}
+
+function problemOf({ nodes, edges, branches }: Shape): string | undefined {
+  for (const key of nodes.keys()) {
+    if (key === START || key === END) return `no node can be called ${key}`;
+    if (!NAME.test(key)) return `the name ${JSON.stringify(key)} of a node is not one`;
+  }
+  if (nodes.size === 0) return "it has no nodes";
+  const known = (key: string) => nodes.has(key);
+  for (const [from, targets] of [...edges, ...listed(branches)]) {
+    if (from !== START && !known(from)) return `an edge leaves ${from}, which is no node of it`;
+    for (const to of targets) if (to !== END && !known(to)) return `an edge leads to ${to}, which is no node of it`;
+  }
+  const named = new Map<string, AnyAgent>();
+  for (const { agent, key } of nodes.values()) {
+    if ((named.get(agent.name) ?? agent) !== agent) return `node ${key} is another agent of the name ${agent.name}`;
+    named.set(agent.name, agent);
+  }
+  const forth = (key: string) => leadsTo({ nodes, edges, branches }, key);
+  const met = reach([START], forth);
+  for (const key of nodes.keys())
+    if (!met.has(key)) return `node ${key} is unreachable: no path leads to it from START`;
+  const back = reversed([START, ...nodes.keys()], forth);
+  const ending = reach([END], (key) => back.get(key) ?? []);
+  for (const key of [START, ...nodes.keys()]) {
+    if (!ending.has(key)) return `${key === START ? "it" : `node ${key}`} has no path to END`;
+  }
+  return undefined;
+}
+
+function listed(branches: Shape["branches"]): [string, readonly string[]][] {
+  return [...branches].map(([from, all]) => [from, all.flatMap(({ to }) => to ?? [])]);
+}
+
+/** Wherever what a node gives may go. */
+export function leadsTo({ nodes, edges, branches }: Omit<Shape, "name">, key: string): readonly string[] {
+  const plain = edges.get(key) ?? [];
+  const chosen = branches.get(key);
+  if (chosen === undefined) return plain;
+  if (chosen.some(({ to }) => to === undefined)) return [...nodes.keys(), END];
+  return [...plain, ...chosen.flatMap(({ to }) => to!)];
+}
+
+/** All that lies on the way from `from`, itself included, without going past `around`. */
+export function reach(
+  from: Iterable<string>,
+  next: (key: string) => readonly string[],
+  around?: string,
+): ReadonlySet<string> {
+  const met = new Set<string>(from);
+  for (const key of met) {
+    if (key !== around) for (const to of next(key)) met.add(to);
+  }
+  return met;
+}
+
+function reversed(keys: readonly string[], next: (key: string) => readonly string[]): Map<string, string[]> {
+  const back = new Map<string, string[]>();
+  for (const from of keys) {
+    for (const to of next(from)) {
+      const known = back.get(to);
+      if (known === undefined) back.set(to, [from]);
+      else known.push(from);
+    }
+  }
+  return back;
+}
