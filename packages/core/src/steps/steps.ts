@@ -222,6 +222,8 @@ export class Steps {
   #decided(id: string, decision: Decision): boolean {
     const ask = this.#open.get(id);
     if (ask === undefined || decision.how === "withdrawn") return false;
+    // Nobody runs it now: whoever goes on with the call lets it hear of this.
+    if (this.#host.frame === undefined) return false;
     this.#open.delete(id);
     // The code gets a macrotask to say what it does next, before it is called parked again.
     this.#begin();
