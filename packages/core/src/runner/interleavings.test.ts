@@ -12,10 +12,13 @@ const RUNS = Number(process.env.BELAY_RUNS ?? 400);
 const small = fc.integer({ min: 0, max: 6 });
 const words = fc.constantFrom("Hello", " world", " ", "\n", "é👩‍👧", "\ud83d", "x");
 
+/** Half of them ask people something. */
+const tool = fc.oneof(fc.constantFrom(...toolNames), fc.constantFrom("gated", "sealed", "asks", "pair", "doubt"));
+
 const piece: fc.Arbitrary<Piece> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ text: words }) },
   { weight: 2, arbitrary: fc.record({ reasoning: words, signed: fc.boolean() }) },
-  { weight: 6, arbitrary: fc.record({ call: fc.constantFrom(...toolNames), ticks: small, id: small }) },
+  { weight: 6, arbitrary: fc.record({ call: tool, ticks: small, id: small }) },
   { weight: 4, arbitrary: fc.record({ wait: small }) },
   { weight: 1, arbitrary: fc.record({ stall: fc.constantFrom("heeding" as const, "deaf" as const) }) },
   { weight: 1, arbitrary: fc.record({ fail: fc.constantFrom("retry" as const, "refused" as const) }) },
@@ -23,7 +26,7 @@ const piece: fc.Arbitrary<Piece> = fc.oneof(
 );
 const work = fc.record({
   said: fc.array(piece, { maxLength: 3 }),
-  calls: fc.array(fc.record({ call: fc.constantFrom(...toolNames), ticks: small, id: small }), {
+  calls: fc.array(fc.record({ call: tool, ticks: small, id: small }), {
     minLength: 1,
     maxLength: 4,
     size: "max",
@@ -68,6 +71,16 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: is("pause", "close", "kill", "freeze", "thaw", "thaw"), on }) },
   { weight: 2, arbitrary: fc.record({ do: is("start") }) },
   { weight: 4, arbitrary: fc.record({ do: is("advance"), ms: fc.constantFrom(10, 60, 200, 1_100, 1_100) }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      do: is("answer"),
+      on,
+      which: fc.constantFrom(0, 0, 0, 1, 2, 3),
+      how: is("yes", "yes", "yes", "no", "instead", "wrong", "unknown"),
+      times: fc.constantFrom(1, 1, 2),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: is("release-deaf") }) },
   { weight: 12, arbitrary: fc.record({ do: is("settle"), ticks: fc.integer({ min: 1, max: 12 }) }) },
   {
@@ -109,6 +122,22 @@ const story: fc.Arbitrary<Action[]> = fc.oneof(
       { do: "settle", ticks: late },
       { do: "thaw", on },
       { do: "advance", ms: 200 },
+    ]),
+  // Several answer at once, in one process or in two, and one of them may die of it.
+  fc
+    .record({ on, other: on, which: fc.nat({ max: 3 }), ticks: small, more: small, dies: fc.boolean(), inputs })
+    .map(({ on, other, which, ticks, more, dies, inputs }): Action[] => [
+      { do: "go", on, inputs: 0 },
+      { do: "settle", ticks: 8 },
+      { do: "start" },
+      { do: "settle", ticks: 2 },
+      { do: "answer", on, which, how: "yes", times: 1 },
+      { do: "answer", on: other, which, how: "no", times: 1 },
+      { do: "settle", ticks },
+      ...(dies ? [{ do: "kill", on } as const, { do: "advance", ms: 1_100 } as const, { do: "start" } as const] : []),
+      { do: "answer", on: 9, which: more % 4, how: "yes", times: 2 },
+      { do: "settle", ticks: more },
+      { do: "go", on: 9, inputs },
     ]),
   // A stop meets an append that is under way.
   fc

@@ -5,6 +5,7 @@ import { agent } from "../../chat/agent.ts";
 import type { Clock } from "../../clock.ts";
 import { BelayError } from "../../error.ts";
 import { type BelayEvent, isFact } from "../../event.ts";
+import type { Answer } from "../../interrupt/answer.ts";
 import { isBlank, messageText } from "../../message.ts";
 import type { Model } from "../../model/model.ts";
 import type { Run, RunResult } from "../../runner/run.ts";
@@ -12,6 +13,7 @@ import { createRunner, type Runner } from "../../runner/runner.ts";
 import type { Session } from "../../runner/session.ts";
 import type { Store } from "../../store/store.ts";
 import { type FaultyStore, faultyStore } from "../faulty-store.ts";
+import type { SaidAnswer } from "../request-checks.ts";
 import { type ToolHost, worldTools } from "./tools.ts";
 
 export const LEASE_MS = 1_000;
@@ -49,6 +51,7 @@ export class Process {
   readonly runner: Runner;
   readonly watched: Watched[] = [];
   readonly pending = new Set<Promise<unknown>>();
+  readonly said: SaidAnswer[] = [];
   session: Session | undefined;
   dead = false;
   /** It stood still at some time: what it started then, it may have started after others took over. */
@@ -71,6 +74,7 @@ export class Process {
       get calm() {
         return tools.calm;
       },
+      now: () => tools.now(),
       began: (effect) => tools.began(effect),
       released: () => tools.released(),
     };
@@ -105,6 +109,22 @@ export class Process {
       void this.#read(session);
     });
     this.own(opened.finally(() => (this.#opening = false)));
+  }
+
+  /** Answers a request, whoever has the thread; `said` is told what becomes of it. */
+  answer(id: string, answer: Answer, said: SaidAnswer): void {
+    this.said.push(said);
+    const told = this.runner.answer(id, { ...answer, by: said.by }).then(
+      () => {
+        said.told = "it counts";
+      },
+      (error: Error) => {
+        // Whether it was taken is in the journal, or nowhere.
+        if (NO_WORD.has(this.refusal(error))) said.lost = true;
+        else said.told = error;
+      },
+    );
+    this.own(told);
   }
 
   /** Follows a promise to its end; its refusals are values, anything else is a problem. */
@@ -149,6 +169,7 @@ export class Process {
 
   kill(): void {
     this.dead = true;
+    for (const said of this.said) said.lost ||= said.told === undefined;
     this.store.kill();
     this.#reading?.abort();
   }
@@ -217,6 +238,9 @@ export class Process {
     });
   }
 }
+
+/** Codes by which an answer comes to nothing that its sender could know. */
+const NO_WORD = new Set<string>(["STORE_FAILED", "STORE_CONFLICT", "FENCED", "SESSION_CLOSED", "RUNNER_CLOSED"]);
 
 /** Codes that say that the runtime itself is wrong. */
 const BUGS = new Set<string>(["AGENT_FAILED", "JOURNAL_CORRUPT", "JOURNAL_VERSION", "INVALID_STATE_TRANSITION"]);

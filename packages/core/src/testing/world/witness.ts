@@ -2,7 +2,9 @@
 // journal in the store. Everything that does not fit is a problem.
 
 import { deepStrictEqual } from "node:assert/strict";
-import { type BelayEvent, type Fact, isFact } from "../../event.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type BelayEvent, type Fact, isFact, type RequestAnsweredEvent } from "../../event.ts";
+import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
@@ -20,8 +22,9 @@ import {
   resultsIn,
 } from "../journal-checks.ts";
 import { promptProblems } from "../providers/render.ts";
+import { answerProblems, type SaidAnswer } from "../request-checks.ts";
 import { type Process, placeOf } from "./process.ts";
-import { type Effect, repeatable } from "./tools.ts";
+import { type Effect, mayOnlyAsk, repeatable } from "./tools.ts";
 
 export type Given = { -readonly [K in keyof GivenInput]: GivenInput[K] };
 
@@ -29,6 +32,7 @@ export class Witness {
   readonly problems: string[] = [];
   readonly effects: Effect[] = [];
   readonly inputs: Given[] = [];
+  readonly said: SaidAnswer[] = [];
   readonly #threadId: string;
   readonly #prefill: boolean;
   readonly #lines: () => readonly Line[];
@@ -54,15 +58,57 @@ export class Witness {
   /** A tool starts: once, on record, and not after a stop. */
   began(process: Process, effect: Effect): void {
     const here = `${effect.tool} ${effect.callId} in process ${process.number}`;
-    const before = this.effects.some((each) => each.key === effect.key);
+    const before = this.effects.filter((each) => each.key === effect.key).length;
     this.effects.push(effect);
-    if (before && !repeatable(effect.tool)) this.problems.push(`${here} ran twice`);
+    const recorded = this.facts.some(
+      (fact) => fact.type === "step" && effect.key.endsWith(`:${fact.runId}:${fact.address}`),
+    );
+    if (recorded) this.problems.push(`${here} computes a step that is recorded`);
+    // A step that was cut off while its call waited for another answer may run again.
+    const again = repeatable(effect.tool) || (effect.step && effect.tool === "pair");
+    if (before > this.#again(effect.callId) && !again) this.problems.push(`${here} ran twice`);
     const watched = process.watched.findLast((each) => placeOf(each.run) === placeOf(effect));
-    if (watched?.stopping) this.problems.push(`${here} started after a stop`);
+    // After its end an answer may still let a call of it run.
+    if (watched?.stopping && watched.result === undefined && !effect.step)
+      this.problems.push(`${here} started after a stop`);
     // A process that stood still may start a call after others took over: they cannot know, and say "unknown".
     if (process.wasFrozen) return;
-    const last = this.facts.findLast((fact) => "callId" in fact && fact.callId === effect.callId);
+    const last = this.facts.findLast(
+      (fact) =>
+        (fact.type === "tool-start" || (fact.type === "tool-end" && !effect.step)) && fact.callId === effect.callId,
+    );
     if (last?.type !== "tool-start") this.problems.push(`${here} started without a record of it`);
+  }
+
+  /** How often a person said that the call shall run again. */
+  #again(callId: string): number {
+    const doubts = new Set(
+      this.#requests.filter(({ kind, callId: of }) => kind === "unknown" && of === callId).map(({ id }) => id),
+    );
+    return this.#answers.filter(({ id, answer }) => doubts.has(id) && answer.type === "approve").length;
+  }
+
+  get #answers(): readonly RequestAnsweredEvent[] {
+    return this.facts.filter((fact): fact is RequestAnsweredEvent => fact.type === "request-answered" && !fact.refused);
+  }
+
+  /** A person's answer stands for the result of the call. */
+  #isGiven(callId: string): boolean {
+    const responded = this.#answers.filter(({ answer }) => answer.type === "respond").map(({ id }) => id);
+    return this.#requests.some(
+      (request) => request.callId === callId && request.key === undefined && responded.includes(request.id),
+    );
+  }
+
+  get #requests(): readonly Interrupt[] {
+    return this.facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
+  }
+
+  /** As the journal has them, in the order they were raised. */
+  get requests(): { readonly open: readonly Interrupt[]; readonly decided: readonly Interrupt[] } {
+    const over = new Set(this.#answers.flatMap(({ id, open }) => (open ? [] : [id])));
+    const all = this.#requests.filter(isRequest);
+    return { open: all.filter(({ id }) => !over.has(id)), decided: all.filter(({ id }) => over.has(id)) };
   }
 
   /** A model is asked: validly (H1), truthfully (H2), with all that people said. */
@@ -79,8 +125,10 @@ export class Witness {
     for (const { id, tool, outcome } of resultsIn(messages)) {
       const ran = this.effects.some((effect) => effect.callId === id);
       const here = `${tool} ${id}`;
-      if (outcome === "not-executed" && ran) this.problems.push(`${here} ran and is told as not executed`);
-      if ((outcome === "ok" || outcome === "interrupted") && !ran)
+      if ((outcome === "not-executed" || outcome === "rejected") && ran) {
+        this.problems.push(`${here} ran and is told as ${outcome}`);
+      }
+      if ((outcome === "ok" || outcome === "interrupted") && !ran && !mayOnlyAsk(tool) && !this.#isGiven(id))
         this.problems.push(`${here} never ran, told as ${outcome}`);
     }
   }
@@ -96,10 +144,15 @@ export class Witness {
 
   /** Right after a stretch: its session tells what the store has. Others may have written since, which it has not read. */
   ended(process: Process, session: Session, place: string): void {
-    const last = this.facts.findLast((fact) => placeOf(fact) === place)?.seq ?? 0;
-    const { messages } = this.#history(last);
+    const end = this.facts.find(
+      (fact) => placeOf(fact) === place && fact.type === "state" && !["running", "initialized"].includes(fact.state),
+    );
+    const told = plain(session.messages);
+    const at = (seq: number) => plain(this.#history(seq).messages);
+    // It may have read some of what followed: answers, and the calls that they let run.
+    for (const { seq } of this.#lines()) if (seq >= (end?.seq ?? 0) && isDeepStrictEqual(told, at(seq))) return;
     try {
-      deepStrictEqual(plain(session.messages), plain(messages));
+      deepStrictEqual(told, at(end?.seq ?? 0));
     } catch (error) {
       this.problems.push(`process ${process.number} tells another history than the store: ${(error as Error).message}`);
     }
@@ -126,8 +179,9 @@ export class Witness {
     this.#told(messages);
   }
 
-  /** What held at every time. */
+  /** What held at every time, and what everyone was told. */
   checkPast(): void {
+    this.problems.push(...answerProblems(this.said, this.facts));
     this.problems.push(...prefixProblems(this.#threadId, this.#lines()));
   }
 

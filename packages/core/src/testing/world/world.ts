@@ -1,7 +1,8 @@
 // Threads under attack: processes that come, die, freeze and revive around one thread in one store, a model and tools
 // that do anything. A witness holds what happens against what must hold, all the time and at the end.
 
-import type { Handle } from "../../interrupt/interrupt.ts";
+import { type Answer, approve, reject, respond } from "../../interrupt/answer.ts";
+import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import type { Model } from "../../model/model.ts";
 import type { InterruptOptions, ResumeOptions } from "../../runner/options.ts";
 import type { Run } from "../../runner/run.ts";
@@ -23,6 +24,8 @@ export type Action =
   | { readonly do: "resume-handle"; readonly on: number; readonly back: number; readonly inputs: number }
   | { readonly do: "interrupt"; readonly on: number; readonly options: InterruptOptions; readonly times: number }
   | { readonly do: "pause" | "terminate" | "close" | "kill" | "freeze" | "thaw"; readonly on: number }
+  /** Says something to a request: `which` of the open ones, counted from the last, or of those that are decided. */
+  | { readonly do: "answer"; readonly on: number; readonly which: number; readonly how: How; readonly times: number }
   | { readonly do: "start" }
   | { readonly do: "advance"; readonly ms: number }
   | { readonly do: "release-deaf" }
@@ -34,6 +37,8 @@ export type Action =
       readonly faults: readonly Fault[];
     }
   | { readonly do: "slow"; readonly on: number; readonly fault: Fault };
+
+export type How = "yes" | "no" | "instead" | "wrong" | "unknown";
 
 export interface WorldSetup {
   readonly turns: readonly Turn[];
@@ -54,6 +59,7 @@ export class World {
   readonly #handles: Handle[] = [];
   #turn = 0;
   #words = 0;
+  #people = 0;
   #calm = false;
   #deaf: (() => void)[] = [];
 
@@ -108,6 +114,9 @@ export class World {
         // Calls that a closed session left behind are none of the next one's.
         for (const effect of this.#witness.effects) if (effect.process === process.number) effect.closed = true;
         return process.close();
+      case "answer":
+        for (let i = 0; i < action.times; i++) this.#answer(process, action.which, action.how);
+        return;
       case "resume-handle":
         return this.#resumeHandle(process, action.back, action.inputs);
       default: {
@@ -170,6 +179,7 @@ export class World {
       get calm() {
         return self.#calm;
       },
+      now: () => this.clock.now(),
       began: (effect: Effect) => this.#witness.began(of(), effect),
       released: () => new Promise<void>((resolve) => this.#deaf.push(resolve)),
     };
@@ -203,12 +213,13 @@ export class World {
     process.watch(run, true, (result) => {
       const code = result.status === "failed" ? result.error.code : "";
       if (NOT_TAKEN.has(code)) input.taken = false;
-      else if (!MAY_BE_TAKEN.has(code)) input.taken = true;
+      // One that waited for answered calls need not have begun when the thread ended for good.
+      else if (!MAY_BE_TAKEN.has(code) && result.status !== "terminated") input.taken = true;
       if (result.status === "interrupted") this.#handles.push(JSON.parse(JSON.stringify(result.handle)));
       if (result.status === "failed") return;
       const { session } = process;
       if (session !== undefined && !process.dead && !process.wasFrozen)
-        this.#witness.ended(process, session, placeOf(run));
+        this.#witness.ended(process, session, placeOf(result));
     });
   }
 
@@ -232,13 +243,27 @@ export class World {
     );
   }
 
+  #answer(process: Process, which: number, how: How): void {
+    const { open, decided } = this.#witness.requests;
+    const request = [...decided, ...open].at(-1 - which);
+    if (request === undefined) return;
+    const id = how === "unknown" ? "nobody-asked" : request.id;
+    const vain = how === "unknown" || how === "wrong";
+    const said = { id, by: `person ${++this.#people}`, vain, told: undefined, lost: false };
+    this.#witness.said.push(said);
+    process.answer(id, answerTo(request, how), said);
+  }
+
   #interrupt(process: Process, session: Session, options: InterruptOptions): void {
     const { current } = process;
     const asked = session.interrupt(options);
     if (current !== undefined) {
       const now = (options.mode ?? "now") === "now" || options.force === true;
       if (now) current.stopping = true;
-      if (options.rollbackPartial) current.rolledBack = true;
+    }
+    // It may reach whoever has the thread.
+    if (options.rollbackPartial) {
+      for (const { current: any } of this.#processes) if (any !== undefined) any.rolledBack = true;
     }
     process.own(asked.then((receipt) => this.#witness.stopped(process, receipt)));
   }
@@ -271,7 +296,8 @@ export class World {
         else this.#interrupt(process, process.session, { force: true });
       }
       await ticks(30);
-      await this.clock.advance(200);
+      // In all longer than a lease: whoever waits for an owner that is gone waits for that.
+      await this.clock.advance(300);
     }
     for (const process of this.#processes) {
       if (process.dead) continue;
@@ -286,14 +312,37 @@ export class World {
     const { session } = process;
     if (session === undefined) return void this.problems.push("the thread cannot be opened any more");
     if (session.state === "terminated") return;
-    const goesOn = session.state === "paused";
-    this.#begin(process, goesOn ? 0 : 1, (texts) => (goesOn ? session.resume() : session.run(texts)));
-    await ticks(60);
-    const result = process.watched[0]?.result;
-    if (result?.status !== "completed") {
+    for (let stretch = 0; stretch < 6; stretch++) {
+      const goesOn = session.state === "paused";
+      const open = session.interrupts.filter(isRequest);
+      const answers = Object.fromEntries(open.map((request) => [request.id, answerTo(request, "yes")]));
+      this.#begin(process, goesOn ? 0 : 1, (texts) => (goesOn ? session.resume({ answers }) : session.run(texts)));
+      await ticks(60);
+      const result = process.watched[stretch]?.result;
+      if (result?.status === "completed") return;
+      if (result?.status === "interrupted" && result.interruptType === "tool_interrupt") continue;
       const why = result?.status === "failed" ? result.error.message : (result?.status ?? "nothing happens");
-      this.problems.push(`the thread cannot go on: ${why}`);
+      return void this.problems.push(`the thread cannot go on: ${why}`);
     }
+    this.problems.push("the thread asks without end");
+  }
+}
+
+function answerTo({ kind, key }: Interrupt, how: How): Answer {
+  const question = kind === "input" || kind === "custom";
+  switch (how) {
+    case "yes":
+    case "unknown":
+      return question ? respond("yes") : approve();
+    case "no":
+      return reject("no");
+    case "instead":
+      return kind === "approval" && key !== undefined ? approve() : respond("instead");
+    case "wrong":
+      if (kind === "approval" && key !== undefined) return respond("yes");
+      return question ? approve() : approve({ args: "none" });
+    default:
+      return how satisfies never;
   }
 }
 
