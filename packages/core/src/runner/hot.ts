@@ -104,7 +104,9 @@ export class HotSession implements HotCode {
   #dropEnded(state: ThreadState): void {
     if (this.#places.size === 0) return;
     const open = new Set<string>();
-    const underWay = state.state === "paused" || state.state === "running";
+    // A stop withdraws what it waits for: then it begins again.
+    const stopped = state.pauseType === "user_interrupt" || state.pauseType === "manual";
+    const underWay = (state.state === "paused" && !stopped) || state.state === "running";
     for (const { path, runId, ended, calls } of state.scopes.values()) {
       // Code of a custom agent, which has no call.
       if (underWay && runId === state.run?.id && ended === undefined) open.add(path);

@@ -85,6 +85,8 @@ export function worker(log: Log, name: string, tool: Tool<unknown>, id = `${name
     log,
     name,
     (request) => {
+      // Cut after all it had to say, it has nothing to add.
+      if (lastWords(request).startsWith("[Your last answer was cut off.")) return "";
       const last = request.messages.at(-1)!;
       return last.role === "user" && !request.messages.some(({ role }) => role === "tool")
         ? [{ call: tool.name, id, args }]

@@ -36,6 +36,7 @@ export function defineAgent<Out = unknown, Deps = unknown>(
 
 async function runCode(frame: Frame, name: string, code: AgentCode) {
   const hot = frame.desk.hot.take(frame.place.runPath);
-  if (hot instanceof LiveAgent) return hot.adopt(frame);
+  if (hot instanceof LiveAgent && hot.canGoOn(frame)) return hot.adopt(frame);
+  hot?.drop();
   return new LiveAgent(name, frame).start(code);
 }

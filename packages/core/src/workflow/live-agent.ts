@@ -110,6 +110,11 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return ended;
   }
 
+  /** False where something that it waits for was withdrawn: then it begins again, and asks anew. */
+  canGoOn({ desk }: Frame): boolean {
+    return this.#steps.open.every((id) => desk.request(id)?.decision?.how !== "withdrawn");
+  }
+
   /** Goes on in another stretch. */
   adopt(frame: Frame): Promise<Ended> {
     const ended = this.#ended();

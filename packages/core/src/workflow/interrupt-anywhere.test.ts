@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { approve, respond } from "../interrupt/answer.ts";
+import { humanInput } from "../interrupt/request.ts";
+import type { ModelRequest } from "../model/model.ts";
+import { asker, lastWords, newLog, talker, worker } from "../testing/agent-tree.ts";
+import { toolOf } from "../testing/asking-tool.ts";
+import { allFaults, interruptAnywhere, type ScenarioKit } from "../testing/interrupt-anywhere.ts";
+import { defineAgent } from "./define-agent.ts";
+import { loop } from "./loop.ts";
+import { parallel } from "./parallel.ts";
+import { sequential } from "./sequential.ts";
+
+/** Four levels: a sequence of a parallel of an agent-tool with an approval and of code in a loop, and a last word. */
+function tree({ effect }: ScenarioKit) {
+  const log = newLog();
+  const pay = toolOf("pay", (ctx) => void effect(ctx.address), { needsApproval: true });
+  // Cut after all it had to say, it has nothing to add.
+  const says = (words: string) => (request: ModelRequest) => (lastWords(request).includes("cut off") ? "" : words);
+  const steady = talker(log, "steady", says("word"));
+  const code = defineAgent({
+    name: "code",
+    agents: [steady],
+    run: async (ctx) => {
+      await ctx.step("s", () => effect(`${ctx.address}/s:s`));
+      const word = await ctx.run(steady, "go");
+      return `${word} ${await ctx.ask(humanInput("Who?"))}`;
+    },
+  });
+  return sequential({
+    name: "seq",
+    agents: [
+      parallel({
+        name: "par",
+        agents: [
+          asker(log, "outer", worker(log, "inner", pay, "pay-call")),
+          loop({ name: "loop", maxIterations: 1, agents: [code] }),
+        ],
+      }),
+      talker(log, "last", says("the end")),
+    ],
+  });
+}
+
+test("W1, W4, S8, C2, F4: every fault at every point of a tree of agents four deep", async () => {
+  const report = await interruptAnywhere({
+    agent: tree,
+    input: "hi",
+    // A run that is queued would ask people anew, and nobody is there for it.
+    faults: allFaults.filter((fault) => fault !== "enqueue"),
+    repeatable: (effect) => effect.endsWith("/s:s"),
+    answer: ({ kind }) => (kind === "approval" ? approve() : respond("ann")),
+  });
+  expect(report.problems).toEqual([]);
+  expect(report.points).toBeGreaterThan(80);
+}, 60_000);
+
+test("C2, F4: what is queued runs after it, whatever happens, where nobody is asked", async () => {
+  const report = await interruptAnywhere({
+    agent: () => {
+      const log = newLog();
+      const says = (words: string) => (request: ModelRequest) => (lastWords(request).includes("cut off") ? "" : words);
+      const inner = sequential({ name: "in", agents: [talker(log, "a", says("one")), talker(log, "b", says("two"))] });
+      return parallel({ name: "par", agents: [inner, asker(log, "outer", talker(log, "c", says("three")))] });
+    },
+    input: "hi",
+    faults: ["enqueue", "stop", "crash"],
+  });
+  expect(report.problems).toEqual([]);
+}, 30_000);
