@@ -3,12 +3,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureInstalled, root } from "./ensure.mjs";
 import { errorsDoc } from "./errors-doc.mjs";
+import { originsDoc } from "./origins.mjs";
 import { pages, syncDoc } from "./sync-docs.mjs";
 
 await ensureInstalled();
 const { tsImport } = await import("tsx/esm/api");
 const { catalogue } = await tsImport("../packages/core/src/error.ts", import.meta.url);
 writeFileSync(join(root, "docs/errors.md"), errorsDoc(catalogue));
+writeFileSync(join(root, "docs/origins.md"), originsDoc(root));
 for (const path of pages(root)) {
   const page = readFileSync(join(root, path), "utf8");
   const synced = syncDoc(page, root);

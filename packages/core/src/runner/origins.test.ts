@@ -1,13 +1,35 @@
 // Claims of the designs that Belay unites which no other test tells in their own words.
 
 import { describe, expect, it } from "vitest";
+import { agent } from "../chat/agent.ts";
+import { respond } from "../interrupt/answer.ts";
+import { customInterrupt, humanApproval, humanInput } from "../interrupt/request.ts";
 import { jsonSchema } from "../schema/schema.ts";
-import { history, listen, openKit, shown } from "../testing/session-kit.ts";
+import { memoryStore } from "../store/memory.ts";
+import { toolOf } from "../testing/asking-tool.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { gate, heldStore, history, listen, openKit, settle, shown } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
+import { createRunner } from "./runner.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 
 describe("as one knows it from Dolphin", () => {
+  it("D3: interrupt() sets the signal at once, and the state is running until the work has stopped", async () => {
+    let signal: AbortSignal | undefined;
+    const wait = toolOf("wait", (ctx) => {
+      signal = ctx.signal;
+      return new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
+    });
+    const kit = await openKit([[{ call: "wait" }]], { tools: [wait] });
+    await listen(kit.session.run("go")).until((event) => event.type === "tool-start");
+    await settle();
+    const receipt = kit.session.interrupt();
+    expect([signal?.aborted, kit.session.state]).toEqual([true, "running"]);
+    expect(await receipt).toMatchObject({ accepted: true });
+    expect(kit.session.state).toBe("paused");
+  });
+
   it("D4: an interrupt while nothing runs does nothing, and does not wait for the next run", async () => {
     const kit = await openKit(["one", "two"]);
     expect(await kit.session.interrupt()).toMatchObject({ accepted: false });
@@ -59,6 +81,49 @@ describe("as one knows it from Dolphin", () => {
     const last = kit.session.messages.at(-1);
     expect(last).toMatchObject({ role: "assistant", interrupted: { by: "user" } });
     expect(last?.parts).toEqual([{ type: "text", text: shown(await heard.all) }]);
+  });
+
+  it("D16: a handle that has only what names its pause, as older ones may, still goes on", async () => {
+    const kit = await openKit([[{ text: "Hel" }, { stall: true }], "lo"]);
+    const run = kit.session.run("go");
+    await listen(run).until((event) => event.type === "text-delta");
+    await kit.session.interrupt();
+    const result = await run.result;
+    if (result.status !== "interrupted") throw new Error(result.status);
+    const { interruptType: _, restartBlock: __, ...old } = JSON.parse(JSON.stringify(result.handle));
+    expect(await (await kit.runner.resume(old)).result).toMatchObject({ status: "completed", text: "Hello" });
+  });
+
+  it("D26: resumeWithInput while people are asked is INVALID_PAUSE_TYPE, and what is open stays open", async () => {
+    const ask = toolOf("ask", (ctx) => ctx.ask(humanInput("Which?")));
+    const kit = await openKit([[{ call: "ask" }], "end"], { tools: [ask] });
+    await kit.session.run("go").result;
+    const [open] = kit.session.interrupts;
+    expect(() => kit.session.resumeWithInput("x")).toThrow(expect.objectContaining({ code: "INVALID_PAUSE_TYPE" }));
+    expect(kit.session).toMatchObject({ state: "paused", pauseType: "tool_interrupt", interrupts: [{ id: open!.id }] });
+    expect(await kit.session.resume({ answers: { [open!.id]: respond("x") } }).result).toMatchObject({ text: "end" });
+  });
+
+  it("D29: run(input) on a thread that was paused by pause() goes on with the same run", async () => {
+    const hold = gate();
+    const look = toolOf("look", () => hold.opened);
+    const kit = await openKit([[{ call: "look" }], "end"], { tools: [look] });
+    const run = kit.session.run("go");
+    await listen(run).until((event) => event.type === "tool-start");
+    const parked = kit.session.pause();
+    hold.open();
+    await parked;
+    expect(kit.session.pauseType).toBe("manual");
+    const again = kit.session.run("and this");
+    expect([again.runId, again.segment]).toEqual([run.runId, 2]);
+    expect(await again.result).toMatchObject({ status: "completed", text: "end" });
+    expect(history(kit.session.messages)).toEqual([
+      "user: go",
+      "assistant: call call_1",
+      "tool: call_1 ok",
+      "user: and this",
+      "assistant: end",
+    ]);
   });
 
   it("D32: what is thrown while paused is thrown, and leaves the thread paused", async () => {
@@ -137,5 +202,95 @@ describe("as one knows it from the ESC of a terminal", () => {
     );
     const told = (await heard.all).flatMap((event) => (event.type === "action" ? [event.action.interrupted] : []));
     expect(told).toMatchObject([{ kind: "user", reason: "pause_to_think", message: "wait a moment" }]);
+  });
+});
+
+describe("as one knows it from eino", () => {
+  it("N1: an approval, a question and a custom request carry their reason, state key, context and extra", async () => {
+    const options = { stateKey: "s", context: { file: "a.txt" }, extra: [1] };
+    const ask = toolOf("ask", (ctx) =>
+      Promise.all([
+        ctx.ask(humanApproval("May I?", options), { key: "1" }),
+        ctx.ask(humanInput("Which?", options), { key: "2" }),
+        ctx.ask(customInterrupt("Look at this", options), { key: "3" }),
+      ]),
+    );
+    const kit = await openKit([[{ call: "ask" }]], { tools: [ask] });
+    const result = await kit.session.run("go").result;
+    expect(result).toMatchObject({
+      interruptType: "tool_interrupt",
+      interrupts: [
+        { kind: "approval", reason: "May I?", ...options },
+        { kind: "input", reason: "Which?", ...options },
+        { kind: "custom", reason: "Look at this", ...options },
+      ],
+    });
+  });
+
+  it("N2: the event of an interrupt names the agent and its path; any event may be tested for one", async () => {
+    const kit = await openKit([[{ text: "some" }, { stall: true }]]);
+    const heard = listen(kit.session.run("go"));
+    await heard.until((event) => event.type === "text-delta");
+    await kit.session.interrupt();
+    const all: readonly { action?: { interrupted?: unknown } }[] = (await heard.all) as never;
+    const told = all.filter((event) => event.action?.interrupted);
+    expect(told).toMatchObject([{ agentName: "helper", runPath: "helper", action: { interrupted: { kind: "user" } } }]);
+    expect(told[0]!.action).not.toHaveProperty("exit");
+  });
+
+  it("N21: exit, transfer and a custom action are actions of their own, and interrupt nothing", async () => {
+    const leave = toolOf("leave", (ctx) => ctx.exit("bye"));
+    const wave = toolOf("wave", (ctx) => ctx.customAction({ hello: true }));
+    const other = agent({ name: "other", model: scriptedModel([[{ call: "leave" }], "never"]), tools: [leave] });
+    const script = [[{ call: "wave" }], [{ call: "transfer_to_agent", args: { agent_name: "other" } }], "never"];
+    const desk = agent({ name: "desk", model: scriptedModel(script), tools: [wave], subAgents: [other] });
+    const session = await createRunner({ agent: desk }).open();
+    const run = session.run("go");
+    const heard = listen(run);
+    expect(await run.result).toMatchObject({ status: "completed", output: "bye" });
+    expect((await heard.all).flatMap((event) => (event.type === "action" ? [event.action] : []))).toEqual([
+      { customized: { hello: true } },
+      { transferToAgent: { name: "other" } },
+      { exit: { output: "bye" } },
+    ]);
+  });
+
+  it("N32: a run that goes on may ask again: another request, another handle, the same thread and run", async () => {
+    const ask = toolOf("ask", async (ctx) => [await ctx.ask(humanInput("One?")), await ctx.ask(humanInput("Two?"))]);
+    const kit = await openKit([[{ call: "ask" }], "end"], { tools: [ask] });
+    const first = await kit.session.run("go").result;
+    if (first.status !== "interrupted") throw new Error(first.status);
+    const second = await kit.session.resume({ answers: { [first.interrupts[0]!.id]: respond("1") } }).result;
+    if (second.status !== "interrupted") throw new Error(second.status);
+    expect([second.runId, second.handle.threadId]).toEqual([first.runId, first.handle.threadId]);
+    expect(second.interrupts.map(({ reason }) => reason)).toEqual(["Two?"]);
+    expect(second.interrupts[0]!.id).not.toBe(first.interrupts[0]!.id);
+    expect(second.handle.token).not.toBe(first.handle.token);
+    const answers = { [second.interrupts[0]!.id]: respond("2") };
+    expect(await kit.session.resume({ answers }).result).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("as one knows it from AgentScope", () => {
+  it("A15: a second stop cannot cut the record of the first, and the thread is free when that is written, not before", async () => {
+    const inner = memoryStore();
+    const [reached, hold] = [gate(), gate()];
+    const store = heldStore(inner, {
+      before: (n) => {
+        if (n === 2) reached.open();
+        return n === 2 ? hold.opened : undefined;
+      },
+    });
+    const kit = await openKit([[{ text: "some" }, { stall: true }]], { store });
+    await listen(kit.session.run("go")).until((event) => event.type === "text-delta");
+    const first = kit.session.interrupt({ reason: "enough" });
+    await reached.opened;
+    const second = kit.session.interrupt({ force: true });
+    await expect(openKit([], { store: inner })).rejects.toMatchObject({ code: "THREAD_BUSY" });
+    hold.open();
+    expect(await second).toBe(await first);
+    const other = await openKit([" more"], { store: inner });
+    expect(other.session).toMatchObject({ pauseType: "user_interrupt", interrupts: [{ reason: "enough" }] });
+    expect(await other.session.resume().result).toMatchObject({ status: "completed", text: "some more" });
   });
 });
