@@ -385,7 +385,9 @@ export class Session<Out = string> {
       if (code === "INVALID_STATE") return this.#notAccepted();
       // Somebody was faster: it runs, here or elsewhere, or something was answered.
       if (code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
-      if (this.#isWriting) return (this.#execution ?? this.#calls)!.interrupt(stop, options);
+      // Who goes on after a stop means it.
+      if (this.#execution !== undefined) return this.#notAccepted();
+      if (this.#calls !== undefined) return this.#calls.interrupt(stop, options);
       if (code === "STORE_CONFLICT") return this.#stopWaiting(stop, options);
       return this.#orBehind(stopElsewhere(this.#host.setup, this.#key, options));
     }
