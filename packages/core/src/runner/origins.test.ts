@@ -2,14 +2,18 @@
 
 import { describe, expect, it } from "vitest";
 import { agent } from "../chat/agent.ts";
-import { respond } from "../interrupt/answer.ts";
+import { approve, respond } from "../interrupt/answer.ts";
 import { customInterrupt, humanApproval, humanInput } from "../interrupt/request.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
+import { echo, enter, gated, newLog, talker, worker } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, heldStore, history, listen, openKit, settle, shown } from "../testing/session-kit.ts";
+import { gate, heldStore, history, listen, openKit, settle, shown, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
+import { loop } from "../workflow/loop.ts";
+import { parallel } from "../workflow/parallel.ts";
+import { sequential } from "../workflow/sequential.ts";
 import { createRunner } from "./runner.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
@@ -236,6 +240,53 @@ describe("as one knows it from eino", () => {
     const told = all.filter((event) => event.action?.interrupted);
     expect(told).toMatchObject([{ agentName: "helper", runPath: "helper", action: { interrupted: { kind: "user" } } }]);
     expect(told[0]!.action).not.toHaveProperty("exit");
+  });
+
+  it("N17: a loop that was interrupted goes on in its iteration, at its agent, and the remaining ones run", async () => {
+    const store = memoryStore();
+    const log = newLog();
+    const root = () =>
+      loop({
+        name: "loop",
+        maxIterations: 2,
+        agents: [echo(log, "a"), worker(log, "w", gated(log, "pay")), echo(log, "z")],
+      });
+    let session = await enter(root(), store);
+    let result = await session.run("hi").result;
+    const at: string[] = [];
+    while (result.status === "interrupted" && at.length < 5) {
+      at.push(
+        `${result.interrupts.map(({ address }) => address)} after ${log.calls.map((call) => call.split(":")[0])}`,
+      );
+      await session.close();
+      session = await enter(root(), store);
+      result = await session.resume({ answers: { [session.interrupts[0]!.id]: approve() } }).result;
+    }
+    expect(at).toEqual(["loop/0.1:w/t1/c0/approval after a,w", "loop/1.1:w/t1/c0/approval after a,w,w,z,a,w"]);
+    expect(result.status).toBe("completed");
+    expect([log.calls.length, log.did]).toEqual([8, ["pay", "pay"]]);
+  });
+
+  it("N39: a stop between an agent and those that would begin together is resumed there, and each runs once", async () => {
+    const store = memoryStore();
+    const log = newLog();
+    const root = () => {
+      const slow = talker(log, "a", () => [{ wait: 5 }, { text: "a" }]);
+      return sequential({
+        name: "seq",
+        agents: [slow, parallel({ name: "par", agents: [echo(log, "b"), echo(log, "c")] })],
+      });
+    };
+    const session = await enter(root(), store);
+    const run = session.run("hi");
+    await until(() => log.calls.length === 1);
+    expect(await session.interrupt({ mode: "after-tools" })).toMatchObject({ accepted: true });
+    expect((await run.result).status).toBe("interrupted");
+    expect(log.calls).toHaveLength(1);
+    await session.close();
+    const other = await enter(root(), store);
+    expect(await other.resume().result).toMatchObject({ status: "completed", output: ["b(a)", "c(a)"] });
+    expect(log.calls).toHaveLength(3);
   });
 
   it("N21: exit, transfer and a custom action are actions of their own, and interrupt nothing", async () => {
