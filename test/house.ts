@@ -112,6 +112,8 @@ export const doors: Record<string, readonly string[]> = {
     "InboxItem",
     "Input",
     "Interrupt",
+    "InterruptData",
+    "InterruptView",
     "InterruptOptions",
     "Json",
     "Message",

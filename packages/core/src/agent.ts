@@ -5,6 +5,7 @@ import type { Action, Fact, Patch } from "./event.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { Desk, Frame } from "./frame.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
+import type { Inside, InterruptData } from "./interrupt/view.ts";
 import type { Json } from "./json.ts";
 import type { Finish } from "./message.ts";
 import type { Verdict } from "./permission/decide.ts";
@@ -44,6 +45,10 @@ export interface Agent<out Out = unknown, in Deps = never> {
   readonly chats: boolean;
   /** The agents inside it. */
   readonly children: readonly Agent<unknown, never>[];
+  /** The one of them that runs under this last part of a path; by its name where it does not say. */
+  childAt?(segment: string): Agent<unknown, never> | undefined;
+  /** What the interrupts inside it look like from outside (W2); a list where it does not say. */
+  view?(inside: Inside): InterruptData;
   /** What it is made of. */
   fingerprint(): Fingerprint;
   /** What is wrong with arguments that a person gave instead of the model's, where something is. */

@@ -17,6 +17,7 @@ export { approve, reject, respond } from "./interrupt/answer.ts";
 export type { Handle, Interrupt } from "./interrupt/interrupt.ts";
 export type { Approval, Request, RequestOptions } from "./interrupt/request.ts";
 export { customInterrupt, humanApproval, humanInput } from "./interrupt/request.ts";
+export type { InterruptData, InterruptView } from "./interrupt/view.ts";
 export type { Json } from "./json.ts";
 export type { PauseType, SessionState } from "./lifecycle.ts";
 export type { Message, Part, Usage } from "./message.ts";

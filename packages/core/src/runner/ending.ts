@@ -1,6 +1,6 @@
 // How a stretch of a run ends: the facts of it, and what is told to those who wait for it. Data in, data out.
 
-import { type Ended, noCalls, type StoppedCalls } from "../agent.ts";
+import { type Agent, type Ended, noCalls, type StoppedCalls } from "../agent.ts";
 import { builtIn } from "../built-in.ts";
 import { belayError, errorRecord } from "../error.ts";
 import type { Fact, StateEvent } from "../event.ts";
@@ -14,6 +14,7 @@ import { type Json, toJson } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import { addUsage, type Usage } from "../message.ts";
 import { interruptedFact, runEnd, stateFact } from "./facts.ts";
+import { nest } from "./nest.ts";
 import { answeredCalls, waitingEnds, withdrawals } from "./requests.ts";
 import type { RunResult } from "./run.ts";
 
@@ -204,6 +205,7 @@ export function interruptOf(
 
 /** What is told to whoever awaits the run, once its end is on record. */
 export function resultOf(
+  agent: Agent<unknown, never>,
   ended: Ended,
   place: FramePlace,
   state: ThreadState,
@@ -228,7 +230,7 @@ export function resultOf(
       const { handle, interrupts = [...openRequests(state), ...state.interrupts] } = pause;
       const { interruptType } = handle;
       const partialText = ended.how === "stopped" ? ended.partialText : "";
-      const interrupt = interrupts[0]!;
+      const interrupt = nest(agent, place.runPath, state, interrupts);
       return { ...at, status: "interrupted", interruptType, handle, interrupts, interrupt, partialText };
     }
     default:

@@ -428,7 +428,7 @@ export class Execution {
       return ending.facts;
     };
     const released = () => {
-      const result = resultOf(ended, place, state, intent, ending?.pause);
+      const result = resultOf(this.#host.agent, ended, place, state, intent, ending?.pause);
       // One that came while this was being written is for whoever comes next.
       const accepted = intent === undefined && asked !== undefined;
       this.#finish(state, result, receiptOf(ended, place, this.#late, accepted));

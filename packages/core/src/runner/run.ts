@@ -3,6 +3,7 @@
 import type { BelayError } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
 import type { Handle, Interrupt } from "../interrupt/interrupt.ts";
+import type { InterruptView } from "../interrupt/view.ts";
 import type { PauseType } from "../lifecycle.ts";
 import type { Finish, Usage } from "../message.ts";
 import type { Feed, Reader } from "./feed.ts";
@@ -22,7 +23,8 @@ export type RunResult<Out = unknown> = RunPlace &
         readonly interruptType: PauseType;
         readonly handle: Handle;
         readonly interrupts: readonly Interrupt[];
-        readonly interrupt: Interrupt;
+        /** The same as the root sees it: nested, level by level. */
+        readonly interrupt: InterruptView;
         readonly partialText: string;
       }
     | { readonly status: "failed"; readonly error: BelayError }

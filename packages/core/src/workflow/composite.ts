@@ -9,9 +9,11 @@ import { fingerprintOf } from "../fingerprint.ts";
 import type { Frame } from "../frame.ts";
 import { digestOf } from "../interrupt/digest.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { Inside } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
 import type { Message } from "../message.ts";
 import { asText, type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
+import { workflowView } from "./view.ts";
 
 export type AnyAgent = Agent<unknown, never>;
 
@@ -40,6 +42,9 @@ export function composite({ kind, name, children, shape = null, run }: Composite
     repair: "synthetic" as const,
     chats: false,
     children,
+    childAt,
+    // Code of one's own has no shape that could be told.
+    ...(kind !== "custom" && { view: (inside: Inside) => workflowView(kind, children.length, inside) }),
     run: (frame: Frame) => (frame.beginning.only === "calls" ? runOpen(frame, childAt) : run(frame)),
     fingerprint: () =>
       fingerprintOf({
