@@ -98,6 +98,8 @@ export const doors: Record<string, readonly string[]> = {
     "AskOptions",
     "BelayError",
     "BelayEvent",
+    "BreakpointOptions",
+    "Checkpoint",
     "Clock",
     "CustomAgentOptions",
     "Draft",

@@ -55,7 +55,30 @@ export interface Agent<out Out = unknown, in Deps = never> {
   argsProblem(interrupt: Interrupt, args: Json): Promise<string | undefined>;
   /** What its rules say of a call. */
   verdict(desk: Desk, tool: string, args: Json): Promise<Verdict>;
+  /** Of a graph: where its run at `path` stands; undefined where it has not begun. */
+  readonly checkpoint?: (
+    look: Pick<Desk, "scope" | "breakpoints">,
+    path: string,
+    interrupts: readonly Interrupt[],
+  ) => Checkpoint | undefined;
   readonly types?: { readonly output: Out; readonly deps: (deps: Deps) => void };
+}
+
+/** Where a run of a graph stands: a view of what is on record, not what it goes on from. Copies, by the keys of nodes. */
+export interface Checkpoint {
+  readonly state: Patch;
+  /** What nodes that have not handed on what they give were given, or will be. */
+  readonly inputs: Readonly<Record<string, Json>>;
+  /** What has arrived at nodes that wait for more, by where it came from. */
+  readonly channels: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  /** Nodes that wait for somebody to go on, before they run and after. */
+  readonly beforeNodes: readonly string[];
+  readonly afterNodes: readonly string[];
+  /** Nodes that asked to be run again. */
+  readonly rerunNodes: readonly { readonly node: string; readonly input: Json; readonly extra: Json }[];
+  /** Nodes whose input is on record: their `before` does not run again. */
+  readonly skipPreHandler: readonly string[];
+  readonly subGraphs: Readonly<Record<string, Checkpoint>>;
 }
 
 export const noCalls: StoppedCalls = { stopped: [], finished: [], notStarted: [] };

@@ -158,6 +158,23 @@ export interface RuleRemovedEvent extends EventBase {
   readonly by: string;
 }
 
+/** From now on a graph stops at a node, or does not, whatever it was compiled with. */
+export interface BreakpointEvent extends EventBase {
+  readonly type: "breakpoint";
+  readonly breakpoint: Breakpoint;
+}
+
+export interface Breakpoint {
+  readonly node: string;
+  /** The name of its graph; any, where it is not said. */
+  readonly graph?: string;
+  readonly at: "before" | "after";
+  /** Whether it stops there. */
+  readonly stop: boolean;
+  /** Only where what the node is given, or gave, has this in it. */
+  readonly when?: Json;
+}
+
 export interface StateEvent extends EventBase {
   readonly type: "state";
   readonly state: SessionState;
@@ -210,6 +227,7 @@ export type Fact =
   | RequestAnsweredEvent
   | DriftEvent
   | RuleRemovedEvent
+  | BreakpointEvent
   | StateEvent
   | RunEndEvent;
 
@@ -268,6 +286,7 @@ export function isFact(event: BelayEvent): event is Fact {
     case "request-answered":
     case "drift":
     case "rule-removed":
+    case "breakpoint":
     case "state":
     case "run-end":
       return true;

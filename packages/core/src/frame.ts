@@ -25,7 +25,7 @@ import type {
 import type { Decision, RequestState } from "./interrupt/decision.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { StopSignal } from "./interrupt/stop-signal.ts";
-import type { CallState, Scope } from "./journal/state.ts";
+import type { CallState, Scope, SetBreakpoint } from "./journal/state.ts";
 import type { Json } from "./json.ts";
 import type { Message, Outcome, Usage } from "./message.ts";
 import type { CheckedPermissions } from "./permission/permissions.ts";
@@ -72,6 +72,8 @@ export interface Desk {
   openBelow(path: string): readonly string[];
   /** A request of the thread. */
   request(id: string): RequestState | undefined;
+  /** Where people want graphs to stop, or not to, in the order they said so. */
+  readonly breakpoints: readonly SetBreakpoint[];
   /** A node of a graph waits for somebody to go on: listed with the pause that this stretch ends in, if it does. */
   halt(interrupt: Interrupt): void;
   /** Calls back when the request is decided, and that is on record. */

@@ -1,4 +1,4 @@
-export type { Agent } from "./agent.ts";
+export type { Agent, Checkpoint } from "./agent.ts";
 export type { AgentOptions, AgentSettings } from "./chat/agent.ts";
 export { agent } from "./chat/agent.ts";
 export type { ModelTimeouts } from "./chat/call-model.ts";
@@ -31,7 +31,7 @@ export type { PermissionRule } from "./permission/rule.ts";
 export type { Receipt } from "./runner/ending.ts";
 export type { InboxFilter, InboxItem } from "./runner/inbox.ts";
 export type { Input } from "./runner/input.ts";
-export type { AnswerOptions, InterruptOptions, ResumeOptions } from "./runner/options.ts";
+export type { AnswerOptions, BreakpointOptions, InterruptOptions, ResumeOptions } from "./runner/options.ts";
 export type { Run, RunResult } from "./runner/run.ts";
 export type { Runner, RunnerOptions } from "./runner/runner.ts";
 export { createRunner } from "./runner/runner.ts";

@@ -8,8 +8,9 @@ import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { eachStore } from "../testing/each-store.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { listen } from "../testing/session-kit.ts";
+import { gate, listen, settle, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
 import { agentTool } from "../workflow/agent-tool.ts";
 import { loop } from "../workflow/loop.ts";
@@ -138,7 +139,13 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(session.interrupts.map(({ kind }) => kind).sort()).toEqual(["approval", "node"]);
     const request = session.interrupts.find(({ kind }) => kind === "approval")!;
     expect(request.address).toBe("g/payer#0:payer/t1/c0/approval");
-    const result = await session.resume({ answers: { [request.id]: approve() } }).result;
+    // A worker runs what was answered, and leaves the node to somebody.
+    await session.answer(request.id, approve());
+    await until(() => paid === 1);
+    await session.moveOn(3);
+    expect(session.pauseType).toBe("node_interrupt");
+    expect(done).toEqual(["free", "more"]);
+    const result = await session.resume().result;
     expect(result).toMatchObject({ output: { payer: "paid", held: "held(hi)", more: "more(free(hi))" } });
     expect(paid).toBe(1);
   });
@@ -173,6 +180,25 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(done).toEqual(["i", "ix", "ixx", "ixxx", "ixxxx"]);
   });
 
+  test("G1: before a graph, then inside it", async () => {
+    const inner = graph("inner")
+      .node("x", tag("x"))
+      .edge(START, "x")
+      .edge("x", END)
+      .compile({ interruptBefore: ["x"] });
+    const g = graph("g")
+      .node("sub", inner)
+      .edge(START, "sub")
+      .edge("sub", END)
+      .compile({ interruptBefore: ["sub"] });
+    const session = await open(g, await make());
+    await session.run("hi").result;
+    expect(session.interrupts.map(({ address }) => address)).toEqual(["g/sub#0"]);
+    await session.resume().result;
+    expect(session.interrupts.map(({ address }) => address)).toEqual(["g/sub#0:inner/x#0"]);
+    expect(await session.resume().result).toMatchObject({ status: "completed", output: "x(hi)" });
+  });
+
   test("G1: a graph as a tool stops in the call, and the call goes on from there", async () => {
     const inner = graph("inner")
       .node("x", tag("x"))
@@ -189,5 +215,113 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     const session = await open(boss, await make());
     expect(await session.run("hi").result).toMatchObject({ interruptType: "node_interrupt" });
     expect(await session.resume().result).toMatchObject({ status: "completed", output: "done" });
+  });
+
+  test("G1: breakpoints are set, made conditional and taken away live; they live with the thread", async () => {
+    const done: string[] = [];
+    const store = await make();
+    const first = await open(steps(done, { interruptBefore: ["step_c"] }), store);
+    await first.setBreakpoint({ node: "step_b" });
+    await first.setBreakpoint({ node: "step_c", stop: false });
+    await first.run("hi").result;
+    expect(first.interrupts).toMatchObject([{ address: "flow/step_b#0", reason: "before" }]);
+    await first.setBreakpoint({ node: "step_b", at: "after", graph: "flow" });
+    expect(first.pauseType).toBe("node_interrupt");
+    await first.close();
+    const second = await open(steps(done, { interruptBefore: ["step_c"] }), store);
+    expect(second.pauseType).toBe("node_interrupt");
+    await second.resume().result;
+    expect(second.interrupts).toMatchObject([{ address: "flow/step_b#0", reason: "after" }]);
+    // What has given before is not stopped after.
+    await second.setBreakpoint({ node: "step_a", at: "after" });
+    expect(await second.resume().result).toMatchObject({ status: "completed", output: "c(b(a(hi)))" });
+    await second.setBreakpoint({ node: "step_b", stop: false });
+    await second.setBreakpoint({ node: "step_b", at: "after", when: "b(a(go))" });
+    await second.setBreakpoint({ node: "step_a", at: "after", stop: false });
+    expect(await second.run("hi").result).toMatchObject({ status: "completed" });
+    expect(await second.run("go").result).toMatchObject({ interruptType: "node_interrupt" });
+    await expect(second.setBreakpoint({ node: "", at: "before" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("G1: a breakpoint that is set while it runs stops what has not begun", async () => {
+    const reached = gate();
+    const go = gate();
+    const g = graph("g")
+      .node("a", async (input: string) => {
+        reached.open();
+        await go.opened;
+        return input;
+      })
+      .node("b", tag("b"))
+      .edge(START, "a")
+      .edge("a", "b")
+      .edge("b", END)
+      .compile();
+    const session = await open(g, await make());
+    const run = session.run("hi");
+    await reached.opened;
+    await session.setBreakpoint({ node: "b" });
+    go.open();
+    expect(await run.result).toMatchObject({ interruptType: "node_interrupt" });
+    expect(await session.resume().result).toMatchObject({ output: "b(hi)" });
+  });
+
+  test("G1: a stop while it waits at a node is the person's; the node still waits after it", async () => {
+    const done: string[] = [];
+    const slow = gate();
+    const g = graph("g")
+      .node("slow", async (input: string, ctx) => {
+        slow.open();
+        if (done.length === 0) await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+        return input;
+      })
+      .node("held", tag("held", done))
+      .edge(START, "slow")
+      .edge(START, "held")
+      .edge("slow", END)
+      .edge("held", END)
+      .compile({ interruptBefore: ["held"] });
+    const session = await open(g, await make());
+    const run = session.run("hi");
+    await slow.opened;
+    await session.interrupt();
+    expect(await run.result).toMatchObject({ interruptType: "user_interrupt" });
+    const again = session.resume();
+    await settle();
+    await session.interrupt();
+    await again.result;
+    expect(done).toEqual([]);
+  });
+
+  test("G1: a crash while others run does not take a node past its breakpoint", async () => {
+    const store = await make();
+    const done: string[] = [];
+    const begun = gate();
+    let hang = true;
+    const g = () =>
+      graph("g")
+        .node("long", async (input: string) => {
+          begun.open();
+          if (hang) await new Promise(() => {});
+          return input;
+        })
+        .node("held", tag("held", done))
+        .edge(START, "long")
+        .edge(START, "held")
+        .edge("long", END)
+        .edge("held", END)
+        .compile({ interruptBefore: ["held"] });
+    const clock = fakeClock();
+    const dying = createRunner({ agent: g(), store, clock, leaseTtlMs: 50 });
+    void (await dying.open("t")).run("hi");
+    await begun.opened;
+    await settle();
+    hang = false;
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    const session = await open(g(), store);
+    expect(session.pauseType).toBe("crash");
+    expect(await session.resume().result).toMatchObject({ interruptType: "node_interrupt" });
+    expect(done).toEqual([]);
+    expect(await session.resume().result).toMatchObject({ output: { long: "hi", held: "held(hi)" } });
   });
 });

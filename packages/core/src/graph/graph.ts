@@ -4,10 +4,12 @@ import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
+import { checkpointOf } from "./checkpoint.ts";
 import type { State as AnyState, Trigger } from "./flow.ts";
 import { type MermaidOptions, toMermaid } from "./mermaid.ts";
 import { functionNode, type NodeCode, type NodeContext } from "./node.ts";
-import { type Breakpoints, type Plan, runGraph } from "./run-graph.ts";
+import type { Breakpoints, Plan } from "./record.ts";
+import { runGraph } from "./run-graph.ts";
 import { type Branch, checkShape, type END, type Node, type Shape, type START } from "./shape.ts";
 
 export interface NodeOptions<State> {
@@ -132,6 +134,7 @@ class Builder {
     });
     return Object.freeze({
       ...made,
+      checkpoint: (...where: Parameters<NonNullable<AnyAgent["checkpoint"]>>) => checkpointOf(plan, ...where),
       toMermaid: (look?: MermaidOptions) => toMermaid(shape, look),
     }) as unknown as Graph;
   }

@@ -1,10 +1,11 @@
 // A graph as a Mermaid diagram, also with where a run of it stands.
 
+import type { Checkpoint } from "../agent.ts";
 import { END, type Shape, START } from "./shape.ts";
 
 export interface MermaidOptions {
-  /** Nodes to mark, by key: where a run stands. */
-  readonly at?: readonly string[];
+  /** Nodes to mark, by key, or where a run stands. */
+  readonly at?: readonly string[] | Checkpoint;
 }
 
 export function toMermaid({ nodes, edges, branches }: Shape, { at = [] }: MermaidOptions = {}): string {
@@ -18,7 +19,8 @@ export function toMermaid({ nodes, edges, branches }: Shape, { at = [] }: Mermai
       for (const key of to ?? [...nodes.keys(), END]) lines.push(`  ${id(from)} -.-> ${id(key)}`);
     }
   }
-  const here = at.filter((key) => nodes.has(key));
+  const keys = "inputs" in at ? [...Object.keys(at.inputs), ...at.afterNodes] : at;
+  const here = keys.filter((key) => nodes.has(key));
   if (here.length > 0) lines.push("  classDef here stroke-width:4px", `  class ${here.map(id).join(",")} here`);
   return `${lines.join("\n")}\n`;
 }

@@ -53,7 +53,7 @@ const message = fc.record(
 
 const interrupt = fc.record({
   id: text,
-  kind: fc.constantFrom("user", "manual"),
+  kind: fc.constantFrom("user", "manual", "node"),
   address: text,
   raisedAt: fc.nat(),
   by: text,
@@ -66,6 +66,11 @@ const answer = fc.oneof(
   fc.record({ type: fc.constant("reject"), reason: text }),
   fc.record({ type: fc.constant("respond"), value: json }),
   fc.record({ type: fc.constantFrom("expire", "withdraw") }),
+);
+
+const breakpoint = fc.record(
+  { node: text, graph: text, at: fc.constantFrom("before", "after"), stop: fc.boolean(), when: json },
+  { requiredKeys: ["node", "at", "stop"] },
 );
 
 const own = fc.oneof(
@@ -93,6 +98,7 @@ const own = fc.oneof(
   ),
   fc.record({ type: fc.constant("drift"), report: fc.record({ instructions: fc.constant(true) }), fingerprint: print }),
   fc.record({ type: fc.constant("rule-removed"), id: text, by: text }),
+  fc.record({ type: fc.constant("breakpoint"), breakpoint }),
   fc.record({
     type: fc.constant("tool-start"),
     callId: text,
@@ -127,6 +133,7 @@ const own = fc.oneof(
       tokenUntil: fc.nat(),
       stops: fc.array(text, { minLength: 1, maxLength: 2 }),
       id: text,
+      edits: fc.record({ graph: fc.record({ key: json }) }),
       mode: fc.constantFrom("continue", "rethink"),
       repair: fc.constantFrom("synthetic", "drop"),
     },
@@ -139,6 +146,7 @@ const own = fc.oneof(
       finish,
       usage,
       error: fc.record({ code: text, message: text }),
+      patch: fc.record({ key: json }),
     },
     { requiredKeys: ["type", "status", "usage"] },
   ),

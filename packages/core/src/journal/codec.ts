@@ -11,6 +11,7 @@
 import { belayError } from "../error.ts";
 import type {
   ActionEvent,
+  BreakpointEvent,
   DriftEvent,
   EventBase,
   Fact,
@@ -76,6 +77,7 @@ type Written = (
   | ({ readonly answered: string } & Omit<Own<RequestAnsweredEvent>, "id">)
   | ({ readonly drift: DriftEvent["report"] } & Pick<DriftEvent, "fingerprint">)
   | { readonly unruled: string; readonly by: string }
+  | Own<BreakpointEvent>
   | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held"> & {
       readonly end: string;
       /** Where it is not ok. */
@@ -101,7 +103,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 const KEYS = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled tokenUntil to patch edits x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits x n p".split(
     " ",
   ),
 );
@@ -148,6 +150,7 @@ function versionFor(facts: readonly Fact[]): number {
       case "request-answered":
       case "drift":
       case "rule-removed":
+      case "breakpoint":
         return 2;
       case "action":
         if (fact.action.interrupted === undefined || !isOld(fact.action.interrupted)) return 2;
@@ -231,6 +234,8 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
       return { drift: fact.report, fingerprint: fact.fingerprint };
     case "rule-removed":
       return { unruled: fact.id, by: fact.by };
+    case "breakpoint":
+      return { breakpoint: fact.breakpoint };
     case "state": {
       const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
       return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id };
@@ -469,6 +474,7 @@ function read(
     const { answered: id, by, answer, n: _n, p: _p, x: _x, ...more } = written;
     return { ...place, type: "request-answered", id, by, answer, ...more };
   }
+  if ("breakpoint" in written) return { ...place, type: "breakpoint", breakpoint: written.breakpoint };
   if ("unruled" in written) return { ...place, type: "rule-removed", id: written.unruled, by: written.by };
   if ("drift" in written) {
     return { ...place, type: "drift", report: written.drift, fingerprint: written.fingerprint };

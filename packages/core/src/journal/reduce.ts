@@ -107,6 +107,10 @@ export function reduce(state: ThreadState, fact: Fact): void {
     case "rule-removed":
       state.rules = state.rules?.filter(({ id }) => id !== fact.id);
       break;
+    case "breakpoint":
+      state.breakpoints ??= [];
+      state.breakpoints.push({ ...fact.breakpoint, seq: fact.seq });
+      break;
     case "drift":
       state.fingerprint = fact.fingerprint;
       break;

@@ -45,6 +45,7 @@ function freeze(state: ThreadState): string {
     tokenHash,
     tokenUntil,
     rules: state.rules,
+    breakpoints: state.breakpoints,
     fingerprint: state.fingerprint,
     run,
     crashes,

@@ -1,7 +1,7 @@
 // What a thread is, folded from its journal. Plain data: `reduce` is the only code that changes it.
 
 import type { ErrorRecord } from "../error.ts";
-import type { Action, Patch } from "../event.ts";
+import type { Action, Breakpoint, Patch } from "../event.ts";
 import type { Fingerprint } from "../fingerprint.ts";
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
@@ -35,6 +35,8 @@ export interface ThreadState {
   requests: Map<string, RequestState> | undefined;
   /** What people allowed for this thread. */
   rules: RememberedRule[] | undefined;
+  /** Where people want graphs to stop, or not to, in the order they said so; undefined while nobody did. */
+  breakpoints: SetBreakpoint[] | undefined;
   /** What the agent was made of when the thread last went on. */
   fingerprint: Fingerprint | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
@@ -45,6 +47,11 @@ export interface ThreadState {
   readonly openOnly: boolean;
   /** The seq of the last snapshot. Not folded: whoever reads or writes one says so. */
   snapshotSeq: number;
+}
+
+/** `seq` is that of the fact: what ended before it is not stopped after. */
+export interface SetBreakpoint extends Breakpoint {
+  readonly seq: number;
 }
 
 export interface Asked {
@@ -175,6 +182,7 @@ export function newThread(threadId: string): ThreadState {
     asked: undefined,
     requests: undefined,
     rules: undefined,
+    breakpoints: undefined,
     fingerprint: undefined,
     scopes: new Map(),
     callIds: new Set(),

@@ -23,7 +23,7 @@ import { fold } from "../journal/fold.ts";
 import { reduce } from "../journal/reduce.ts";
 import { openRequests } from "../journal/requests.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
-import { type CallState, newThread, type Scope, type ThreadState } from "../journal/state.ts";
+import { type CallState, newThread, type Scope, type SetBreakpoint, type ThreadState } from "../journal/state.ts";
 import type { SessionState } from "../lifecycle.ts";
 import type { Message } from "../message.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
@@ -227,6 +227,10 @@ export class Drive implements Desk {
 
   request(id: string): RequestState | undefined {
     return this.state.requests?.get(id);
+  }
+
+  get breakpoints(): readonly SetBreakpoint[] {
+    return this.state.breakpoints ?? nothing;
   }
 
   halt(interrupt: Interrupt): void {

@@ -9,7 +9,7 @@
 
 import type { Agent, Ended } from "../agent.ts";
 import { BelayError, belayError, errorRecord, errorText } from "../error.ts";
-import type { Fact } from "../event.ts";
+import type { Breakpoint, Fact } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
 import { overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
@@ -19,7 +19,7 @@ import type { Change, Command } from "../store/store.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { Drive, type DriveHost, storeError } from "./drive.ts";
 import { type Circumstances, type Ending, endingOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
-import { ruleRemoved, turnEnd } from "./facts.ts";
+import { breakpointFact, ruleRemoved, turnEnd } from "./facts.ts";
 import type { HotSession } from "./hot.ts";
 import { type AnswerMail, Mailbox, type StopMail } from "./mailbox.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
@@ -190,6 +190,15 @@ export class Execution {
       // Alone: of two at once the second is judged by the first.
       drive.record({ facts, recorded, alone: true });
     });
+  }
+
+  /** From now on a graph stops at a node, or does not; false where this stretch is over, or nearly. */
+  setBreakpoint(breakpoint: Breakpoint): Promise<boolean> {
+    const drive = this.#drive;
+    if (drive === undefined || this.#closing || this.#over) return Promise.resolve(false);
+    const facts = () => [breakpointFact(this.#place, breakpoint)];
+    const written = new Promise<boolean>((resolve) => drive.record({ facts, recorded: () => resolve(true) }));
+    return Promise.race([written, this.over.then(() => false)]);
   }
 
   /** Takes back what people allowed for the thread; undefined where this stretch is over, or nearly. */

@@ -2,6 +2,8 @@
 
 import type {
   ActionEvent,
+  Breakpoint,
+  BreakpointEvent,
   DriftEvent,
   EventBase,
   Fact,
@@ -33,6 +35,10 @@ export function runStart(place: FramePlace, fingerprint?: Fingerprint): RunStart
 
 export function driftFact(place: FramePlace, report: DriftReport, fingerprint: Fingerprint): DriftEvent {
   return { ...base(place), type: "drift", report, fingerprint };
+}
+
+export function breakpointFact(place: FramePlace, breakpoint: Breakpoint): BreakpointEvent {
+  return { ...base(place), type: "breakpoint", breakpoint };
 }
 
 export function ruleRemoved(place: FramePlace, id: string, by: string): RuleRemovedEvent {

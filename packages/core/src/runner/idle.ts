@@ -1,7 +1,7 @@
 // What is written to a thread that nobody runs: each is one append, which takes the lease and gives it back.
 
 import { belayError, errorRecord } from "../error.ts";
-import type { Fact, StateEvent } from "../event.ts";
+import type { Breakpoint, Fact, StateEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
@@ -11,9 +11,9 @@ import { move } from "../lifecycle.ts";
 import { addUsage } from "../message.ts";
 import { Drive, type DriveHost } from "./drive.ts";
 import { busy } from "./execution.ts";
-import { interruptedFact, lostCalls, runEnd, stateFact } from "./facts.ts";
+import { breakpointFact, interruptedFact, lostCalls, runEnd, stateFact } from "./facts.ts";
 import type { Recall } from "./recall.ts";
-import { waitingEnds, withdrawals } from "./requests.ts";
+import { expiries, waitingEnds, withdrawals } from "./requests.ts";
 
 /** Facts for the thread as the store has it, or a refusal (thrown). */
 export type IdleFacts = (place: FramePlace, state: ThreadState) => readonly Fact[];
@@ -37,6 +37,37 @@ export const initialized: IdleFacts = (place, state) => {
   move(state.state, "initialized");
   return [stateFact(place, "initialized")];
 };
+
+/** The pause, where it is in one, is written once more: the last line of a thread tells how it rests. */
+export function breakpointSet(breakpoint: Breakpoint): IdleFacts {
+  return (place, state) => {
+    if (state.state === "terminated") {
+      throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "setBreakpoint()" });
+    }
+    const fact = breakpointFact(place, breakpoint);
+    if (state.state === "created") return [stateFact(place, "initialized"), fact];
+    return state.state === "paused" ? [fact, samePause(place, state)] : [fact];
+  };
+}
+
+/** All is answered, and nodes of graphs wait for somebody to go on. */
+export function nodesWait(now: number): IdleFacts {
+  return (place, state) => {
+    const expired = expiries(place, state, now, new Set());
+    const pauseType = openRequests(state).length > expired.length ? "tool_interrupt" : "node_interrupt";
+    return [...expired, { ...samePause(place, state), pauseType }];
+  };
+}
+
+export function samePause(place: FramePlace, state: ThreadState): StateEvent {
+  const { pauseType, interrupts, tokenHash, tokenUntil } = state;
+  return stateFact(place, "paused", {
+    ...(pauseType !== undefined && { pauseType }),
+    ...(interrupts.length > 0 && { interrupts }),
+    ...(tokenHash !== undefined && { tokenHash }),
+    ...(tokenUntil !== undefined && { tokenUntil }),
+  });
+}
 
 export const terminated: IdleFacts = (place, state) => {
   const paused = state.state === "paused" || state.state === "running";

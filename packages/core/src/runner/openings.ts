@@ -14,6 +14,7 @@ import type { ThreadState } from "../journal/state.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
 import type { Opening } from "./execution.ts";
 import { driftFact, inputFacts, lostCalls, runStart, stateFact } from "./facts.ts";
+import { samePause } from "./idle.ts";
 import type { readInput } from "./input.ts";
 import type { AnswerMail } from "./mailbox.ts";
 import { answerFact, expiries, waitingEnds, withdrawals } from "./requests.ts";
@@ -212,15 +213,7 @@ export function answering(opener: AnswerChecker, { id, answer, ref }: AnswerMail
 /** Code that waits for a person has something to do: the pause is written once more, to have the thread for it. */
 export const woken: Opening = (state, place) => {
   refuseUnless(state, ["paused"], "going on");
-  const { pauseType, interrupts, tokenHash, tokenUntil } = state;
-  return [
-    stateFact(place, "paused", {
-      ...(pauseType !== undefined && { pauseType }),
-      ...(interrupts.length > 0 && { interrupts }),
-      ...(tokenHash !== undefined && { tokenHash }),
-      ...(tokenUntil !== undefined && { tokenUntil }),
-    }),
-  ];
+  return [samePause(place, state)];
 };
 
 async function drift(

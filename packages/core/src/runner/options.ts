@@ -1,11 +1,11 @@
 // What people may say when they stop a run or let it go on.
 
 import { belayError } from "../error.ts";
-import type { Patch } from "../event.ts";
+import type { Breakpoint, Patch } from "../event.ts";
 import type { Drift } from "../fingerprint.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
-import { toJson } from "../json.ts";
+import { type Json, toJson } from "../json.ts";
 import type { Input } from "./input.ts";
 
 export interface InterruptOptions {
@@ -46,6 +46,17 @@ export interface ResumeOptions {
   readonly by?: string;
 }
 
+export interface BreakpointOptions {
+  readonly node: string;
+  /** The name of its graph; any, where it is not said. */
+  readonly graph?: string;
+  readonly at?: "before" | "after";
+  /** False: it does not stop there any more, also where it was compiled to. */
+  readonly stop?: boolean;
+  /** Only where what the node is given, or gave, has this in it: the same value, or an object with at least these keys. */
+  readonly when?: Json;
+}
+
 export interface AnswerOptions {
   /** The same answer given twice under one id is one. */
   readonly id?: string;
@@ -74,6 +85,16 @@ export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer>
     throw belayError("OPTION_INVALID", { option: "answers", value: String(answers), needed: "answers by request id" });
   }
   return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer)]));
+}
+
+export function readBreakpoint(given: BreakpointOptions): Breakpoint {
+  const { node, graph, at = "before", stop = true, when } = given;
+  oneOf("at", at, ["before", "after"]);
+  if (typeof node !== "string" || node === "") {
+    throw belayError("OPTION_INVALID", { option: "node", value: String(node), needed: "the key of a node" });
+  }
+  const more = { ...(graph !== undefined && { graph }), ...(when !== undefined && { when: toJson(when, "when") }) };
+  return { node, at, stop, ...more };
 }
 
 /** What is to change in the state of a graph. */

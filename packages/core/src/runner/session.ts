@@ -4,7 +4,7 @@
 //
 // Long, and still one piece: it is every public method of a session, and its guards; what they begin lives elsewhere.
 
-import type { Agent } from "../agent.ts";
+import type { Agent, Checkpoint } from "../agent.ts";
 import { type BelayError, belayError, errorRecord } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
@@ -27,15 +27,27 @@ import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
 import { inputFacts, ruleRemoved, stateFact } from "./facts.ts";
 import { Feed } from "./feed.ts";
 import { HotSession } from "./hot.ts";
-import { appendIdle, type IdleFacts, initialized, newToken, setAside, stopWaiting, terminated } from "./idle.ts";
+import {
+  appendIdle,
+  breakpointSet,
+  type IdleFacts,
+  initialized,
+  newToken,
+  nodesWait,
+  setAside,
+  stopWaiting,
+  terminated,
+} from "./idle.ts";
 import { type Input, readInput } from "./input.ts";
 import { type AnswerMail, type InputMail, inputFactsOf, read } from "./mailbox.ts";
 import { answering, goOn, newRun, woken } from "./openings.ts";
 import {
   type AnswerOptions,
+  type BreakpointOptions,
   checkResume,
   type InterruptOptions,
   type ResumeOptions,
+  readBreakpoint,
   readCursor,
   readPatch,
   readStop,
@@ -319,6 +331,27 @@ export class Session<Out = string> {
     return known;
   }
 
+  /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
+  async setBreakpoint(options: BreakpointOptions): Promise<void> {
+    const breakpoint = readBreakpoint(options);
+    for (;;) {
+      this.#refuseIfClosed();
+      const live = this.#calls ?? this.#execution;
+      if (live === undefined) return this.#appendIdle(breakpointSet(breakpoint));
+      await live.opening;
+      if (await live.setBreakpoint(breakpoint)) return;
+      await live.over;
+    }
+  }
+
+  /** Where the run of a graph stands; undefined where the agent is none, or has not begun. */
+  async checkpoint(): Promise<Checkpoint | undefined> {
+    const live = this.#execution ?? this.#calls;
+    const state = this.#execution?.state ?? (await this.#recall.load(live === undefined));
+    const look = new Drive(this.#executionHost(), this.agent.name, state, () => {});
+    return this.agent.checkpoint?.(look, this.agent.name, state.interrupts);
+  }
+
   /** resume() for a thread that a person interrupted. */
   resumeWithInput(input?: Input): Run<Out> {
     this.#refuseIfClosed();
@@ -481,7 +514,12 @@ export class Session<Out = string> {
   async moveOn(mostCrashes: number): Promise<void> {
     if (this.#execution !== undefined) return;
     await this.#calls?.over;
-    if (this.pauseType === "tool_interrupt") {
+    if (this.pauseType === "tool_interrupt" && this.standing.interrupts.some(({ kind }) => kind === "node")) {
+      // Answers do not speak for whoever is to go on past a node.
+      await this.#putAway();
+      await this.#calls?.over;
+      await this.#appendIdle(nodesWait(this.#host.setup.clock.now()));
+    } else if (this.pauseType === "tool_interrupt") {
       await this.resume().result;
     } else if (this.pauseType === "crash") {
       const crashes = (await this.#recall.load(true)).crashes;

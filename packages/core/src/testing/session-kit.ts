@@ -144,6 +144,8 @@ export function line(event: BelayEvent): string {
       return `answered ${event.answer.type} by ${event.by}${event.open ? ", open" : ""}${event.refused ? ` ${event.refused.code}` : ""}`;
     case "step":
       return `step ${event.key}${event.error ? ` ${event.error.code}` : ""}`;
+    case "breakpoint":
+      return `breakpoint ${event.breakpoint.at} ${event.breakpoint.node} ${event.breakpoint.stop}`;
     case "rule-removed":
       return `rule-removed ${event.id} by ${event.by}`;
     case "drift":

@@ -112,7 +112,7 @@ export function inputOf({ scope }: Frame): ChildInput {
 }
 
 /** The same as a value. */
-export function valueOfFrame({ scope }: Frame): Json {
+export function valueOfFrame({ scope }: Pick<Frame, "scope">): Json {
   return scope.input ?? wordsOf(scope.given);
 }
 

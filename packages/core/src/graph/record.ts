@@ -1,0 +1,145 @@
+// A graph as it is on record: the flow of its nodes, brought up to the journal. Who runs it reads on here after each node;
+// who only looks reads once.
+
+import type { Desk } from "../frame.ts";
+import type { ChildEnded, Scope } from "../journal/state.ts";
+import type { Json } from "../json.ts";
+import { valueOfFrame } from "../workflow/composite.ts";
+import { Flow, type State, type Trigger, type Visit } from "./flow.ts";
+import type { HaltReason } from "./halt.ts";
+import type { Shape } from "./shape.ts";
+
+/** Where it stops: nodes by key, some only when the function says so of what the node is given, or gave. */
+export type Breakpoints = ReadonlyMap<string, ((value: Json, state: State) => boolean) | undefined>;
+
+export interface Plan {
+  readonly shape: Shape;
+  readonly trigger: Trigger | undefined;
+  readonly maxSteps: number;
+  readonly state: State;
+  readonly before: Breakpoints;
+  readonly after: Breakpoints;
+}
+
+export type Look = Pick<Desk, "scope" | "breakpoints">;
+
+interface Given {
+  readonly at: number;
+  readonly visit: Visit;
+  readonly ended: ChildEnded;
+}
+
+export class GraphRecord {
+  readonly #look: Look;
+  readonly #plan: Plan;
+  readonly #scope: Scope;
+  readonly flow: Flow;
+  /** Visits that have given, and do not hand it on before somebody goes on. */
+  readonly held = new Set<string>();
+  /** The first that ended those above it. */
+  acted: ChildEnded | undefined;
+  #begun = false;
+  /** How many of the times that somebody went on are in the flow. */
+  #goneOn = 0;
+
+  constructor(look: Look, scope: Scope, plan: Plan) {
+    this.#look = look;
+    this.#scope = scope;
+    this.#plan = plan;
+    const { shape, trigger, maxSteps, state } = plan;
+    this.flow = new Flow(shape, trigger, maxSteps, state);
+  }
+
+  /** Brings the flow up to what is on record. Throws what a branch or a condition throws. */
+  read(): void {
+    if (!this.#begun) {
+      this.#begun = true;
+      this.flow.begin(valueOfFrame({ scope: this.#scope }));
+    }
+    for (;;) {
+      const next = this.#next();
+      const gone = this.#scope.goneOn?.[this.#goneOn];
+      if (gone !== undefined && (next === undefined || gone.at <= next.at)) {
+        this.#goneOn += 1;
+        this.flow.edit(gone.edit);
+      } else if (next === undefined) return;
+      else this.#gave(next);
+    }
+  }
+
+  /** What was recorded first of all that the flow does not know. */
+  #next(): Given | undefined {
+    let next: Given | undefined;
+    for (const visit of this.flow.open) {
+      const ended = this.begun(visit)?.ended;
+      if (ended === undefined) continue;
+      const at = this.held.has(visit.id) ? this.#passed("after", visit) : ended.at;
+      if (at !== undefined && (next === undefined || at < next.at)) next = { at, visit, ended };
+    }
+    return next;
+  }
+
+  #gave({ visit, ended }: Given): void {
+    if (!this.held.has(visit.id)) {
+      this.flow.edit(ended.patch);
+      if (ended.action !== undefined) this.acted ??= ended;
+      if (this.#breaks("after", visit.key, ended.output, ended.at)) {
+        this.held.add(visit.id);
+        return;
+      }
+    }
+    this.held.delete(visit.id);
+    this.flow.gave(visit, ended.output);
+  }
+
+  /** Somebody has to go on before it begins. */
+  stopsBefore(visit: Visit): boolean {
+    if (this.begun(visit) !== undefined || this.#passed("before", visit) !== undefined) return false;
+    return this.#breaks("before", visit.key, visit.input);
+  }
+
+  /** What people said of it, up to `until`, counts; else what it was compiled with. */
+  #breaks(at: "before" | "after", key: string, value: Json, until = Number.POSITIVE_INFINITY): boolean {
+    const { name } = this.#plan.shape;
+    const said = this.#look.breakpoints.findLast(
+      (one) => one.node === key && one.at === at && (one.graph ?? name) === name && one.seq < until,
+    );
+    if (said !== undefined) return said.stop && (said.when === undefined || isIn(said.when, value));
+    const breakpoints = this.#plan[at];
+    if (!breakpoints.has(key)) return false;
+    const when = breakpoints.get(key);
+    return when === undefined || when(structuredClone(value), structuredClone(this.flow.state));
+  }
+
+  /** When somebody went on past it. */
+  #passed(reason: HaltReason, { id }: Visit): number | undefined {
+    const address = this.address(id);
+    const isThis = (one: { readonly reason: string; readonly address: string }) =>
+      one.reason === reason && one.address === address;
+    return this.#scope.goneOn?.find(({ past }) => past.some(isThis))?.at;
+  }
+
+  address(id: string): string {
+    return `${this.#scope.path}/${id}`;
+  }
+
+  path({ id, key }: Visit): string {
+    return `${this.address(id)}:${this.#plan.shape.nodes.get(key)!.agent.name}`;
+  }
+
+  /** What a visit has on record in this run. */
+  begun(visit: Visit): Scope | undefined {
+    const scope = this.#look.scope(this.path(visit));
+    return scope?.runId === this.#scope.runId ? scope : undefined;
+  }
+}
+
+/** The same value, or an object with at least these keys. */
+function isIn(wanted: Json, value: Json): boolean {
+  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted)) {
+    return JSON.stringify(wanted) === JSON.stringify(value);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const has = value as Readonly<Record<string, Json>>;
+  return Object.entries(wanted).every(([key, each]) => Object.hasOwn(has, key) && isIn(each, has[key]!));
+}
