@@ -81,7 +81,7 @@ export class TurnCalls implements Recording, StopListener {
     done: (calls: TurnCalls) => void,
   ) {
     this.#frame = frame;
-    this.#calls = calls;
+    this.#calls = calls.some(isUnderWay) ? underWayFirst(calls) : calls;
     this.#graceMs = graceMs;
     this.#first = first;
     this.#resolve = resolve;
@@ -174,7 +174,7 @@ export class TurnCalls implements Recording, StopListener {
     }
     for (; this.#begun < this.#calls.length; this.#begun++) {
       const next = this.#calls[this.#begun]!;
-      if ("tool" in next && !this.#canStart(next)) break;
+      if ("tool" in next && !next.goesOn && !this.#canStart(next)) break;
       facts = this.#take(next, facts);
     }
     return facts ?? none;
@@ -205,7 +205,7 @@ export class TurnCalls implements Recording, StopListener {
     if ("refusal" in next) {
       return this.#ends(call, "error", next.refusal, added(facts, this.#frame.toolStart(call)));
     }
-    if (!this.#canStart(next)) {
+    if (!next.goesOn && !this.#canStart(next)) {
       this.#again = added(this.#again, next);
       return facts;
     }
@@ -482,4 +482,13 @@ function added<T>(list: T[] | undefined, item: T): T[] {
   if (list === undefined) return [item];
   list.push(item);
   return list;
+}
+
+/** It has begun, and goes on: a serial call before it that cannot begin yet does not hold it up. */
+function isUnderWay(next: NextCall): boolean {
+  return "live" in next || ("goesOn" in next && next.goesOn === true);
+}
+
+function underWayFirst(calls: readonly NextCall[]): readonly NextCall[] {
+  return [...calls.filter(isUnderWay), ...calls.filter((next) => !isUnderWay(next))];
 }
