@@ -60,6 +60,8 @@ export class World {
   #turn = 0;
   #words = 0;
   #people = 0;
+  /** Stops on their way that take back what was said. */
+  #rollbacks = 0;
   #calm = false;
   #deaf: (() => void)[] = [];
 
@@ -210,7 +212,7 @@ export class World {
   #watch(process: Process, run: Run, texts: readonly string[]): void {
     const input: Given = { texts, process: process.number, taken: undefined };
     if (texts.length > 0) this.#witness.inputs.push(input);
-    process.watch(run, true, (result) => {
+    const watched = process.watch(run, true, (result) => {
       const code = result.status === "failed" ? result.error.code : "";
       if (NOT_TAKEN.has(code)) input.taken = false;
       // One that waited for answered calls need not have begun when the thread ended for good.
@@ -221,6 +223,7 @@ export class World {
       if (session !== undefined && !process.dead && !process.wasFrozen)
         this.#witness.ended(process, session, placeOf(result));
     });
+    if (this.#rollbacks > 0) watched.rolledBack = true;
   }
 
   #resumeHandle(process: Process, back: number, inputs: number): void {
@@ -261,11 +264,15 @@ export class World {
       const now = (options.mode ?? "now") === "now" || options.force === true;
       if (now) current.stopping = true;
     }
-    // It may reach whoever has the thread.
-    if (options.rollbackPartial) {
-      for (const { current: any } of this.#processes) if (any !== undefined) any.rolledBack = true;
-    }
     process.own(asked.then((receipt) => this.#witness.stopped(process, receipt)));
+    if (!options.rollbackPartial) return;
+    // It may reach whoever has the thread, or has it next.
+    for (const { current: any } of this.#processes) if (any !== undefined) any.rolledBack = true;
+    this.#rollbacks += 1;
+    const over = () => {
+      this.#rollbacks -= 1;
+    };
+    asked.then(over, over);
   }
 
   /** Faults end, everything is stopped, and a new process goes on with the thread. */
