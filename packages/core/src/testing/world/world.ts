@@ -4,6 +4,7 @@
 import { type Answer, approve, reject, respond } from "../../interrupt/answer.ts";
 import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import type { Model } from "../../model/model.ts";
+import type { Receipt } from "../../runner/ending.ts";
 import type { InterruptOptions, ResumeOptions } from "../../runner/options.ts";
 import type { Run } from "../../runner/run.ts";
 import type { Session } from "../../runner/session.ts";
@@ -264,7 +265,10 @@ export class World {
       const now = (options.mode ?? "now") === "now" || options.force === true;
       if (now) current.stopping = true;
     }
-    process.own(asked.then((receipt) => this.#witness.stopped(process, receipt)));
+    const stretches = process.watched.length;
+    // Of a pause, it tells nothing of what was begun after it.
+    const told = (receipt: Receipt) => process.watched.length > stretches || this.#witness.stopped(process, receipt);
+    process.own(asked.then(told));
     if (!options.rollbackPartial) return;
     // It may reach whoever has the thread, or has it next.
     for (const { current: any } of this.#processes) if (any !== undefined) any.rolledBack = true;
