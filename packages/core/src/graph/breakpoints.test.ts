@@ -180,7 +180,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(done).toEqual(["i", "ix", "ixx", "ixxx", "ixxxx"]);
   });
 
-  test("G1: before a graph, then inside it", async () => {
+  test("G1, W2: before a graph, then inside it", async () => {
     const inner = graph("inner")
       .node("x", tag("x"))
       .edge(START, "x")
@@ -194,8 +194,14 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     const session = await open(g, await make());
     await session.run("hi").result;
     expect(session.interrupts.map(({ address }) => address)).toEqual(["g/sub#0"]);
-    await session.resume().result;
+    const inside = await session.resume().result;
     expect(session.interrupts.map(({ address }) => address)).toEqual(["g/sub#0:inner/x#0"]);
+    const [leaf] = session.interrupts;
+    const view = inside.status === "interrupted" ? inside.interrupt : undefined;
+    expect(view?.data).toMatchObject({
+      type: "graph",
+      interrupts: [{ data: { type: "graph", interrupts: [{ ...leaf, data: { type: "none" } }] } }],
+    });
     expect(await session.resume().result).toMatchObject({ status: "completed", output: "x(hi)" });
   });
 

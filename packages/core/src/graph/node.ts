@@ -26,17 +26,19 @@ export type NodeCode = (input: never, ctx: never) => unknown;
 type Change = (state: never) => object;
 
 export function functionNode(key: string, code: NodeCode, initial: State): AnyAgent {
-  return composite({ kind: "node", name: key, children: [], run: (frame) => runNode(frame, key, code, initial) });
+  return composite({ kind: "custom", name: key, children: [], run: (frame) => runNode(frame, key, code, initial) });
 }
 
 async function runNode(frame: Frame, key: string, code: NodeCode, initial: State): Promise<Ended> {
   const { runPath } = frame.place;
   const hot = frame.desk.hot.take(runPath);
-  const live = hot instanceof LiveNode ? hot : new LiveNode(key, frame);
-  const ended = await (live === hot ? live.adopt(frame) : live.startNode(code, () => stateAround(frame, initial)));
+  const stays = hot instanceof LiveNode && hot.canGoOn(frame);
+  if (!stays) hot?.drop();
+  const live = stays ? hot : new LiveNode(key, frame);
+  const ended = await (stays ? live.adopt(frame) : live.startNode(code, () => stateAround(frame, initial)));
   if (ended.how === "failed" && live.again !== undefined) {
     frame.desk.halt(haltOf(frame, "rerun", runPath.slice(0, runPath.lastIndexOf(":")), [key], live.again.extra));
-    return { how: "asking", facts: [], calls: noCalls };
+    return { how: "asking", facts: ended.facts, calls: noCalls };
   }
   if (ended.how !== "completed" || live.changes.length === 0) return ended;
   return { ...ended, patch: () => live.patch(stateAround(frame, initial)) };
