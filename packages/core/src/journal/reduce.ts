@@ -186,6 +186,7 @@ function begin(scope: Scope, runId: string): void {
   scope.later = [];
   scope.input = undefined;
   scope.ended = undefined;
+  scope.settled = undefined;
   scope.failed = undefined;
   scope.active = undefined;
   scope.action = undefined;
@@ -201,6 +202,7 @@ function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" 
   if (scope.runId === fact.runId) {
     // Once more, after it failed: from where it was.
     scope.failed = undefined;
+    scope.settled = undefined;
     scope.allowedFrom = scope.turn;
     return;
   }
@@ -212,6 +214,7 @@ function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" 
 }
 
 function endChild(state: ThreadState, scope: Scope, fact: Extract<Fact, { type: "run-end" }>): void {
+  scope.settled = fact.seq;
   if (fact.status !== "completed") {
     scope.failed = fact.error ?? "again";
     return;

@@ -101,6 +101,8 @@ export interface Scope {
   input: Json | undefined;
   /** Of a child: what it gave; undefined while it has not ended. */
   ended: ChildEnded | undefined;
+  /** The seq of the fact that it ended by, well or not. */
+  settled: number | undefined;
   /** What it failed with, where whoever runs it has gone on all the same: that is what it gave. */
   failed: ErrorRecord | "again" | undefined;
   /** The agent that has the word, where it was handed over. */
@@ -210,6 +212,7 @@ export function newScope(path: string): Scope {
     later: [],
     input: undefined,
     ended: undefined,
+    settled: undefined,
     failed: undefined,
     active: undefined,
     action: undefined,

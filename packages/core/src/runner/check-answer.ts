@@ -9,6 +9,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { patternsProblem } from "../permission/permissions.ts";
 import { type StandardSchema, validate } from "../schema/schema.ts";
+import { agentAt } from "./agent-at.ts";
 import type { DriveSetup } from "./drive.ts";
 
 /** Who looks at an answer. */
@@ -29,12 +30,15 @@ export async function checkAnswer(
   const { setup } = checker;
   const request = state.requests?.get(id);
   judgeAnswer(state.threadId, id, request, answer, setup.clock.now(), setup.groups);
-  const problem = await problemOf(checker, request!.interrupt, answer);
+  const { interrupt, runPath } = request!;
+  // The one that asks; another one may have its name.
+  const agent = agentAt(checker.agent, runPath) ?? checker.agent;
+  const problem = await problemOf({ agent, schemas: checker.schemas }, interrupt, answer);
   if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
 }
 
 async function problemOf(
-  { agent, schemas }: AnswerChecker,
+  { agent, schemas }: Pick<AnswerChecker, "agent" | "schemas">,
   interrupt: Interrupt,
   answer: Answer,
 ): Promise<string | undefined> {

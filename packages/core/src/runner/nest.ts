@@ -6,6 +6,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import { type InterruptData, type InterruptView, leaf } from "../interrupt/view.ts";
 import type { Scope, ThreadState } from "../journal/state.ts";
 import { messageText } from "../message.ts";
+import { childAt } from "./agent-at.ts";
 
 type AnyAgent = Agent<unknown, never>;
 
@@ -65,11 +66,6 @@ function childrenOf(
 }
 
 const IN_CALL = /^t\d+\/c\d+\/[^/]+$/;
-
-function childAt(agent: AnyAgent | undefined, segment: string): AnyAgent | undefined {
-  if (agent?.childAt !== undefined) return agent.childAt(segment);
-  return agent?.children.find(({ name }) => segment.endsWith(`/${name}`));
-}
 
 /** Where it is an agent inside a call: which. */
 function withCall(

@@ -39,6 +39,8 @@ export interface StepsHost {
   isInterrupted(): boolean;
   /** True where nobody will answer any more: then it ends here. */
   isDeserted(): boolean;
+  /** True where nothing new may begin any more: then it ends here, and does the step when it begins again. */
+  parks?(): boolean;
   /** It waits for a person, or no longer does. */
   parked(parked: boolean): void;
   /** It has something to record, and nothing to stand on. */
@@ -121,6 +123,10 @@ export class Steps {
     if (this.#recorded.size > 0 || this.#giving) await this.#novel(key);
     const host = this.#host;
     if (host.frame === undefined) await new Promise<Frame>((stands) => this.#on(stands));
+    if (host.parks?.()) {
+      this.#end();
+      return never;
+    }
     const { callId, address, idempotencyKey, signal } = host;
     const at = `${address}/s:${key}`;
     let outcome: { readonly value: Json } | { readonly error: ErrorRecord };
@@ -140,6 +146,23 @@ export class Steps {
     this.#end();
     if ("value" in outcome) return outcome.value as T;
     throw cut ? thrown : thrownAgain(outcome.error, thrown);
+  }
+
+  /** Something that is on record elsewhere: given out in its place among the steps. */
+  handOut(settled: number, give: () => void): void {
+    this.#begin();
+    this.#give(settled, () => {
+      give();
+      setImmediate(() => this.#end());
+    });
+  }
+
+  /** Settles when what is on record has been asked for and handed out: something new may begin. */
+  async beginsNew(key: string): Promise<void> {
+    if (this.#recorded.size === 0 && !this.#giving) return;
+    this.#begin();
+    await this.#novel(key);
+    this.#end();
   }
 
   ask<T>(request: Request<T>, options: AskOptions = {}): Promise<T> {

@@ -60,6 +60,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   readonly #cut: Extract<ChildEnd, { how: "stopped" }>[] = [];
   #grace: unknown;
   #graceOver = false;
+  /** A step was not begun, because of a stop. */
+  #parking = false;
   readonly #keys = new Set<string>();
   #customs = 0;
   #action: Action | undefined;
@@ -196,6 +198,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#keys.add(key);
     const place = { agent, path: `${this.address}/${key}:${agent.name}` };
     const value = toJson(input, `The input of ${agent.name}`);
+    const known = this.#frame.desk.scope(place.path);
+    const settled = known?.runId === this.#frame.place.runId ? known.settled : undefined;
+    const isNew = known?.runId !== this.#frame.place.runId;
     return new Promise((resolve, reject) => {
       const begin = () => {
         this.#waiting.delete(key);
@@ -204,17 +209,21 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
           this.#children -= 1;
           if (end.how === "completed") {
             if (end.action?.exit !== undefined) this.#act(end.action);
-            resolve(end.output);
+            if (settled === undefined) resolve(end.output);
+            else this.#steps.handOut(settled, () => resolve(end.output));
           } else if (end.how === "failed") {
             // First on record: code that goes on all the same must meet it again.
-            if (end.facts.length === 0) reject(end.error);
+            if (settled !== undefined && end.facts.length === 0) {
+              this.#steps.handOut(settled, () => reject(end.error));
+            } else if (end.facts.length === 0) reject(end.error);
             else void this.#frame.record(() => end.facts).then(() => reject(end.error));
           } else if (end.how === "asking") this.#childAsks(place.path, key, end, begin);
           else this.#cut.push(end);
           setImmediate(() => this.#settle());
         });
       };
-      begin();
+      if (isNew) void this.#steps.beginsNew(key).then(begin);
+      else begin();
     });
   }
 
@@ -235,6 +244,13 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   parked(): void {
     setImmediate(() => this.#settle());
+  }
+
+  parks(): boolean {
+    if (!this.#frame.signal.halts("after-tools")) return false;
+    this.#parking = true;
+    setImmediate(() => this.#settle());
+    return true;
   }
 
   /** What it has to record waits until the run goes on: while only open calls run, nothing of it moves. */
@@ -281,7 +297,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   #settle(): void {
     if (this.#over || this.#away || this.#children > 0) return;
     if (this.#meanwhile !== undefined) return this.#meanwhile();
-    const stops = this.#graceOver || (this.#cut.length > 0 && this.#steps.isIdle);
+    const stops = this.#graceOver || ((this.#cut.length > 0 || this.#parking) && this.#steps.isIdle);
     if (stops && this.#frame.signal.halts("after-tools")) return this.#stop();
     if (!this.#isWaiting || this.#judging) return;
     this.#judging = true;
