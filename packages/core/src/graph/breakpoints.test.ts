@@ -133,12 +133,17 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
       .edge("held", END)
       .edge("more", END)
       .compile({ interruptBefore: ["held"] });
-    const session = await open(g, await make());
-    expect(await session.run("hi").result).toMatchObject({ interruptType: "tool_interrupt" });
+    const store = await make();
+    const first = await open(g, store);
+    expect(await first.run("hi").result).toMatchObject({ interruptType: "tool_interrupt" });
     expect(done).toEqual(["free", "more"]);
-    expect(session.interrupts.map(({ kind }) => kind).sort()).toEqual(["approval", "node"]);
-    const request = session.interrupts.find(({ kind }) => kind === "approval")!;
+    expect(first.interrupts.map(({ kind }) => kind).sort()).toEqual(["approval", "node"]);
+    const request = first.interrupts.find(({ kind }) => kind === "approval")!;
     expect(request.address).toBe("g/payer#0:payer/t1/c0/approval");
+    await first.close();
+    const session = await open(g, store);
+    expect(session.pauseType).toBe("tool_interrupt");
+    expect(session.interrupts.map(({ kind }) => kind).sort()).toEqual(["approval", "node"]);
     // A worker runs what was answered, and leaves the node to somebody.
     await session.answer(request.id, approve());
     await until(() => paid === 1);
