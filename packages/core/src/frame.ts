@@ -66,8 +66,11 @@ export interface Desk {
   scope(path: string): Scope | undefined;
   /** The agents directly below `path` that have begun in this run. */
   begunBelow(path: string, runId: string): readonly Scope[];
-  /** What people said to the whole while none of the agents inside it could hear it: it is for the next that begins. */
-  saidMeanwhile(place: FramePlace): readonly Message[];
+  /**
+   * What people said to the whole while none of the agents inside it could hear it: it is for the next that begins, in
+   * each of those that run at once. `branches` are the paths of those that it is inside.
+   */
+  saidMeanwhile(place: FramePlace, branches: readonly string[]): readonly Message[];
   /** Open requests of whatever lies at or below `path`. */
   openBelow(path: string): readonly string[];
   /** A request of the thread. */
@@ -145,6 +148,8 @@ export class Frame {
   readonly beginning: Beginning;
   /** What people say to the run is said to this agent. */
   readonly hears: boolean;
+  /** Paths of those that it is, or is inside, of agents that run at once. */
+  branches: readonly string[] = [];
 
   constructor(
     place: FramePlace,

@@ -20,7 +20,7 @@ import type { Groups, RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { encode } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
-import { reduce } from "../journal/reduce.ts";
+import { isWithin, reduce } from "../journal/reduce.ts";
 import { openRequests } from "../journal/requests.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
 import { type CallState, newThread, type Scope, type SetBreakpoint, type ThreadState } from "../journal/state.ts";
@@ -209,13 +209,18 @@ export class Drive implements Desk {
     return begun;
   }
 
-  saidMeanwhile({ runId, runPath }: FramePlace): readonly Message[] {
+  saidMeanwhile({ runId, runPath }: FramePlace, branches: readonly string[]): readonly Message[] {
     const [root = runPath] = runPath.split("/");
     const later = this.state.scopes.get(root)?.later ?? nothing;
     if (later.length === 0) return later;
     const heard = new Set<string>();
+    // Another one that runs at the same time hears it for itself.
+    const beside = (path: string) =>
+      branches.some(
+        (branch) => isWithin(path, [branch.slice(0, branch.lastIndexOf("/"))]) && !isWithin(path, [branch]),
+      );
     for (const { path, runId: of, given } of this.state.scopes.values()) {
-      if (path !== root && of === runId) for (const { id } of given) heard.add(id);
+      if (path !== root && of === runId && !beside(path)) for (const { id } of given) heard.add(id);
     }
     return later.filter(({ id }) => !heard.has(id));
   }

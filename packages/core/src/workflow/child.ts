@@ -21,6 +21,8 @@ export interface ChildPlace {
   readonly path: string;
   /** It remembers nothing of what was done under its path before. */
   readonly fresh?: true;
+  /** It runs at the same time as others. */
+  readonly beside?: true;
   /** What people say to the run is not said to it. */
   readonly deaf?: true;
 }
@@ -47,6 +49,7 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
     point("child:start", path);
   }
   const child = frame.child(agent.name, path, desk.scope(path)!, frame.hears && !place.deaf);
+  child.branches = branchesOf(frame, place);
   const ended = await run(agent, child);
   switch (ended.how) {
     case "completed": {
@@ -74,6 +77,10 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
     default:
       return ended satisfies never;
   }
+}
+
+function branchesOf({ branches }: Frame, { beside, path }: ChildPlace): readonly string[] {
+  return beside ? [...branches, path] : branches;
 }
 
 /** The one that has the word in it, where it was handed over. */
@@ -112,7 +119,8 @@ async function run(agent: Agent<unknown, never>, frame: Frame): Promise<Ended> {
   }
 }
 
-function startFacts(frame: Frame, { agent, path, fresh, deaf }: ChildPlace, input: ChildInput): readonly Fact[] {
+function startFacts(frame: Frame, place: ChildPlace, input: ChildInput): readonly Fact[] {
+  const { agent, path, fresh, deaf } = place;
   const value = "value" in input ? input.value : wordsOf(input.messages);
   const more = { ...(!agent.chats && { input: value }), ...(fresh && { fresh }) };
   const start = frame.childStart(agent.name, path, more);
@@ -124,7 +132,7 @@ function startFacts(frame: Frame, { agent, path, fresh, deaf }: ChildPlace, inpu
   const messages = given.map(
     (parts, i): Message => ({ id: `${runId}.${path}.i${i}`, role: "user", parts, at, origin }),
   );
-  if (frame.hears && !deaf) messages.push(...frame.desk.saidMeanwhile(frame.place));
+  if (frame.hears && !deaf) messages.push(...frame.desk.saidMeanwhile(frame.place, branchesOf(frame, place)));
   const { threadId, segment } = frame.place;
   const of = { threadId, runId, segment, attempt: 1, agentName: agent.name, runPath: path };
   return [start, ...messages.map((message) => ({ type: "message" as const, seq: 0, at: 0, ...of, turn: 0, message }))];

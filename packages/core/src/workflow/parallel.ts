@@ -27,7 +27,13 @@ export function parallel<Deps = unknown>({ name, agents }: ParallelOptions<Deps>
 async function runAll(frame: Frame, agents: readonly AnyAgent[]): Promise<Ended> {
   const input = inputOf(frame);
   const { runPath } = frame.place;
-  const places = agents.map((agent, i): ChildPlace => ({ agent, path: `${runPath}/${i}:${agent.name}` }));
+  const places = agents.map(
+    (agent, i): ChildPlace => ({
+      agent,
+      path: `${runPath}/${i}:${agent.name}`,
+      beside: true,
+    }),
+  );
   const ends = await allOf(frame, places, () => input);
   const cut = together(ends);
   if (cut !== undefined) return cut;

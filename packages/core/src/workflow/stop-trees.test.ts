@@ -205,6 +205,25 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     },
   );
 
+  test("R1, W1: where several begin at once, each of them hears it, and those after them do not hear it again", async () => {
+    const store = await make();
+    const log = newLog();
+    const slow = () => talker(log, "a", (request) => [{ wait: 10 }, { text: `a(${lastWords(request)})` }]);
+    const root = () => {
+      const nested = sequential({ name: "in", agents: [echo(log, "c"), echo(log, "d")] });
+      const both = parallel({ name: "par", agents: [echo(log, "b"), nested] });
+      return sequential({ name: "seq", agents: [slow(), both, echo(log, "z")] });
+    };
+    const session = await enter(root(), store);
+    const run = session.run("hi");
+    await until(() => log.calls.length === 1);
+    await session.interrupt({ mode: "after-tools" });
+    await run.result;
+    const result = await session.resume({ input: "and this" }).result;
+    expect(result).toMatchObject(done('z(["b(and this)","d(c(and this))"])'));
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
   test("S6, S8: pause() parks between agents, and resume() goes on as if nothing had happened", async () => {
     const store = await make();
     const log = newLog();
