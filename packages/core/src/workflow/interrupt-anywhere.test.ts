@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
 import { approve, respond } from "../interrupt/answer.ts";
 import { humanInput } from "../interrupt/request.ts";
 import type { ModelRequest } from "../model/model.ts";
 import { asker, lastWords, newLog, talker, worker } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { allFaults, interruptAnywhere, type ScenarioKit } from "../testing/interrupt-anywhere.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
@@ -64,6 +66,31 @@ test("C2, F4: what is queued runs after it, whatever happens, where nobody is as
     },
     input: "hi",
     faults: ["enqueue", "stop", "crash"],
+  });
+  expect(report.problems).toEqual([]);
+}, 30_000);
+
+test("W1, C2, F4: faults at every point of a conversation that is handed over and back", async () => {
+  const hand = (to: string, id: string) => [{ call: "transfer_to_agent", id, args: { agent_name: to } }];
+  const calls = ({ messages }: ModelRequest) => messages.flatMap(({ parts }) => parts.filter((p) => p.type === "call"));
+  const report = await interruptAnywhere({
+    agent: ({ effect }) => {
+      const pay = toolOf("pay", (ctx) => void effect(ctx.address), { needsApproval: true });
+      const sub = agent({
+        name: "sub",
+        tools: [pay],
+        model: scriptedModel((request) =>
+          calls(request).length === 1 ? [{ call: "pay", id: "p" }] : hand("root", "back"),
+        ),
+      });
+      const model = scriptedModel((request) => {
+        if (lastWords(request).includes("cut off")) return "";
+        return calls(request).length === 0 ? hand("sub", "over") : "the end";
+      });
+      return sequential({ name: "seq", agents: [agent({ name: "root", model, subAgents: [sub] })] });
+    },
+    input: "hi",
+    faults: ["stop", "stop-after-tools", "close", "crash", "freeze", "stop-waiting", "new-input", "answer-crash"],
   });
   expect(report.problems).toEqual([]);
 }, 30_000);
