@@ -91,11 +91,16 @@ export class Execution {
       store,
       host.key,
       (mail) => this.#stopByMail(mail),
-      () =>
-        this.#drive?.record({ facts: () => this.#mailbox.queued(this.#place, this.state?.queued), recorded: () => {} }),
+      () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
       (mail, key) => void this.answer(mail, key)?.catch(() => {}),
     );
     this.opening = new Promise((resolve) => (this.#opened = resolve));
+  }
+
+  /** What waits, told once. Who has read only what is open does not know what was told: whoever goes on does. */
+  #news(): readonly Fact[] {
+    const { state } = this;
+    return state?.openOnly ? [] : this.#mailbox.queued(this.#place, state?.queued);
   }
 
   /** The thread's state once the stretch is on record. */

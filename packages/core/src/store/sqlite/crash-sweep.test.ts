@@ -10,12 +10,12 @@ import { readFacts } from "../../runner/read-facts.ts";
 import { factProblems } from "../../testing/journal-checks.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { bundlePrograms } from "../../testing/processes/bundle.mjs";
-import { inParallel, startChild } from "../../testing/processes/child.ts";
+import { type Child, inParallel, startChild } from "../../testing/processes/child.ts";
 import { type EffectLine, saidByPeople, THREAD } from "../../testing/processes/life.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 // BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly.
-const wanted = process.env.BELAY_CRASH_POINTS ?? "160";
+const wanted = process.env.BELAY_CRASH_POINTS ?? "75";
 const AT_ONCE = 3;
 const key = { tenant: "default", threadId: THREAD };
 
@@ -32,8 +32,11 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-function lives(folder: string, killAt: number) {
-  return startChild(programs.path, "live", { folder, killAt });
+/** The processes of a life, one after the other: it waits for people, they answer, it goes on. */
+const stages = ["live", "answerLife", "live"] as const;
+
+function starts(stage: number, folder: string, killAt: number): Child {
+  return startChild(programs.path, stages[stage] ?? "live", { folder, killAt });
 }
 
 function linesOf(folder: string, file: string): string[] {
@@ -43,8 +46,16 @@ function linesOf(folder: string, file: string): string[] {
 
 const effectsOf = (folder: string) => linesOf(folder, "effects").map((line) => JSON.parse(line) as EffectLine);
 
+interface Journal {
+  readonly facts: readonly Fact[];
+  readonly texts: readonly string[];
+  readonly state: string;
+  /** Requests that the store has open. */
+  readonly open: number;
+}
+
 /** The journal as it is in the files now; read from a copy, so that the next process finds them as the dead one left them. */
-async function journalOf(folder: string): Promise<{ facts: readonly Fact[]; texts: string[]; state: string }> {
+async function journalOf(folder: string): Promise<Journal> {
   const copy = mkdtempSync(join(root, "copy-"));
   for (const file of ["threads.db", "threads.db-wal", "threads.db-shm"])
     if (existsSync(join(folder, file))) cpSync(join(folder, file), join(copy, file));
@@ -55,41 +66,59 @@ async function journalOf(folder: string): Promise<{ facts: readonly Fact[]; text
     const state = newThread(THREAD);
     fold(state, (await store.load(key))?.lines ?? []);
     const [scope] = state.scopes.values();
-    return { facts, state: state.state, texts: scope?.messages.map(messageText) ?? [] };
+    const open = (await store.requests(key.tenant)).length;
+    return { facts, state: state.state, texts: scope?.messages.map(messageText) ?? [], open };
   } finally {
     db.close();
     rmSync(copy, { recursive: true });
   }
 }
 
-/** Dies at point `at`, goes on in a second process: what of it breaks a promise. */
-async function problemsAt(at: number): Promise<{ readonly died: boolean; readonly problems: string[] }> {
-  const folder = join(root, `at-${at}`);
+interface Place {
+  readonly stage: number;
+  readonly at: number;
+}
+
+/** Lives on from `stage` to the end, in as many processes as it takes. */
+async function toTheEnd(folder: string, stage: number): Promise<string[]> {
+  for (let tries = 0, next = stage; tries < 8; tries++) {
+    const child = starts(next, folder, -1);
+    const { code, signal } = await child.exited;
+    if (code !== 0) return [`a process of stage ${next} ended with ${code ?? signal}: ${child.lines.join(" ")}`];
+    if (child.lines.includes("ends")) return [];
+    next = child.lines.includes("waits") ? 1 : 2;
+  }
+  return ["it waits for people without end"];
+}
+
+/** Dies at a point of one of its processes, goes on in others: what of it breaks a promise. */
+async function problemsAt({ stage, at }: Place): Promise<{ readonly died: boolean; readonly problems: string[] }> {
+  const folder = join(root, `at-${stage}-${at}`);
   mkdirSync(folder);
-  const first = lives(folder, at);
+  for (let before = 0; before < stage; before++) await starts(before, folder, -1).exited;
+  const first = starts(stage, folder, at);
   const { signal } = await first.exited;
   const died = signal === "SIGKILL";
   const before = await journalOf(folder);
-  const problems = [
-    ...effectProblems(before.facts, effectsOf(folder)),
-    ...seenProblems(folder, first.pid, before.facts),
-  ];
-  const second = lives(folder, -1);
-  const end = await second.exited;
-  if (end.code !== 0)
-    problems.push(`the second process ended with ${end.code ?? end.signal}: ${second.lines.join(" ")}`);
+  const done = effectsOf(folder);
+  const problems = [...effectProblems(before.facts, done), ...seenProblems(folder, first.pid, before.facts)];
+  // Whoever was asked may be asked no more, and whoever was not may be by now: the thread says how it goes on.
+  problems.push(...(await toTheEnd(folder, 0)));
   const after = await journalOf(folder);
-  problems.push(...againProblems(before.facts, effectsOf(folder), second.pid));
+  problems.push(...againProblems(before.facts, effectsOf(folder), done.length));
   problems.push(...endProblems(before.facts, after), ...linesOf(folder, "problems"));
   const place = linesOf(folder, "death")[0];
   rmSync(folder, { recursive: true });
-  return { died, problems: problems.map((problem) => `died at ${place}: ${problem}`) };
+  return { died, problems: problems.map((problem) => `${stages[stage]} died at ${place}: ${problem}`) };
 }
 
 /** P1, P8: no effect without a recorded intent. */
 function effectProblems(facts: readonly Fact[], effects: readonly EffectLine[]): string[] {
   const intended = new Set(facts.flatMap((fact) => (fact.type === "tool-start" ? [fact.address] : [])));
-  return effects.filter(({ address }) => !intended.has(address)).map(({ address }) => `${address} began unrecorded`);
+  const call = (address: string) => address.split("/s:")[0]!;
+  return effects
+    .filter(({ address }) => !intended.has(call(address)))
+    .map(({ address }) => `${address} began unrecorded`);
 }
 
 /** F1: what a reader saw is in the journal. */
@@ -100,12 +129,14 @@ function seenProblems(folder: string, pid: number, facts: readonly Fact[]): stri
   });
 }
 
-/** P1, C1: nothing that has an end runs again; what was cut off only where that does no harm. */
-function againProblems(before: readonly Fact[], effects: readonly EffectLine[], pid: number): string[] {
-  const ended = new Set(before.flatMap((fact) => (fact.type === "tool-end" && !fact.held ? [fact.address] : [])));
+/** P1, C1, Q2: nothing that has an end runs again; what was cut off only where that does no harm. `done` happened before the death. */
+function againProblems(before: readonly Fact[], effects: readonly EffectLine[], done: number): string[] {
+  const ended = new Set(
+    before.flatMap((fact) => (fact.type === "step" || (fact.type === "tool-end" && !fact.held) ? [fact.address] : [])),
+  );
   const problems: string[] = [];
-  for (const { address, tool, pid: by } of effects) {
-    if (by === pid && ended.has(address)) problems.push(`${address} has a result and ran again`);
+  for (const [i, { address, tool }] of effects.entries()) {
+    if (i >= done && ended.has(address)) problems.push(`${address} has a result and ran again`);
     const times = effects.filter((effect) => effect.address === address).length;
     if (times > 1 && tool !== "look" && tool !== "count") problems.push(`${tool} ${address} ran ${times} times`);
   }
@@ -113,7 +144,7 @@ function againProblems(before: readonly Fact[], effects: readonly EffectLine[], 
 }
 
 /** C2, P2: the journal goes on where it was, everything said is in it once, and the end is reached. */
-function endProblems(before: readonly Fact[], after: Awaited<ReturnType<typeof journalOf>>): string[] {
+function endProblems(before: readonly Fact[], after: Journal): string[] {
   const problems = factProblems(after.facts);
   const kept = JSON.stringify(after.facts.slice(0, before.length));
   if (kept !== JSON.stringify(before)) problems.push("what was recorded before the crash is not what is recorded now");
@@ -121,6 +152,7 @@ function endProblems(before: readonly Fact[], after: Awaited<ReturnType<typeof j
     const times = after.texts.filter((each) => each === text).length;
     if (times !== 1) problems.push(`${JSON.stringify(text)} is ${times} times in the history`);
   }
+  if (after.open > 0) problems.push(`${after.open} requests are open at the end`);
   const ids = after.facts.flatMap((fact) => (fact.type === "message" ? [fact.message.id] : []));
   if (new Set(ids).size !== ids.length) problems.push("a message is there twice");
   if (after.state !== "completed" || after.texts.at(-1) !== "answered")
@@ -134,19 +166,27 @@ describe("a process killed with SIGKILL", () => {
   }, async () => {
     const whole = join(root, "whole");
     mkdirSync(whole);
-    const counted = lives(whole, 0);
-    const points = Number((await counted.said("points ")).split(" ")[1]);
-    await counted.exited;
-    expect(endProblems([], await journalOf(whole))).toEqual([]);
-    expect(points).toBeGreaterThan(150);
-    const count = wanted === "all" ? points : Math.min(points, Number(wanted));
-    const places = Array.from({ length: count }, (_, i) => 1 + Math.floor((i * points) / count));
+    const points: number[] = [];
+    for (let stage = 0; stage < stages.length; stage++) {
+      const counted = starts(stage, whole, 0);
+      points.push(Number((await counted.said("points ")).split(" ")[1]));
+      await counted.exited;
+    }
+    const journal = await journalOf(whole);
+    expect(endProblems([], journal)).toEqual([]);
+    expect(journal.facts.filter((fact) => fact.type === "request-answered")).toHaveLength(2);
+    const all = points.flatMap((count, stage) =>
+      Array.from({ length: count }, (_, i): Place => ({ stage, at: i + 1 })),
+    );
+    expect(all.length).toBeGreaterThan(200);
+    const count = wanted === "all" ? all.length : Math.min(all.length, Number(wanted));
+    const places = Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)]!);
     const started = Date.now();
     const passes = await inParallel(places, AT_ONCE, problemsAt);
     expect(passes.flatMap(({ problems }) => problems)).toEqual([]);
     const died = passes.filter((pass) => pass.died).length;
     // The last points may not come in every life: events that merge, hints that come once instead of twice.
     expect(died).toBeGreaterThan(count - 10);
-    console.log(`${died} deaths at ${points} points, ${Math.round((Date.now() - started) / 1000)} s`);
+    console.log(`${died} deaths at ${points.join(" + ")} points, ${Math.round((Date.now() - started) / 1000)} s`);
   });
 });

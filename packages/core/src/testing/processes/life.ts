@@ -1,9 +1,12 @@
 // A thread's life with everything in it: calls side by side and one alone, a steer, a queued question, text that
-// streams, a stop and a resume. Whoever lives it may be killed at any of its points; the next process goes on.
+// streams, a stop and a resume, a call that needs approval and one that asks between two steps. What waits for people is
+// answered by another process. Whoever lives it, or answers, may be killed at any point; the next process goes on.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { agent } from "../../chat/agent.ts";
+import { approve, respond } from "../../interrupt/answer.ts";
+import { humanInput } from "../../interrupt/request.ts";
 import { messageText } from "../../message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../model/model.ts";
 import { onPoint } from "../../point.ts";
@@ -12,7 +15,7 @@ import type { Session } from "../../runner/session.ts";
 import { jsonSchema } from "../../schema/schema.ts";
 import type { DatabaseSync } from "../../store/sqlite/database.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
-import { type Tool, tool } from "../../tool/tool.ts";
+import { type Tool, type ToolOptions, tool } from "../../tool/tool.ts";
 import { openDatabase } from "../open-database.ts";
 import { promptProblems } from "../providers/render.ts";
 
@@ -28,7 +31,39 @@ const [GO, STEER, REST, NEXT] = saidByPeople;
 
 export const THREAD = "life";
 
-export async function live({ folder, killAt }: Life): Promise<void> {
+/** Lives until all is said, or until it waits for people. */
+export async function live(life: Life): Promise<void> {
+  let session: Session | undefined;
+  const { passed, points, runner, db } = await begin(life, () => session);
+  onPoint((name, detail) => {
+    passed(name);
+    if (name === "model:event" && session !== undefined) stopInTheMiddle(session, detail);
+  });
+  session = await runner.open(THREAD);
+  const reading = new AbortController();
+  void record(session, life.folder, reading.signal);
+  await goOn(session);
+  const waits = session.pauseType === "tool_interrupt";
+  reading.abort();
+  await runner.close();
+  db.close();
+  console.log(`points ${points()}`);
+  console.log(waits ? "waits" : "ends");
+}
+
+/** Answers what waits for people; what that lets run, runs here. */
+export async function answerLife(life: Life): Promise<void> {
+  const { passed, points, runner, db } = await begin(life, () => undefined);
+  onPoint(passed);
+  for (const { id, kind } of await runner.inbox()) {
+    await runner.answer(id, kind === "approval" ? approve() : respond("the blue one"), { id: `answer-${id}` });
+  }
+  await runner.drain();
+  db.close();
+  console.log(`points ${points()}`);
+}
+
+async function begin({ folder, killAt }: Life, session: () => Session | undefined) {
   let points = 0;
   const passed = (name: string): void => {
     points += 1;
@@ -37,21 +72,8 @@ export async function live({ folder, killAt }: Life): Promise<void> {
     process.kill(process.pid, "SIGKILL");
   };
   const db = await openDatabase(join(folder, "threads.db"));
-  const store = sqliteStore(observed(db, passed));
-  let session: Session | undefined;
-  onPoint((name, detail) => {
-    passed(name);
-    if (name === "model:event" && session !== undefined) stopInTheMiddle(session, detail);
-  });
-  const runner = createRunner({ agent: helper(folder, () => session), store });
-  session = await runner.open(THREAD);
-  const reading = new AbortController();
-  void record(session, folder, reading.signal);
-  await goOnToTheEnd(session);
-  reading.abort();
-  await runner.close();
-  db.close();
-  if (killAt === 0) console.log(`points ${points}`);
+  const runner = createRunner({ agent: helper(folder, session), store: sqliteStore(observed(db, passed)) });
+  return { passed, points: () => points, runner, db };
 }
 
 /** SQLite, with a point at each border of a transaction: also between a commit and its answer. */
@@ -79,8 +101,8 @@ export function observed(db: DatabaseSync, passed: (name: string) => void): Data
   };
 }
 
-/** Runs, resumes and asks until both questions are answered. */
-async function goOnToTheEnd(session: Session): Promise<void> {
+/** Runs, resumes and asks until both questions are answered, or people are asked for something. */
+async function goOn(session: Session): Promise<void> {
   // Whoever is not sure that it was heard says it again, under the same id.
   const repeat = session.state !== "created";
   if (repeat && lastText(session) !== "answered") await session.steer(STEER, { id: "steer" });
@@ -90,6 +112,7 @@ async function goOnToTheEnd(session: Session): Promise<void> {
       await session.enqueue(NEXT, { id: "next" });
       await new Promise((resolve) => setTimeout(resolve, 2));
     } else if (session.state === "paused") {
+      if (session.pauseType === "tool_interrupt" && session.interrupts.length > 0) return;
       const stopped = session.pauseType === "user_interrupt" && !heard(session.messages, REST);
       await (stopped ? session.resume({ input: REST }) : session.resume()).result;
     } else await new Promise((resolve) => setTimeout(resolve, 2));
@@ -135,19 +158,21 @@ function answer({ messages }: ModelRequest): ModelEvent[] {
   if (results === 0) return [...words("I look."), ...calls("pay", "look", "alone", "count"), finish("tool-calls")];
   if (heard(messages, NEXT)) return [...words("answer", "ed"), finish("stop")];
   if (heard(messages, REST)) {
-    return results === 1 ? [...calls("pay", "look"), finish("tool-calls")] : [...words("all ", "done"), finish("stop")];
+    if (results > 1) return [...words("all ", "done"), finish("stop")];
+    return [...calls("pay", "sign", "look", "book"), finish("tool-calls")];
   }
   return [...words("First this", " and then", " that", "."), finish("stop")];
 }
 
+const anything = jsonSchema<object>({ type: "object" });
+
 function tools(folder: string, session: () => Session | undefined): Tool<unknown>[] {
-  const make = (name: string, more: { readonly readOnly?: true; readonly serial?: true; readonly repeatable?: true }) =>
+  const make = (name: string, more: Partial<ToolOptions<typeof anything, unknown>>) =>
     tool({
       onCrash: more.readOnly || more.repeatable ? "retry" : "fail",
       name,
       description: "",
-      input: jsonSchema({ type: "object" }),
-      ...more,
+      input: anything,
       execute: async (_, ctx) => {
         writeEffect(folder, { address: ctx.address, tool: name, pid: process.pid });
         const first = ctx.address.includes("t1");
@@ -156,8 +181,23 @@ function tools(folder: string, session: () => Session | undefined): Tool<unknown
         await new Promise<void>((resolve) => setImmediate(resolve));
         return { done: name };
       },
+      ...more,
     });
+  const book = make("book", {
+    async execute(_, ctx) {
+      const step = (key: string) =>
+        ctx.step(key, () =>
+          writeEffect(folder, { address: `${ctx.address}/s:${key}`, tool: "book", pid: process.pid }),
+        );
+      await step("room");
+      const which = await ctx.ask(humanInput("Which room?"));
+      await step("key");
+      return { booked: which };
+    },
+  });
   return [
+    book,
+    make("sign", { needsApproval: true }),
     make("pay", {}),
     make("look", { readOnly: true }),
     make("alone", { serial: true }),

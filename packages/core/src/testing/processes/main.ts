@@ -1,12 +1,13 @@
 // The programs that tests start as processes of their own, by name.
 
 import { leaveWaiting, liveAsking } from "./asking.ts";
-import { live } from "./life.ts";
+import { answerLife, live } from "./life.ts";
 import { holdLock } from "./lock.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
 
 const programs: Record<string, (options: never) => Promise<void>> = {
   live,
+  answerLife,
   liveAsking,
   leaveWaiting,
   holdLock,
