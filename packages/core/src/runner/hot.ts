@@ -37,14 +37,15 @@ interface Place {
 
 export class HotSession implements HotCode {
   readonly #room: HotRoom;
-  readonly #places = new Map<string, Place>();
+  /** By address; undefined, like the next one, until there is some: most sessions never have any. */
+  #places: Map<string, Place> | undefined;
+  /** Those that have something to record. */
+  #waiting: Set<string> | undefined;
   readonly #wake: () => void;
   readonly #watch: () => () => void;
   #unwatch: (() => void) | undefined;
   /** The head of the thread at the pause that it was kept over. */
   #head = 0;
-  /** Those that have something to record. */
-  readonly #waiting = new Set<string>();
 
   /** `watch` has others' writing looked at from now on, and returns how to end that. */
   constructor(room: HotRoom, wake: () => void, watch: () => () => void) {
@@ -55,26 +56,28 @@ export class HotSession implements HotCode {
 
   keep(address: string, hot: Hot): void {
     const place: Place = { session: this, address, hot };
+    this.#places ??= new Map();
     this.#places.set(address, place);
     this.#unwatch ??= this.#watch();
     this.#room.add(place);
   }
 
   take(address: string): Hot | undefined {
-    const place = this.#places.get(address);
+    const place = this.#places?.get(address);
     if (place === undefined) return undefined;
     this.#forget(place);
     return place.hot;
   }
 
   wake(address: string): void {
-    if (!this.#places.has(address)) return;
+    if (!this.#places?.has(address)) return;
+    this.#waiting ??= new Set();
     this.#waiting.add(address);
     this.#wake();
   }
 
   get isWaiting(): boolean {
-    return this.#waiting.size > 0;
+    return this.#waiting !== undefined && this.#waiting.size > 0;
   }
 
   get head(): number {
@@ -98,11 +101,11 @@ export class HotSession implements HotCode {
   }
 
   dropAll(): void {
-    for (const address of [...this.#places.keys()]) this.drop(address);
+    for (const address of [...(this.#places?.keys() ?? [])]) this.drop(address);
   }
 
   #dropEnded(state: ThreadState): void {
-    if (this.#places.size === 0) return;
+    if (this.#places === undefined || this.#places.size === 0) return;
     const open = new Set<string>();
     // A stop withdraws what it waits for: then it begins again.
     const stopped = state.pauseType === "user_interrupt" || state.pauseType === "manual";
@@ -116,10 +119,10 @@ export class HotSession implements HotCode {
   }
 
   #forget(place: Place): void {
-    this.#places.delete(place.address);
-    this.#waiting.delete(place.address);
+    this.#places?.delete(place.address);
+    this.#waiting?.delete(place.address);
     this.#room.remove(place);
-    if (this.#places.size > 0) return;
+    if (this.#places !== undefined && this.#places.size > 0) return;
     this.#unwatch?.();
     this.#unwatch = undefined;
   }
