@@ -172,6 +172,7 @@ export const doors: Record<string, readonly string[]> = {
   "sqlite.ts": ["SqliteStoreOptions", "sqliteStore"],
   "testing/index.ts": [
     "AttackReport",
+    "EffectOptions",
     "FakeClock",
     "Fault",
     "Pass",

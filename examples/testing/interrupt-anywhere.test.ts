@@ -1,5 +1,5 @@
 // How to attack an agent of your own: everything that can go wrong, at every point where it can.
-import { agent, jsonSchema, tool } from "@belay/core";
+import { agent, approve, humanApproval, humanInput, jsonSchema, reject, respond, tool } from "@belay/core";
 import { interruptAnywhere, type ScenarioKit, scriptedModel, speak } from "@belay/core/testing";
 import { expect, test } from "vitest";
 
@@ -46,5 +46,38 @@ test("a refund that is tried again after a crash pays twice, and the attack says
   };
   const attack = interruptAnywhere({ agent: careless, input: "Pay order 7 back.", faults: ["crash"] });
   await expect(attack).rejects.toThrow(/crash at point \d+ \(tool:end\): effect support.* happened twice/);
+});
+// endregion
+
+// region approval
+function teller({ effect }: ScenarioKit) {
+  const refund = tool({
+    name: "refund",
+    description: "Pays an order back.",
+    input: jsonSchema<{ order: number }>({ type: "object", properties: { order: { type: "number" } } }),
+    needsApproval: () => humanApproval("Pay it back?", { expiresAt: Date.now() + 3_600_000 }),
+    async execute({ order }, ctx) {
+      const account = await ctx.ask(humanInput("To which account?"));
+      await ctx.step("pay", () => effect(`${ctx.address}/s:pay`, { after: "ask#0" }));
+      return `order ${order} is paid back to ${account}`;
+    },
+  });
+  const model = scriptedModel((request) => {
+    const asked = request.messages.some((message) => message.parts.some((part) => part.type === "call"));
+    return asked ? speak("That is settled.")(request) : [{ call: "refund", args: { order: 7 } }];
+  });
+  return agent({ name: "teller", model, tools: [refund] });
+}
+
+test("the teller pays once at most, and only what was approved, to the account that was named", async () => {
+  const report = await interruptAnywhere({
+    agent: teller,
+    input: "Pay order 7 back.",
+    answer({ kind }) {
+      if (kind === "approval") return approve({ by: "ann" });
+      return kind === "input" ? respond("savings") : reject("skip it");
+    },
+  });
+  expect(report.problems).toEqual([]);
 });
 // endregion

@@ -1,6 +1,6 @@
 export type { FakeClock } from "./fake-clock.ts";
 export { fakeClock } from "./fake-clock.ts";
-export type { AttackReport, Fault, Pass, Scenario, ScenarioKit } from "./interrupt-anywhere.ts";
+export type { AttackReport, EffectOptions, Fault, Pass, Scenario, ScenarioKit } from "./interrupt-anywhere.ts";
 export { allFaults, interruptAnywhere } from "./interrupt-anywhere.ts";
 export { promptProblems } from "./providers/render.ts";
 export type { ScriptedModel, ScriptedModelOptions, ScriptedPart, ScriptedTurn } from "./scripted-model.ts";
