@@ -7,6 +7,7 @@ import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { type ToolOptions, tool } from "../tool/tool.ts";
+import { faultyStore } from "./faulty-store.ts";
 import { allFaults, interruptAnywhere, type Pass, type Scenario, type ScenarioKit } from "./interrupt-anywhere.ts";
 import { openDatabase } from "./open-database.ts";
 import { scriptedModel } from "./scripted-model.ts";
@@ -171,6 +172,17 @@ describe("interruptAnywhere", () => {
     const store = async (clock: Clock) => sqliteStore(await openDatabase(":memory:"), { clock });
     const report = await interruptAnywhere({ ...clerk, store });
     expect(report.passes).toBe(report.points * allFaults.length);
+  }, 120_000);
+
+  it("the same on a store that takes its time: some races show only there", async () => {
+    const store = (clock: Clock) => {
+      const slow = faultyStore(memoryStore({ clock }));
+      slow.always({ before: 1, after: 2 });
+      return slow;
+    };
+    const faults = allFaults.filter((fault) => /^(answer|expire|stop|new-input)/.test(fault));
+    const report = await interruptAnywhere({ ...clerk, faults, store });
+    expect(report.passes).toBe(report.points * faults.length);
   }, 120_000);
 
   it("a scenario that fails by itself is told as such", async () => {

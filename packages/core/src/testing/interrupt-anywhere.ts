@@ -424,7 +424,8 @@ class Attack<Out, Deps> {
       if (this.#session!.state !== "completed" && this.#session!.state !== "running") break;
       await new Promise<void>((resolve) => setTimeout(resolve, 1));
     }
-    for (let i = 0; i < 300 && !this.answering.isSettled; i++) {
+    const told = () => this.answering.isSettled && this.#answered === this.#receipts.length;
+    for (let i = 0; i < 300 && !told(); i++) {
       await new Promise<void>((resolve) => setTimeout(resolve, 1));
     }
     if (this.#frozen === undefined) return;
