@@ -19,6 +19,7 @@ const questions = [
   "paused",
   "remote-stop",
   "approval",
+  "nested",
 ];
 
 const asked = process.argv.slice(2);
