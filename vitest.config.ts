@@ -15,5 +15,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "scripts/**/*.test.ts", "test/**/*.test.ts"],
     passWithNoTests: true,
+    // No test is about time: what takes long on a busy machine has not failed.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });
