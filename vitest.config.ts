@@ -9,11 +9,14 @@ export default defineConfig({
     alias: [
       { find: /^@belay\/core$/, replacement: source("index.ts") },
       { find: /^@belay\/core\/sqlite$/, replacement: source("sqlite.ts") },
+      { find: /^@belay\/core\/postgres$/, replacement: source("postgres.ts") },
       { find: /^@belay\/core\/testing$/, replacement: source("testing/index.ts") },
     ],
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "scripts/**/*.test.ts", "test/**/*.test.ts"],
+    // Starts nothing by itself: a test that needs a server asks for it.
+    globalSetup: ["scripts/services.mjs"],
     passWithNoTests: true,
     // No test is about time: what takes long on a busy machine has not failed.
     testTimeout: 60_000,

@@ -1,0 +1,46 @@
+// Keeps one server for whoever started this process: told `start` and `stop <signal>` by lines, it answers `started` and
+// `stopped`. When its input ends, because that process is done, was interrupted or was killed, the server ends and its
+// folder is removed.
+import { spawn } from "node:child_process";
+import { closeSync, openSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const { command, args, folder, user, signal } = JSON.parse(process.argv[2]);
+let server;
+let ended = Promise.resolve();
+
+// Whoever asked may be gone already.
+process.stdout.on("error", () => {});
+// Ctrl-C in a terminal reaches everyone: the server ends when its tests have.
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, () => {});
+
+function start() {
+  const log = openSync(join(folder, "log"), "a");
+  server = spawn(command, args, { cwd: folder, ...user, stdio: ["ignore", log, log] });
+  closeSync(log);
+  ended = new Promise((resolve) => {
+    server.on("exit", resolve);
+    server.on("error", resolve);
+  });
+  const mine = server;
+  void ended.then(() => {
+    if (server === mine) server = undefined;
+  });
+}
+
+async function stop(by) {
+  server?.kill(by);
+  const late = setTimeout(() => server?.kill("SIGKILL"), 10_000);
+  await ended;
+  clearTimeout(late);
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [what, by] = line.split(" ");
+  if (what === "start") start();
+  else await stop(by);
+  process.stdout.write(what === "start" ? "started\n" : "stopped\n");
+}
+await stop(signal);
+rmSync(folder, { recursive: true, force: true });
