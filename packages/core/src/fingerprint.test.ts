@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { driftReport, driftWords, type FingerprintParts, fingerprintOf, sameFingerprint } from "./fingerprint.ts";
+import {
+  driftReport,
+  driftWords,
+  type FingerprintParts,
+  fingerprintOf,
+  sameFingerprint,
+  shapeOf,
+} from "./fingerprint.ts";
 
 const refund = {
   name: "refund",
@@ -7,7 +14,8 @@ const refund = {
   description: "Pays an order back.",
   inputSchema: { type: "object", properties: { order: { type: "string" } } },
 };
-const parts: FingerprintParts = { model: "scripted", instructions: "Be kind.", tools: [refund], shape: ["support"] };
+const parts: FingerprintParts = { model: "scripted", instructions: "Be kind.", tools: [refund] };
+const made = (name: string) => ({ name, fingerprint: () => fingerprintOf(parts) });
 const drift = (is: Partial<FingerprintParts>) => driftReport(fingerprintOf(parts), fingerprintOf({ ...parts, ...is }));
 
 describe("an agent's fingerprint", () => {
@@ -16,13 +24,13 @@ describe("an agent's fingerprint", () => {
       model: "scripted",
       instructions: "8c294dd9b20a",
       tools: { refund: "2170a257ff14" },
-      shape: "0f1028ff4fe5",
     });
+    expect(shapeOf("sequential", "desk", null, [made("support")])).toEqual({ shape: "aed90754242b" });
   });
 
   test("has nothing for what the agent does not have (R7)", () => {
     expect(fingerprintOf({})).toEqual({});
-    expect(fingerprintOf({ model: "scripted", instructions: " \n", tools: [], shape: undefined })).toEqual({
+    expect(fingerprintOf({ model: "scripted", instructions: " \n", tools: [] })).toEqual({
       model: "scripted",
     });
   });
@@ -50,7 +58,9 @@ describe("the drift between two", () => {
   test("says that instructions or shape changed (R7)", () => {
     expect(drift({ instructions: "Be brief." })).toEqual({ instructions: true });
     expect(drift({ instructions: undefined })).toEqual({ instructions: true });
-    expect(drift({ shape: ["support", "sales"] })).toEqual({ shape: true });
+    const shape = (...names: string[]) => shapeOf("sequential", "desk", null, names.map(made));
+    expect(driftReport(shape("support"), shape("support", "sales"))).toEqual({ shape: true });
+    expect(driftReport(shape("support"), shape("support"))).toBeUndefined();
   });
 
   test.each([
@@ -83,7 +93,7 @@ describe("the drift between two", () => {
         { ...rest, name: "a" },
       ],
     });
-    expect(driftWords(driftReport(was, is)!)).toBe(
+    expect(driftWords(driftReport({ ...was, shape: "a" }, { ...is, shape: "b" })!)).toBe(
       "model scripted is now other; instructions changed; tools a, b added; tool old removed; tool refund changed; shape changed",
     );
     expect(driftWords({ model: { is: "other" } })).toBe("model (none) is now other");

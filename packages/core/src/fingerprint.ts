@@ -1,7 +1,9 @@
 // What an agent was when a run began, short enough to be recorded with it, and how it differs from what it is now (R7).
 
-import { digestOf } from "./interrupt/digest.ts";
+import { canonical, digestOf, digestOfText } from "./interrupt/digest.ts";
 import type { Json } from "./json.ts";
+
+const SHORT = 12;
 
 /** The model's id in clear, all else as short digests; what an agent does not have is not there. */
 export interface Fingerprint {
@@ -21,7 +23,6 @@ export interface FingerprintParts {
     readonly inputSchema: Json;
     readonly description: string;
   }[];
-  readonly shape?: Json | undefined;
 }
 
 export interface DriftReport {
@@ -40,7 +41,7 @@ export type Drift = "warn" | "refuse" | ((report: DriftReport) => DriftVerdict |
 
 type DriftVerdict = boolean | "warn" | "refuse" | undefined;
 
-export function fingerprintOf({ model, instructions, tools = [], shape }: FingerprintParts): Fingerprint {
+export function fingerprintOf({ model, instructions, tools = [] }: FingerprintParts): Fingerprint {
   const digests = tools.map(({ name, version, inputSchema, description }) => [
     name,
     short([version, inputSchema, description]),
@@ -50,8 +51,24 @@ export function fingerprintOf({ model, instructions, tools = [], shape }: Finger
     // Blank instructions are sent to no model.
     ...(instructions?.trim() && { instructions: short(instructions) }),
     ...(digests.length > 0 && { tools: Object.fromEntries(digests) }),
-    ...(shape !== undefined && { shape: short(shape) }),
   };
+}
+
+/** Of an agent made of agents. There may be thousands of them: all in one text. */
+export function shapeOf(kind: string, name: string, shape: Json, children: readonly Made[]): Fingerprint {
+  const inside = children.map((child) => [child.name, inShort(child.fingerprint())]);
+  return { shape: digestOfText(JSON.stringify([kind, name, shape, inside])).slice(0, SHORT) };
+}
+
+interface Made {
+  readonly name: string;
+  fingerprint(): Fingerprint;
+}
+
+function inShort(fingerprint: Fingerprint): string {
+  const { model, instructions, tools, shape } = fingerprint;
+  if (shape !== undefined && (model ?? instructions ?? tools) === undefined) return shape;
+  return canonical(fingerprint as Json);
 }
 
 export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
@@ -101,5 +118,5 @@ function toolDrift(was: Digests, is: Digests): DriftReport["tools"] {
 }
 
 function short(value: Json): string {
-  return digestOf(value).slice(0, 12);
+  return digestOf(value).slice(0, SHORT);
 }

@@ -33,7 +33,10 @@ import type { PermissionRule } from "./permission/rule.ts";
 import type { StandardSchema } from "./schema/schema.ts";
 
 /** What the messages of a child cost is counted with them. */
+const noBranches: readonly string[] = [];
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** One thing to write down. */
 export interface Recording {
@@ -149,7 +152,9 @@ export class Frame {
   /** What people say to the run is said to this agent. */
   readonly hears: boolean;
   /** Paths of those that it is, or is inside, of agents that run at once. */
-  branches: readonly string[] = [];
+  branches: readonly string[] = noBranches;
+  /** It begins now: nothing of what it did is on record. */
+  isNew = false;
 
   constructor(
     place: FramePlace,
@@ -178,8 +183,23 @@ export class Frame {
   }
 
   /** The facts by which a child begins, and ends. */
-  childStart(agentName: string, runPath: string, more: Pick<RunStartEvent, "input" | "fresh">): RunStartEvent {
-    return { ...this.#fact(), agentName, runPath, type: "run-start", ...more };
+  childStart(agentName: string, runPath: string, input?: Json, fresh?: true): RunStartEvent {
+    const { threadId, runId, segment } = this.place;
+    const attempt = 1;
+    const fact: Mutable<RunStartEvent> = {
+      type: "run-start",
+      seq: 0,
+      at: 0,
+      threadId,
+      runId,
+      segment,
+      attempt,
+      agentName,
+      runPath,
+    };
+    if (input !== undefined) fact.input = input;
+    if (fresh) fact.fresh = fresh;
+    return fact;
   }
 
   childEnd(
@@ -187,8 +207,25 @@ export class Frame {
     status: RunEndEvent["status"],
     more: Pick<RunEndEvent, "output" | "error" | "patch">,
   ): RunEndEvent {
-    const { agentName, runPath } = child.place;
-    return { ...this.#fact(), agentName, runPath, type: "run-end", status, usage: noUsage, ...more };
+    const { threadId, runId, segment, agentName, runPath } = child.place;
+    const { output, error, patch } = more;
+    const fact: Mutable<RunEndEvent> = {
+      type: "run-end",
+      seq: 0,
+      at: 0,
+      threadId,
+      runId,
+      segment,
+      attempt: 1,
+      agentName,
+      runPath,
+      status,
+      usage: noUsage,
+    };
+    if (output !== undefined) fact.output = output;
+    if (error !== undefined) fact.error = error;
+    if (patch !== undefined) fact.patch = patch;
+    return fact;
   }
 
   acted(action: Action): ActionEvent {

@@ -2,6 +2,7 @@
 
 import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
+import { canonical } from "../interrupt/digest.ts";
 import { type Json, toJson } from "../json.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
 import { checkpointOf } from "./checkpoint.ts";
@@ -159,5 +160,5 @@ function printOf({ nodes, edges, branches }: Shape, trigger: Trigger | undefined
   const keys = [...nodes.values()].map(({ key, agent }) => [key, agent.name]);
   const ways = [...edges].map(([from, to]): Json => [from, to]);
   const chosen = [...branches].map(([from, all]): Json => [from, all.map(({ to }) => to ?? null)]);
-  return [keys, ways, chosen, trigger ?? null, state];
+  return [keys, ways, chosen, trigger ?? null, canonical(state)];
 }

@@ -13,7 +13,11 @@ export function canonical(value: Json): string {
 }
 
 export function digestOf(value: Json): string {
-  return builtIn("node:crypto").createHash("sha256").update(canonical(value)).digest("hex");
+  return digestOfText(canonical(value));
+}
+
+export function digestOfText(text: string): string {
+  return builtIn("node:crypto").hash("sha256", text);
 }
 
 /** What exactly may run once it is approved. */

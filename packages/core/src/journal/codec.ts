@@ -200,6 +200,7 @@ function wordFor(fact: Fact): Word | undefined {
 function write(fact: Fact, input: number, last: Message | undefined): Written {
   switch (fact.type) {
     case "run-start":
+      if (fact.fingerprint === undefined && fact.fresh === undefined) return { run: "start", input: fact.input };
       return { run: "start", fingerprint: fact.fingerprint, input: fact.input, fresh: fact.fresh };
     case "message":
       return writeMessage(fact, input);
@@ -242,6 +243,8 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     }
     case "run-end": {
       const { status: run, usage, output, error, patch } = fact;
+      if (last === undefined && fact.finish === undefined && error === undefined && patch === undefined)
+        return { run, usage: writeUsage(usage), output };
       const finish = fact.finish === last?.finish ? undefined : (fact.finish ?? null);
       return { run, finish, usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage), output, error, patch };
     }
@@ -433,8 +436,21 @@ function read(
   if ("run" in written) {
     if (written.run === "start") {
       const { fingerprint, input, fresh } = written;
-      const more = { ...(fingerprint && { fingerprint }), ...(input !== undefined && { input }) };
-      return { ...place, type: "run-start", ...more, ...(fresh && { fresh }) };
+      const fact: Mutable<RunStartEvent> = {
+        type: "run-start",
+        seq,
+        at,
+        threadId,
+        runId,
+        segment,
+        attempt,
+        agentName,
+        runPath,
+      };
+      if (fingerprint) fact.fingerprint = fingerprint;
+      if (input !== undefined) fact.input = input;
+      if (fresh) fact.fresh = fresh;
+      return fact;
     }
     const { run: status, output, error, patch } = written;
     const finish = written.finish === undefined ? last?.finish : written.finish;

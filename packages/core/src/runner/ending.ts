@@ -6,6 +6,7 @@ import { belayError, errorRecord } from "../error.ts";
 import type { Fact, StateEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { turnAddress } from "../interrupt/address.ts";
+import { digestOfText } from "../interrupt/digest.ts";
 import { type Handle, type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
@@ -262,5 +263,5 @@ function usageOf(facts: readonly Fact[]): Usage | undefined {
 }
 
 export function hashToken(token: string): string {
-  return builtIn("node:crypto").createHash("sha256").update(token).digest("hex");
+  return digestOfText(token);
 }

@@ -45,21 +45,22 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   if (!begun || failed === "again") {
     if (frame.beginning.only === "calls") return asking;
     if (signal.halts("after-tools")) return stopped;
-    await frame.record(() => (begun ? [frame.childStart(agent.name, path, {})] : startFacts(frame, place, input)));
+    await frame.record(() => (begun ? [frame.childStart(agent.name, path)] : startFacts(frame, place, input)));
     point("child:start", path);
   }
   const child = frame.child(agent.name, path, desk.scope(path)!, frame.hears && !place.deaf);
   child.branches = branchesOf(frame, place);
+  child.isNew = !begun;
   const ended = await run(agent, child);
   switch (ended.how) {
     case "completed": {
       const output = storable(ended.output, agent.name);
       const more = output === ended.text && agent.chats ? {} : { output };
-      await recordEnd(frame, ended, (patch) => [
-        ...ended.facts,
-        ...acts(child, ended.action),
-        frame.childEnd(child, "completed", patch === undefined ? more : { ...more, patch }),
-      ]);
+      await recordEnd(frame, ended, (patch) => {
+        const end = frame.childEnd(child, "completed", patch === undefined ? more : { ...more, patch });
+        const action = acts(child, ended.action);
+        return ended.facts.length + action.length === 0 ? [end] : [...ended.facts, ...action, end];
+      });
       if (ended.turn !== undefined) speaker(child).turnEnd(ended.turn);
       point("child:end", path);
       return ended.action === undefined
@@ -122,8 +123,7 @@ async function run(agent: Agent<unknown, never>, frame: Frame): Promise<Ended> {
 function startFacts(frame: Frame, place: ChildPlace, input: ChildInput): readonly Fact[] {
   const { agent, path, fresh, deaf } = place;
   const value = "value" in input ? input.value : wordsOf(input.messages);
-  const more = { ...(!agent.chats && { input: value }), ...(fresh && { fresh }) };
-  const start = frame.childStart(agent.name, path, more);
+  const start = frame.childStart(agent.name, path, agent.chats ? undefined : value, fresh);
   if (!agent.chats) return [start];
   const given = "messages" in input ? input.messages.map(({ parts }) => parts) : [[textPart(value)]];
   const at = frame.clock.now();

@@ -5,9 +5,8 @@ import type { Agent, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Action } from "../event.ts";
-import { fingerprintOf } from "../fingerprint.ts";
+import { type Fingerprint, shapeOf } from "../fingerprint.ts";
 import type { Frame } from "../frame.ts";
-import { digestOf } from "../interrupt/digest.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Inside } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
@@ -37,6 +36,7 @@ export function composite({ kind, name, children, shape = null, run }: Composite
     throw belayError("AGENT_INVALID", { agent: name, problem: "one of those inside it is no agent" });
   }
   const childAt = (segment: string) => childIn(children, kind, segment);
+  let known: Fingerprint | undefined;
   return Object.freeze({
     name,
     repair: "synthetic" as const,
@@ -46,10 +46,10 @@ export function composite({ kind, name, children, shape = null, run }: Composite
     // Code of one's own has no shape that could be told.
     ...(kind !== "custom" && { view: (inside: Inside) => workflowView(kind, children.length, inside) }),
     run: (frame: Frame) => (frame.beginning.only === "calls" ? runOpen(frame, childAt) : run(frame)),
-    fingerprint: () =>
-      fingerprintOf({
-        shape: digestOf([kind, name, shape, children.map((child) => [child.name, child.fingerprint() as Json])]),
-      }),
+    fingerprint() {
+      known ??= shapeOf(kind, name, shape, children);
+      return known;
+    },
     argsProblem: (interrupt: Interrupt, args: Json) =>
       byName(children, interrupt.by, name).argsProblem(interrupt, args),
     verdict: (...call: Parameters<AnyAgent["verdict"]>) => withTool(children, name, call),

@@ -46,6 +46,8 @@ const GRACE_MS = 500;
 
 export class LiveAgent implements StepsHost, StopListener, Hot {
   readonly #name: string;
+  /** All that it has begun was begun by this code. */
+  readonly #isNew: boolean;
   #frame: Frame;
   #end: (ended: Ended) => void = () => {};
   readonly #steps: Steps;
@@ -70,6 +72,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   constructor(name: string, frame: Frame) {
     this.#name = name;
     this.#frame = frame;
+    this.#isNew = frame.isNew;
     this.#steps = new Steps(this, frame.scope.steps);
   }
 
@@ -340,6 +343,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
 
   #childLeftOut(): BelayError | undefined {
+    if (this.#isNew) return undefined;
     const { runId } = this.#frame.place;
     const begun = this.#frame.desk
       .begunBelow(this.address, runId)
@@ -363,7 +367,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const given = exit?.output ?? breakLoop?.output ?? output ?? null;
     try {
       const ended = completed(this.#frame, storable(given, this.#name), this.#action);
-      this.#end({ ...ended, facts: [...this.#withdrawals(), ...ended.facts] });
+      const withdrawn = this.#withdrawals();
+      this.#end(withdrawn.length === 0 ? ended : { ...ended, facts: [...withdrawn, ...ended.facts] });
     } catch (error) {
       this.#end({ how: "failed", facts: [], error: error as BelayError });
     }
