@@ -554,6 +554,8 @@ function refused(key: ThreadKey, append: Append, appended: Exclude<Appended, { o
       return belayError("STORE_CONFLICT", { threadId, expected: append.expect, found: appended.head });
     case "gone":
       return belayError("INPUT_WITHDRAWN", { threadId, ids: appended.keys.join(", ") });
+    case "orphan":
+      return belayError("THREAD_UNKNOWN", { threadId: append.parent?.threadId ?? threadId });
     default:
       return appended satisfies never;
   }

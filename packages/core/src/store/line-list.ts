@@ -1,12 +1,17 @@
 // The lines of one thread in memory, as tightly as they go: what an idle thread weighs is its lines. Text is kept flat
 // and by itself, numbers in one array; an object for each line is made only for who reads it.
+//
+// What a fork shares stands in a list of its own, which nobody writes to, under both: it is gone when the last of those
+// that stand on it is.
 
 import type { Line } from "../journal/codec.ts";
 
 export class LineList {
-  readonly #bodies: string[] = [];
+  /** The lines before these. */
+  #base: LineList | undefined;
+  #bodies: string[] = [];
   /** Of each line its first seq and its time. */
-  readonly #numbers: number[] = [];
+  #numbers: number[] = [];
   #head = 0;
 
   /** The seq of the last fact. */
@@ -21,14 +26,49 @@ export class LineList {
     this.#head += count;
   }
 
-  /** The lines that hold facts after `after`. */
-  after(after: number): Line[] {
+  /** The lines that hold facts after `after`, and none after `to`. */
+  after(after: number, to = Number.MAX_SAFE_INTEGER): Line[] {
+    const lists: LineList[] = [this];
+    for (let base = this.#base; base !== undefined && base.#head > after; base = base.#base) lists.push(base);
     const lines: Line[] = [];
+    for (const list of lists.reverse()) list.#read(after, to, lines);
+    return lines;
+  }
+
+  /** A list that goes on after `seq`; undefined where no line ends there. */
+  fork(seq: number): LineList | undefined {
+    if (seq === 0) return new LineList();
+    const before = this.#base?.head ?? 0;
+    if (seq < before) return this.#base?.fork(seq);
+    if (seq > before && !this.#split(seq)) return undefined;
+    const fork = new LineList();
+    fork.#base = this.#base;
+    fork.#head = seq;
+    return fork;
+  }
+
+  /** Moves the lines up to `seq` under these; false, and nothing is moved, where no line ends there. */
+  #split(seq: number): boolean {
+    const index = this.#firstAfter(seq);
+    if (this.#seq(index) - 1 !== seq) return false;
+    const base = new LineList();
+    base.#base = this.#base;
+    base.#bodies = this.#bodies.slice(0, index);
+    base.#numbers = this.#numbers.slice(0, 2 * index);
+    base.#head = seq;
+    this.#base = base;
+    this.#bodies = this.#bodies.slice(index);
+    this.#numbers = this.#numbers.slice(2 * index);
+    return true;
+  }
+
+  #read(after: number, to: number, lines: Line[]): void {
     for (let i = this.#firstAfter(after); i < this.#bodies.length; i++) {
       const seq = this.#seq(i);
-      lines.push({ seq, count: this.#seq(i + 1) - seq, at: this.#numbers[2 * i + 1]!, body: this.#bodies[i]! });
+      const next = this.#seq(i + 1);
+      if (next > to + 1) return;
+      lines.push({ seq, count: next - seq, at: this.#numbers[2 * i + 1]!, body: this.#bodies[i]! });
     }
-    return lines;
   }
 
   #seq(index: number): number {

@@ -13,6 +13,8 @@ import {
   type Command,
   type Lease,
   type Loaded,
+  type Parent,
+  type Past,
   type RequestRow,
   type Rest,
   type RuleRow,
@@ -30,6 +32,7 @@ interface Watcher {
 interface Thread {
   readonly threadId: string;
   readonly createdAt: number;
+  readonly parent: Parent | undefined;
   agent: string;
   state: SessionState;
   fence: number;
@@ -94,6 +97,11 @@ class MemoryStore implements Store {
     return this.#find(key)?.lines.after(0) ?? [];
   }
 
+  async past(key: ThreadKey, to = Number.MAX_SAFE_INTEGER): Promise<Past | undefined> {
+    const thread = this.#find(key);
+    return thread && { agent: thread.agent, lines: thread.lines.after(0, to) };
+  }
+
   // Not an async function: a promise is all that it needs.
   append(key: ThreadKey, append: Append): Promise<Appended> {
     try {
@@ -105,8 +113,13 @@ class MemoryStore implements Store {
 
   #append(key: ThreadKey, append: Append): Appended {
     const found = this.#find(key);
-    const thread = found ?? this.#create(key, append);
-    if (found !== undefined && thread.appendId === append.appendId) return done(thread);
+    if (found !== undefined && found.appendId === append.appendId) return done(found);
+    const lines = append.parent === undefined || found !== undefined ? undefined : this.#sharedBy(key, append.parent);
+    if (append.parent !== undefined && lines === undefined)
+      return found === undefined
+        ? { ok: false, why: "orphan" }
+        : { ok: false, why: "conflict", head: found.lines.head };
+    const thread = found ?? this.#create(key, append, lines);
     const refusal = this.#refusal(thread, append);
     if (refusal !== undefined) return refusal;
     if (append.raise !== undefined) this.#refuseRaisedTwice(key, append.raise);
@@ -116,6 +129,11 @@ class MemoryStore implements Store {
       this.#share(key.tenant, thread, append);
     notify(thread.watchers, "append");
     return done(thread);
+  }
+
+  /** Undefined where there is nothing of the kind to share. */
+  #sharedBy({ tenant }: ThreadKey, { threadId, seq }: Parent): LineList | undefined {
+    return this.#find({ tenant, threadId })?.lines.fork(seq);
   }
 
   #refusal(thread: Thread, append: Append): Appended | undefined {
@@ -232,16 +250,23 @@ class MemoryStore implements Store {
     return this.#shared.get(tenant)?.rules.delete(id) ?? false;
   }
 
-  async delete(key: ThreadKey): Promise<void> {
+  async delete(key: ThreadKey, head?: number): Promise<boolean> {
     const thread = this.#find(key);
+    if (thread === undefined || (head !== undefined && !this.#isAtRest(thread, head))) return false;
     this.#tenants.get(key.tenant)?.delete(key.threadId);
-    for (const id of thread?.raised ?? []) {
+    for (const id of thread.raised ?? []) {
       this.#shared.get(key.tenant)?.open.delete(id);
       this.#shared.get(key.tenant)?.threads.delete(id);
     }
-    if (thread?.watchers === undefined) return;
+    if (thread.watchers === undefined) return true;
     this.#early.set(name(key), thread.watchers);
     notify(thread.watchers, "append");
+    return true;
+  }
+
+  #isAtRest(thread: Thread, head: number): boolean {
+    const waits = thread.commands.some(({ kind }) => kind === "input" || kind === "answer");
+    return thread.lines.head === head && this.#lease(thread) === undefined && !waits;
   }
 
   watch(key: ThreadKey, changed: Watcher["changed"], only?: Change): () => void {
@@ -265,12 +290,13 @@ class MemoryStore implements Store {
     return this.#tenants.get(key.tenant)?.get(key.threadId);
   }
 
-  #create(key: ThreadKey, append: Append): Thread {
+  #create(key: ThreadKey, append: Append, lines = new LineList()): Thread {
     const { threadId } = key;
-    const { agent, state, at } = append;
+    const { agent, state, at, parent } = append;
     return {
       threadId,
       createdAt: at,
+      parent: parent && { ...parent },
       agent,
       state,
       fence: 0,
@@ -278,7 +304,7 @@ class MemoryStore implements Store {
       until: 0,
       appendId: "",
       updatedAt: at,
-      lines: new LineList(),
+      lines,
       snapshot: undefined,
       commands: [],
       keys: undefined,
@@ -301,7 +327,7 @@ class MemoryStore implements Store {
   }
 
   #row(thread: Thread): ThreadRow {
-    const { threadId, agent, state, createdAt, updatedAt, rest } = thread;
+    const { threadId, agent, state, createdAt, updatedAt, rest, parent } = thread;
     const { head } = thread.lines;
     const lease = this.#lease(thread);
     const queued = thread.commands.some(({ kind }) => kind === "input");
@@ -316,6 +342,7 @@ class MemoryStore implements Store {
       queued,
       answered,
       ...(rest && { rest: { ...rest } }),
+      ...(parent && { parent: { ...parent } }),
       ...(lease && { lease }),
     };
   }

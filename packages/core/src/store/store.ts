@@ -9,7 +9,10 @@
 //    What is listed of them is a copy for finding them: the journal has the truth.
 // 5. Commands are written without a lease, deduplicated by key, and stay until an append consumes them or their
 //    sender takes them back; never both: an append that consumes one that is gone is refused.
+// 6. A fork continues the lines of another thread. It is a thread like others to whoever reads it, and keeps what it
+//    shares: the other may be deleted, and made again under its name, which is another thread then.
 
+import type { BelayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
 
@@ -43,10 +46,18 @@ export interface ThreadRow {
   readonly answered: boolean;
   /** What its last append said of how it rests; undefined where that said nothing. */
   readonly rest?: Rest;
+  /** Where it was forked from, whether or not that is there still. */
+  readonly parent?: Parent;
   /** Present while someone holds it; a lease past its end is not shown. */
   readonly lease?: Lease;
   /** The store cannot read it: nothing but its id is told, and opening it says what is wrong. */
   readonly damaged?: true;
+}
+
+/** The thread that a fork continues, and the seq after which it does. */
+export interface Parent {
+  readonly threadId: string;
+  readonly seq: number;
 }
 
 /** How a thread rests while calls are open: set, or cleared, by each append. */
@@ -92,6 +103,16 @@ export interface Loaded {
   readonly snapshot?: Snapshot;
 }
 
+/** What can be read of a thread, damaged or not. */
+export interface Past {
+  /** Undefined where that cannot be read. */
+  readonly agent?: string;
+  /** From the first on, each proven; none where nothing can be read. */
+  readonly lines: readonly Line[];
+  /** What stops it from being read on, and at which seq. */
+  readonly damage?: { readonly seq: number; readonly error: BelayError };
+}
+
 /** What a writer left to make reading on from `seq` cheap. A cache: a store may lose it, and must not hand out a damaged one. */
 export interface Snapshot {
   readonly seq: number;
@@ -126,6 +147,12 @@ export interface Append {
   readonly close?: readonly string[];
   /** Rules of the tenant that it adds; one whose id is there already stays as it is. */
   readonly remember?: readonly RuleRow[];
+  /**
+   * Of a thread that is not there yet: its past is that of another thread of its tenant, up to the line that ends at
+   * `seq`; `expect` is that seq, 0 where nothing is shared. Nothing is copied, and deleting the other keeps what this
+   * one needs. On a thread that is there it is a conflict, whoever holds that.
+   */
+  readonly parent?: Parent;
 }
 
 export type Appended =
@@ -136,6 +163,8 @@ export type Appended =
   /** The writer lost its lease. */
   | { readonly ok: false; readonly why: "fenced"; readonly owner: string | undefined }
   | { readonly ok: false; readonly why: "conflict"; readonly head: number }
+  /** The parent is not there, or none of its lines ends at that seq. */
+  | { readonly ok: false; readonly why: "orphan" }
   /** These commands cannot be consumed: they are not there any more. */
   | { readonly ok: false; readonly why: "gone"; readonly keys: readonly string[] };
 
@@ -147,6 +176,11 @@ export interface Store {
    * rests: from `rest.from` on, or the last one; undefined where there is none.
    */
   load(key: ThreadKey, after?: number | "snapshot" | "rest"): Promise<Loaded | undefined>;
+  /**
+   * What can be read of its lines, up to the last that ends at or before `to`, and what stops it from being read on,
+   * where that comes before `to`; undefined where there is no such thread.
+   */
+  past(key: ThreadKey, to?: number): Promise<Past | undefined>;
   append(key: ThreadKey, append: Append): Promise<Appended>;
   /** Makes the lease last `ttlMs` from now; false when it is lost. */
   renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean>;
@@ -166,8 +200,11 @@ export interface Store {
   rules(tenant: string): Promise<readonly RuleRow[]>;
   /** Removes a rule; false where there is none. */
   removeRule(tenant: string, id: string): Promise<boolean>;
-  /** Removes the thread with its commands and requests; does nothing where there is none. */
-  delete(key: ThreadKey): Promise<void>;
+  /**
+   * Removes the thread with its commands and requests. With `head`, only where that is still its head, nobody holds it,
+   * and neither an input nor an answer waits. False where it did nothing.
+   */
+  delete(key: ThreadKey, head?: number): Promise<boolean>;
   /**
    * Calls `changed` some time after each append or command of the thread, and says which where it knows: a hint, never
    * the truth. With `only`, the other kind need not be told. Returns how to end it. One in the `background` keeps no

@@ -320,7 +320,7 @@ export const badRequestStores: Record<string, BadStore> = {
       return {
         async delete(key) {
           for (const { id } of await store.requests(key.tenant)) hidden.add(id);
-          await store.delete(key);
+          return store.delete(key);
         },
         requests: async (tenant) => (await store.requests(tenant)).filter(({ id }) => !hidden.has(id)),
       };

@@ -174,7 +174,7 @@ export const badStores: Record<string, BadStore> = {
         },
         async delete(key) {
           fences.delete(nameOf(key));
-          await store.delete(key);
+          return store.delete(key);
         },
       };
     },
@@ -340,7 +340,7 @@ export const badStores: Record<string, BadStore> = {
     caught: "agent, state and updatedAt are those of the last append, createdAt that of the first",
   },
   "keeps what is deleted": {
-    change: () => ({ delete: async () => {} }),
+    change: () => ({ delete: async () => true }),
     caught: "a deleted thread is gone with its commands, and can be made again from nothing",
   },
   "tells watchers nothing": {

@@ -85,6 +85,7 @@ export function faultyStore(store: Store): FaultyStore {
       return failed;
     },
     load: (key, after) => through("load", () => store.load(key, after)),
+    past: (key, to) => through("past", () => store.past(key, to)),
     append: (key, append) => through("append", () => store.append(key, append)),
     renew: (key, fence, ttlMs) => through("renew", () => store.renew(key, fence, ttlMs)),
     release: (key, fence) => through("release", () => store.release(key, fence)),
@@ -95,7 +96,7 @@ export function faultyStore(store: Store): FaultyStore {
     requestThread: (tenant, id) => through("requestThread", () => store.requestThread(tenant, id)),
     rules: (tenant) => through("rules", () => store.rules(tenant)),
     removeRule: (tenant, id) => through("removeRule", () => store.removeRule(tenant, id)),
-    delete: (key) => through("delete", () => store.delete(key)),
+    delete: (key, head) => through("delete", () => store.delete(key, head)),
     watch: (key, changed, only, background) =>
       store.watch(key, (what) => dead || frozen !== undefined || changed(what), only, background),
   };

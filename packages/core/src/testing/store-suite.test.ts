@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../store/memory.ts";
+import { badForkStores } from "./bad-fork-stores.ts";
 import { badRequestStores } from "./bad-request-stores.ts";
 import { badStores, changed } from "./bad-stores.ts";
 import { fakeClock } from "./fake-clock.ts";
@@ -12,7 +13,7 @@ async function failures(make: Parameters<typeof storeSuite>[0], only?: StoreCase
 }
 
 describe("the store suite", () => {
-  test.concurrent.each(Object.entries({ ...badStores, ...badRequestStores }))(
+  test.concurrent.each(Object.entries({ ...badStores, ...badRequestStores, ...badForkStores }))(
     "catches a store that %s",
     async (_, { change, caught }) => {
       const make = () => {

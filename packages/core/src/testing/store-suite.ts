@@ -6,11 +6,12 @@
 import { appendCases } from "./store-cases/append.ts";
 import { Bench, type StoreCheck, type StoreUnderTest } from "./store-cases/bench.ts";
 import { commandCases } from "./store-cases/command.ts";
+import { forkCases } from "./store-cases/fork.ts";
 import { leaseCases } from "./store-cases/lease.ts";
 import { readingCases } from "./store-cases/reading.ts";
 import { requestCases } from "./store-cases/request.ts";
 
-const cases = { ...appendCases, ...leaseCases, ...commandCases, ...requestCases, ...readingCases };
+const cases = { ...appendCases, ...leaseCases, ...commandCases, ...requestCases, ...readingCases, ...forkCases };
 
 export type StoreCaseName = keyof typeof cases;
 

@@ -6,6 +6,7 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
   const { linesSync } = store;
   return {
     load: (key, after) => store.load(key, after),
+    past: (key, to) => store.past(key, to),
     append: (key, append) => store.append(key, append),
     renew: (key, fence, ttlMs) => store.renew(key, fence, ttlMs),
     release: (key, fence) => store.release(key, fence),
@@ -16,7 +17,7 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     requestThread: (tenant, id) => store.requestThread(tenant, id),
     rules: (tenant) => store.rules(tenant),
     removeRule: (tenant, id) => store.removeRule(tenant, id),
-    delete: (key) => store.delete(key),
+    delete: (key, head) => store.delete(key, head),
     watch: (key, changed, only, background) => store.watch(key, changed, only, background),
     ...(linesSync !== undefined && { linesSync: (key) => linesSync.call(store, key) }),
     ...changes,

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { approve } from "../../interrupt/answer.ts";
 import { readFacts } from "../../runner/read-facts.ts";
 import { jsonSchema } from "../../schema/schema.ts";
 import { openDatabase } from "../../testing/open-database.ts";
@@ -39,14 +40,17 @@ function schemaOf(database: DatabaseSync): string[] {
   return rows.map(({ sql }) => sql.replace(/[\s()]+/g, " ").trim()).sort();
 }
 
-test.each(["v1", "v2"])("C4, P17: a database of %s has, once opened, the tables of a new one", async (version) => {
-  restore(version);
-  sqliteStore(db);
-  const fresh = await openDatabase(join(folder, "fresh.db"));
-  sqliteStore(fresh);
-  expect(schemaOf(db)).toEqual(schemaOf(fresh));
-  fresh.close();
-});
+test.each(["v1", "v2", "v3"])(
+  "C4, P17: a database of %s has, once opened, the tables of a new one",
+  async (version) => {
+    restore(version);
+    sqliteStore(db);
+    const fresh = await openDatabase(join(folder, "fresh.db"));
+    sqliteStore(fresh);
+    expect(schemaOf(db)).toEqual(schemaOf(fresh));
+    fresh.close();
+  },
+);
 
 describe("a database of version 1", () => {
   beforeEach(() => restore("v1"));
@@ -184,5 +188,54 @@ describe("a database of version 2", () => {
     await store.send(key, { key: "a", kind: "answer", body: "yes", at: 10 });
     expect((await store.load(key))?.row).toMatchObject({ answered: true, rest: { from: 7, dueAt: 90 } });
     expect(await store.requests("default")).toEqual([{ id: "r", threadId: "kept", body: "may I?" }]);
+  });
+});
+
+describe("a database of version 3", () => {
+  beforeEach(() => restore("v3"));
+  const key = { tenant: "default", threadId: "kept" };
+
+  test("C4: lists its threads, none of which is a fork, with how they rest, their requests and rules", async () => {
+    const store = sqliteStore(db);
+    const rows = await store.threads("default");
+    expect(rows.map(({ threadId, state, parent, damaged }) => [threadId, state, parent, damaged])).toEqual([
+      ["asking", "paused", undefined, undefined],
+      ["completed", "completed", undefined, undefined],
+      ["kept", "paused", undefined, undefined],
+    ]);
+    expect(rows[2]).toMatchObject({ answered: true, rest: { from: 3, dueAt: 90 } });
+    expect((await store.requests("default")).map(({ threadId, body }) => [threadId, body.slice(0, 6)])).toEqual([
+      ["asking", '{"runI'],
+      ["kept", "may I?"],
+    ]);
+    expect(await store.rules("default")).toEqual([{ id: "rule", at: 5, body: "always" }]);
+    expect(await store.requestThread("default", "closed")).toBe("kept");
+  });
+
+  test("C4, T2: its threads can be forked, and deleted without the forks losing anything", async () => {
+    const store = sqliteStore(db);
+    const before = (await store.load(key))!.lines;
+    const common = { appendId: "f", count: 1, at: 9, body: "forked", agent: "helper", state: "paused" } as const;
+    const writer = { take: "me", ttlMs: 1_000 };
+    const parent = { threadId: "kept", seq: 4 };
+    const fork = { tenant: "default", threadId: "fork" };
+    expect(await store.append(fork, { ...common, expect: 4, parent, writer, release: true })).toMatchObject({
+      ok: true,
+    });
+    expect(await store.delete(key)).toBe(true);
+    expect((await store.load(fork))?.lines).toEqual([
+      ...before.slice(0, 2),
+      { seq: 5, count: 1, at: 9, body: "forked" },
+    ]);
+  });
+
+  test("C4: what was asked can be answered, and goes on", async () => {
+    const pays = tool({ name: "pay", description: "", input: any, needsApproval: true, execute: () => "paid" });
+    const kit = await openKit(["went on"], { store: sqliteStore(db), tools: [...tools, pays], threadId: "asking" });
+    const [request] = await kit.runner.inbox();
+    await kit.runner.answer(request!.id, approve());
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "went on" });
+    expect(history(kit.session.messages).slice(-2)).toEqual(["tool: p1 ok + l2 ok", "assistant: went on"]);
+    expect(kit.problems()).toEqual([]);
   });
 });

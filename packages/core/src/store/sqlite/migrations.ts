@@ -6,6 +6,9 @@
 // that an append changes is written to the disk twice. Threads are not indexed by the time of their last change for
 // the same reason. Requests are found in two ways, and the open ones counted in two, as threads are; so are rules.
 //
+// A fork's row names the thread whose lines it goes on from. Of a thread that is deleted, what its forks need stays, under
+// its number, which is in `kept` then.
+//
 // Rows written before a column was added have NULL in it, and a checksum without it.
 
 import { belayError } from "../../error.ts";
@@ -47,6 +50,14 @@ const steps: readonly string[] = [
      num INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL,
      crc INTEGER NOT NULL, UNIQUE (tenant, id));
    CREATE INDEX rule_tenant ON rule (tenant);`,
+  `ALTER TABLE thread ADD COLUMN parent TEXT;
+   ALTER TABLE thread ADD COLUMN base INTEGER;
+   ALTER TABLE thread ADD COLUMN base_seq INTEGER;
+   ALTER TABLE thread ADD COLUMN base_crc INTEGER;
+   CREATE INDEX thread_base ON thread (base) WHERE base IS NOT NULL;
+   CREATE TABLE kept (
+     num INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, base INTEGER, base_seq INTEGER, base_crc INTEGER);
+   CREATE INDEX kept_base ON kept (base) WHERE base IS NOT NULL;`,
 ];
 
 export const SCHEMA_VERSION = steps.length;

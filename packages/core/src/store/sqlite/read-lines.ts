@@ -4,15 +4,19 @@
 // a text kept apart, or unusual characters, is read line by line: that finds what is wrong, or that nothing is.
 
 import { crc32 } from "node:zlib";
+import type { BelayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
-import type { ThreadKey } from "../store.ts";
+import type { Past, ThreadKey } from "../store.ts";
 import { fromText, toText } from "./database.ts";
-import { type EntryRow, lineCrc, linePlace, type PageRow, type Row } from "./rows.ts";
+import { type EntryRow, lineCrc, linePlace, type PageRow, type Place, type Row } from "./rows.ts";
 import type { Statements } from "./statements.ts";
-import { damaged } from "./store-error.ts";
+import { asStoreError, damaged } from "./store-error.ts";
 
 /** A line has as many in the text of a page. */
 const PIECES = 5;
+
+/** No seq is higher. */
+export const LAST = 0xffffffff;
 
 /** Where reading stands: the seq of the next line, and the crc of all before it. */
 interface Mark {
@@ -20,31 +24,137 @@ interface Mark {
   readonly crc: number;
 }
 
+/** Lines that stand under one number, with the crcs before the first and at the last of them. */
+interface Stretch {
+  readonly num: number;
+  /** Whose they are: their crcs are of its name, too. */
+  readonly key: ThreadKey;
+  readonly from: Mark;
+  /** What must be met; undefined where nothing that can be believed says so. */
+  readonly end: Mark | undefined;
+}
+
 /** The lines that hold facts after `after`. Within a transaction of its caller's, which has read `row`. */
 export function readLines(sql: Statements, key: ThreadKey, row: Row, after: number): readonly Line[] {
   if (after >= row.head) return [];
   const lines: Line[] = [];
-  let mark = after <= 0 ? { next: 1, crc: 0 } : markAt(sql, key, row.num, after + 1);
-  while (mark.next <= row.head)
-    mark = readPage(sql, key, row.num, mark, lines) ?? readEach(sql, key, row.num, mark, lines);
-  const { next, crc } = mark;
-  if (next !== row.head + 1 || crc !== row.crc) throw damaged(key, next, `the journal does not reach ${row.head}`);
+  for (const stretch of stretches(sql, key, row, { next: row.head + 1, crc: row.crc }, after)) {
+    const { num, from } = stretch;
+    const mark = after < from.next ? from : markAt(sql, key, num, after + 1, from);
+    readStretch(sql, key, stretch, mark, LAST, lines);
+  }
   return lines;
 }
 
+/** What can be read of the lines that end at `to` or before. The row of `isSound` is believed. */
+export function readPast(
+  sql: Statements,
+  key: ThreadKey,
+  row: Row,
+  isSound: boolean,
+  to: number,
+): Pick<Past, "lines" | "damage"> {
+  const lines: Line[] = [];
+  try {
+    const end = isSound ? { next: row.head + 1, crc: row.crc } : undefined;
+    for (const stretch of stretches(sql, key, row, end, 0)) {
+      if (stretch.from.next <= to) readStretch(sql, key, stretch, stretch.from, to, lines);
+    }
+    if (isSound || endOf(lines) >= to) return { lines: upTo(lines, to) };
+    throw damaged(key, endOf(lines) + 1, "its row does not fit its checksum");
+  } catch (error) {
+    const failure = asStoreError(key, error) as BelayError;
+    if (failure.code !== "JOURNAL_CORRUPT") throw error;
+    return { lines: upTo(lines, to), damage: { seq: endOf(lines) + 1, error: failure } };
+  }
+}
+
+/** The line that ends at `seq`, and under which number it stands; undefined where there is none, or it cannot be proven. */
+export function lineEndingAt(
+  sql: Statements,
+  key: ThreadKey,
+  row: Row,
+  isSound: boolean,
+  seq: number,
+): (Pick<Row, "crc" | "hash"> & { readonly seq: number; readonly num: number | null }) | undefined {
+  if (seq === 0) return { seq, crc: 0, hash: new Uint8Array(0), num: null };
+  if (!isSound && endOf(readPast(sql, key, row, false, seq).lines) !== seq) return undefined;
+  let place: Place = row;
+  while (place.base !== null && seq <= (place.base_seq ?? 0)) place = placeOf(sql, key, place.base);
+  const found = sql.lineAt.get(place.num, seq) as Pick<Row, "crc" | "hash"> & { seq: number; count: number };
+  if (found === undefined || found.seq + found.count - 1 !== seq) return undefined;
+  return { seq, crc: found.crc, hash: found.hash, num: place.num };
+}
+
+/** From the first that holds what comes after `after` to the thread's own; the first of a fork are other threads'. */
+function stretches(sql: Statements, key: ThreadKey, row: Row, end: Mark | undefined, after: number): Stretch[] {
+  const found: Stretch[] = [];
+  let place: Place = row;
+  for (let until = end; ; ) {
+    const { num, id, base, base_seq, base_crc } = place;
+    const from = { next: (base_seq ?? 0) + 1, crc: base_crc ?? 0 };
+    found.unshift({ num, key: num === row.num ? key : { ...key, threadId: fromText(id) }, from, end: until });
+    if (base === null || after >= from.next - 1) return found;
+    until = from;
+    place = placeOf(sql, key, base);
+  }
+}
+
+/** Its own checksum is not looked at: the fork knows the crc that all its lines must lead to. */
+function placeOf(sql: Statements, key: ThreadKey, num: number): Place {
+  const place = sql.place.get(num) as Place | undefined;
+  if (place === undefined) throw damaged(key, 0, "the thread that it was forked from is missing");
+  return place;
+}
+
+/** Adds the lines from `mark` on that begin at `to` or before. */
+function readStretch(sql: Statements, of: ThreadKey, stretch: Stretch, mark: Mark, to: number, lines: Line[]): void {
+  const { num, key, end } = stretch;
+  const isOwn = key === of;
+  const last = Math.min(to, isOwn ? LAST : end!.next - 1);
+  const reached = end === undefined ? undefined : Math.min(to, end.next - 1);
+  let at = mark;
+  while (reached === undefined || at.next <= reached) {
+    const read =
+      readPage(sql, key, num, at, last, lines) ?? readEach(sql, of, key, num, at, last, lines, end === undefined);
+    if (read === undefined) return;
+    at = read;
+  }
+  if (end === undefined || to < end.next - 1) return;
+  const { next, crc } = at;
+  if (next !== end.next || crc !== end.crc) throw damaged(of, next, `the journal does not reach ${end.next - 1}`);
+}
+
 /** Before the line that holds `seq`. */
-function markAt(sql: Statements, key: ThreadKey, num: number, seq: number): Mark {
+function markAt(sql: Statements, key: ThreadKey, num: number, seq: number, from: Mark): Mark {
   const [found, before] = sql.marks.all(num, seq) as { seq: number; crc: number }[];
   if (found === undefined) throw damaged(key, seq, "a line is missing");
-  if (before === undefined && found.seq !== 1) throw damaged(key, found.seq, "the line before it is missing");
-  return { next: found.seq, crc: before?.crc ?? 0 };
+  if (before === undefined && found.seq !== from.next) throw damaged(key, found.seq, "the line before it is missing");
+  return { next: found.seq, crc: before?.crc ?? from.crc };
+}
+
+function endOf(lines: readonly Line[]): number {
+  const last = lines.at(-1);
+  return last === undefined ? 0 : last.seq + last.count - 1;
+}
+
+/** Without a last line that ends after `to`. */
+function upTo(lines: readonly Line[], to: number): readonly Line[] {
+  return endOf(lines) <= to ? lines : lines.slice(0, -1);
 }
 
 /** Adds a page to `lines`; undefined, and nothing added, where its crc does not prove it. */
-function readPage(sql: Statements, key: ThreadKey, num: number, from: Mark, lines: Line[]): Mark | undefined {
+function readPage(
+  sql: Statements,
+  key: ThreadKey,
+  num: number,
+  from: Mark,
+  to: number,
+  lines: Line[],
+): Mark | undefined {
   const place = linePlace(key);
   if (toText(place) !== place) return undefined;
-  const page = sql.page.get(num, from.next, place) as PageRow;
+  const page = sql.page.get(num, from.next, to, place) as PageRow;
   if (typeof page.text !== "string" || crc32(page.text, crc32(place, from.crc)) !== page.crc) return undefined;
   // Seq, count, time, and the text with the next line's tenant; that line's thread. More of them where one of the texts,
   // or the place, is of several lines itself.
@@ -67,15 +177,26 @@ function readPage(sql: Statements, key: ThreadKey, num: number, from: Mark, line
   return { next, crc: page.crc };
 }
 
-function readEach(sql: Statements, key: ThreadKey, num: number, from: Mark, lines: Line[]): Mark {
-  const found = sql.entries.all(num, from.next) as unknown as EntryRow[];
-  if (found[0]?.seq !== from.next) throw damaged(key, from.next, "a line is missing");
+/** Undefined where there are none, and there need not be. */
+function readEach(
+  sql: Statements,
+  of: ThreadKey,
+  key: ThreadKey,
+  num: number,
+  from: Mark,
+  to: number,
+  lines: Line[],
+  mayEnd: boolean,
+): Mark | undefined {
+  const found = sql.entries.all(num, from.next, to) as unknown as EntryRow[];
+  if (found.length === 0 && mayEnd) return undefined;
+  if (found[0]?.seq !== from.next) throw damaged(of, from.next, "a line is missing");
   let { next, crc } = from;
   for (const entry of found) {
     const { seq, count, at } = entry;
-    const body = entry.body ?? blobOf(sql, key, entry);
+    const body = entry.body ?? blobOf(sql, of, entry);
     crc = lineCrc(crc, key, seq, count, at, body);
-    if (seq !== next || crc !== entry.crc) throw damaged(key, seq, "a line does not fit its checksum");
+    if (seq !== next || crc !== entry.crc) throw damaged(of, seq, "a line does not fit its checksum");
     lines.push({ seq, count, at, body: fromText(body) });
     next = seq + count;
   }

@@ -25,10 +25,19 @@ export interface Row {
   readonly answers: number | null;
   readonly rest_from: number | null;
   readonly rest_due: number | null;
+  /** Of a fork: the id of its parent, the seq after which it goes on, and the crc of all lines before. */
+  readonly parent: string | null;
+  readonly base_seq: number | null;
+  readonly base_crc: number | null;
+  /** The thread, there or kept, that has the line that ends at `base_seq`; NULL where nothing is shared. */
+  readonly base: number | null;
   readonly created_at: number;
   readonly updated_at: number;
   readonly row_crc: number;
 }
+
+/** Where the lines of a thread are, of one that is there or of one that is kept for its forks. */
+export type Place = Pick<Row, "num" | "id" | "base" | "base_seq" | "base_crc">;
 
 export interface CommandRow {
   readonly key: string;
@@ -84,13 +93,14 @@ type Summed = Omit<Row, "row_crc" | "name">;
 /** Everything in a thread's row; what is NULL in the columns added later adds nothing. */
 export function rowCrc(row: Summed): number {
   const { num, tenant, id, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
-  const { open, queued, created_at, updated_at, answers, rest_from, rest_due } = row;
+  const { open, queued, created_at, updated_at, answers, rest_from, rest_due, parent } = row;
   const lease = owner === null ? "-" : `+${owner}`;
   const added =
     answers === null && rest_from === null && rest_due === null ? "" : `\n${answers}\n${rest_from}\n${rest_due}`;
+  const forked = parent === null ? "" : `\n+${parent}\n${row.base}\n${row.base_seq}\n${row.base_crc}`;
   // No list that is joined: this is a part of every append.
   const name = `${num}\n${tenant}\n${id}\n${agent}\n${state}\n${head}\n${fence}\n${lease}\n${until}\n${append_id}`;
-  return crc32(hash, crc32(`${name}\n${crc}\n${open}\n${queued}\n${created_at}\n${updated_at}${added}`));
+  return crc32(hash, crc32(`${name}\n${crc}\n${open}\n${queued}\n${created_at}\n${updated_at}${added}${forked}`));
 }
 
 /** The second way to find a thread. */

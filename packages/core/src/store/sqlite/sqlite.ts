@@ -22,6 +22,8 @@ import {
   type Command,
   type Lease,
   type Loaded,
+  type Parent,
+  type Past,
   type RequestRow,
   type Rest,
   type RuleRow,
@@ -31,9 +33,10 @@ import {
   type ThreadRow,
 } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
+import { dropThread } from "./drop-thread.ts";
 import { openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
-import { readLines } from "./read-lines.ts";
+import { LAST, lineEndingAt, readLines, readPast } from "./read-lines.ts";
 import { closeRequests, openRequests, raiseRequests, requestThread } from "./requests.ts";
 import { type CommandRow, commandCrc, fencesCrc, lineCrc, lineHash, nameCrc, type Row, rowCrc } from "./rows.ts";
 import { addRules, allRules, dropRule } from "./rules.ts";
@@ -50,6 +53,8 @@ export interface SqliteStoreOptions {
 const CHANGED = new Error("changed");
 
 const MOST_LEFT = 1_000;
+
+const UNFORKED = { parent: null, base: null, base_seq: null, base_crc: null };
 
 /** Bodies longer than this are kept apart, by their hash, once for each tenant. */
 const BLOB_BYTES = 64 * 1024;
@@ -117,6 +122,24 @@ class SqliteStore implements Store {
     }
   }
 
+  async past(key: ThreadKey, to = LAST): Promise<Past | undefined> {
+    return this.#guarded(key, () =>
+      this.#transaction(this.#sql.read, () => {
+        const row = this.#anyRow(key);
+        if (row === undefined) return undefined;
+        const isSound = isOf(row, key) && fits(row, key.tenant);
+        return { ...(isSound && { agent: fromText(row.agent) }), ...readPast(this.#sql, key, row, isSound, to) };
+      }),
+    );
+  }
+
+  /** The row, also where it is damaged, or known to one index only. */
+  #anyRow(key: ThreadKey): Row | undefined {
+    const [tenant, id] = [toText(key.tenant), toText(key.threadId)];
+    const row = this.#sql.thread.get(tenant, id) as Row | undefined;
+    return row ?? (this.#sql.anyRow.get(nameCrc(tenant, id), tenant, id) as Row | undefined);
+  }
+
   async append(key: ThreadKey, append: Append): Promise<Appended> {
     const thread = name(key);
     const known = this.#left.get(thread);
@@ -134,8 +157,8 @@ class SqliteStore implements Store {
 
   /** On the row as this store left it, without reading it; undefined where it is not that any more. */
   #appendKnown(key: ThreadKey, append: Append, known: Row | undefined): Row | undefined {
-    const { writer, expect, consume } = append;
-    if (known === undefined || consume !== undefined || known.head !== expect) return undefined;
+    const { writer, expect, consume, parent } = append;
+    if (known === undefined || consume !== undefined || known.head !== expect || parent !== undefined) return undefined;
     if ("take" in writer ? known.owner !== null : known.owner === null || known.fence !== writer.fence)
       return undefined;
     try {
@@ -150,6 +173,7 @@ class SqliteStore implements Store {
   #append(key: ThreadKey, append: Append): Row | Appended {
     const row = this.#row(key);
     if (row !== undefined && fromText(row.append_id) === append.appendId) return row;
+    if (append.parent !== undefined) return this.#fork(key, append, append.parent, row);
     const refusal = this.#refusal(row, append);
     if (refusal !== undefined) return refusal;
     const consumed = append.consume ?? [];
@@ -161,7 +185,26 @@ class SqliteStore implements Store {
     return written;
   }
 
-  #refusal(row: Row | undefined, append: Append): Appended | undefined {
+  /** Its first append; undefined is the row of a thread that is not there. */
+  #fork(key: ThreadKey, append: Append, parent: Parent, row: Row | undefined): Row | Appended {
+    if (row !== undefined) return { ok: false, why: "conflict", head: row.head };
+    const { tenant } = key;
+    const of = { tenant, threadId: parent.threadId };
+    const shared = this.#anyRow(of);
+    const isSound = shared !== undefined && isOf(shared, of) && fits(shared, tenant);
+    const end = shared && lineEndingAt(this.#sql, of, shared, isSound, parent.seq);
+    if (end === undefined) return { ok: false, why: "orphan" };
+    const { seq, crc, hash, num } = end;
+    const forked = { parent: toText(parent.threadId), base: num, base_seq: seq, base_crc: crc };
+    const fresh = { ...this.#newRow(key, append.at), ...forked, head: seq, crc, hash };
+    const refusal = this.#refusal(undefined, append, seq);
+    if (refusal !== undefined) return refusal;
+    if (append.consume !== undefined && append.consume.length > 0)
+      return { ok: false, why: "gone", keys: append.consume };
+    return this.#write(key, append, fresh, [], undefined, true);
+  }
+
+  #refusal(row: Row | undefined, append: Append, head = row?.head ?? 0): Appended | undefined {
     const { writer } = append;
     if ("take" in writer) {
       const lease = row === undefined ? undefined : this.#lease(row);
@@ -170,11 +213,17 @@ class SqliteStore implements Store {
       const owner = row?.owner;
       return { ok: false, why: "fenced", owner: owner == null ? undefined : fromText(owner) };
     }
-    if ((row?.head ?? 0) !== append.expect) return { ok: false, why: "conflict", head: row?.head ?? 0 };
-    return undefined;
+    return head === append.expect ? undefined : { ok: false, why: "conflict", head };
   }
 
-  #write(key: ThreadKey, append: Append, before: Row | undefined, consumed: readonly unknown[], known?: Row): Row {
+  #write(
+    key: ThreadKey,
+    append: Append,
+    before: Row | undefined,
+    consumed: readonly unknown[],
+    known?: Row,
+    isNew = before === undefined,
+  ): Row {
     const { at, count, expect, writer } = append;
     const row = before ?? this.#newRow(key, at);
     const body = toText(append.body);
@@ -202,7 +251,7 @@ class SqliteStore implements Store {
         rest_due: append.rest?.dueAt ?? null,
         updated_at: at,
       },
-      before === undefined,
+      isNew,
       known,
     );
     const large = body.length > BLOB_BYTES;
@@ -225,7 +274,7 @@ class SqliteStore implements Store {
     const hash = new Uint8Array(0);
     const fence = this.#fencesOfTheDead(key);
     const none = { head: 0, fence, owner: null, until: 0, append_id: "", crc: 0, open: 0, queued: 0, row_crc: 0 };
-    const later = { answers: null, rest_from: null, rest_due: null };
+    const later = { answers: null, rest_from: null, rest_due: null, ...UNFORKED };
     const times = { created_at: at, updated_at: at };
     return { num, tenant, id, name: nameCrc(tenant, id), agent: "", state: "", hash, ...none, ...later, ...times };
   }
@@ -237,8 +286,13 @@ class SqliteStore implements Store {
     const counts = [open, queued, updated_at, answers, rest_from, rest_due] as const;
     const lasting = [agent, state, head, fence, owner, until, append_id, crc, hash, ...counts] as const;
     const sum = rowCrc(row);
-    if (isNew) this.#sql.addThread.run(num, tenant, id, name, created_at, ...lasting, sum);
-    else if (known === undefined) this.#sql.setThread.run(...lasting, sum, num);
+    if (isNew) {
+      const { parent, base, base_seq, base_crc } = row;
+      const forked = [parent, base, base_seq, base_crc] as const;
+      this.#sql.addThread.run(num, tenant, id, name, created_at, ...lasting, sum, ...forked);
+    }
+    if (isNew) return { ...row, row_crc: sum };
+    if (known === undefined) this.#sql.setThread.run(...lasting, sum, num);
     else {
       const { row_crc, head: expect, fence: held } = known;
       if (Number(this.#sql.setKnownThread.run(...lasting, sum, num, row_crc, expect, held).changes) === 0)
@@ -338,22 +392,27 @@ class SqliteStore implements Store {
     return this.#guarded(undefined, () => this.#writing(() => dropRule(this.#sql, tenant, id)));
   }
 
-  async delete(key: ThreadKey): Promise<void> {
-    const tenant = toText(key.tenant);
-    await this.#guarded(key, () =>
-      this.#writing(() => {
-        const found = this.#sql.doomed.get(tenant, toText(key.threadId)) as Row | undefined;
-        if (found === undefined) return;
-        const before = this.#fencesOfTheDead(key);
-        // Of a row that does not fit its checksum nothing is believed, its fence neither.
-        const last = fits(found, key.tenant) ? Math.max(before, found.fence) : before + 1_000_000;
-        if (last !== before) this.#sql.setFences.run(last, fencesCrc(last));
-        const blobs = this.#sql.blobsOf.all(found.num) as { blob: string }[];
-        for (const statement of this.#sql.deletes) statement.run(found.num);
-        for (const { blob } of blobs) this.#sql.dropBlob.run(tenant, blob, blob, tenant);
-      }),
-    );
-    this.#poll.changed(name(key), "append");
+  async delete(key: ThreadKey, head?: number): Promise<boolean> {
+    const done = await this.#guarded(key, () => this.#writing(() => this.#delete(key, head)));
+    if (done) this.#poll.changed(name(key), "append");
+    return done;
+  }
+
+  #delete(key: ThreadKey, head: number | undefined): boolean {
+    const found = this.#sql.doomed.get(toText(key.tenant), toText(key.threadId)) as Row | undefined;
+    if (found === undefined) return false;
+    const isSound = fits(found, key.tenant);
+    if (head !== undefined && !(isSound && this.#isAtRest(found, head))) return false;
+    const before = this.#fencesOfTheDead(key);
+    // Of a row that does not fit its checksum nothing is believed, its fence neither.
+    const last = isSound ? Math.max(before, found.fence) : before + 1_000_000;
+    if (last !== before) this.#sql.setFences.run(last, fencesCrc(last));
+    dropThread(this.#sql, found);
+    return true;
+  }
+
+  #isAtRest(row: Row, head: number): boolean {
+    return row.head === head && row.queued === 0 && row.answers === null && this.#lease(row) === undefined;
   }
 
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void {
@@ -367,7 +426,7 @@ class SqliteStore implements Store {
       if (this.#sql.named.get(nameCrc(tenant, id), tenant, id) === undefined) return undefined;
       throw damaged(key, 0, "two indexes know different threads");
     }
-    if (row.id !== id || !fits(row, key.tenant)) throw damaged(key, 0, "its row does not fit its checksum");
+    if (!isOf(row, key) || !fits(row, key.tenant)) throw damaged(key, 0, "its row does not fit its checksum");
     return row;
   }
 
@@ -407,6 +466,7 @@ class SqliteStore implements Store {
       queued: row.queued > 0,
       answered: row.answers !== null,
       ...(row.rest_from !== null && { rest: restOf(row.rest_from, row.rest_due) }),
+      ...(row.parent !== null && { parent: { threadId: fromText(row.parent), seq: row.base_seq ?? 0 } }),
       ...(lease && { lease }),
     };
   }
@@ -456,6 +516,10 @@ function name(key: ThreadKey): string {
 
 function fits(row: Row, tenant: string): boolean {
   return row.row_crc === rowCrc(row) && row.tenant === toText(tenant) && row.name === nameCrc(row.tenant, row.id);
+}
+
+function isOf(row: Row, key: ThreadKey): boolean {
+  return row.id === toText(key.threadId);
 }
 
 /** Of a row that does not fit its checksum nothing is believed; its name is what to look for. */

@@ -11,15 +11,14 @@ const PAGE = 250;
 export function prepare(opened: DatabaseSync) {
   const db = { prepare: (sql: string): Statement => new Later(opened, sql) };
   const of = "WHERE thread = ?";
-  // Of a line: its thread and its seq; and all lines of a thread.
+  // Of a line: its thread and its seq.
   const id = "((?1 << 32) | ?2)";
   // A request with its thread's id, also where that thread is not there.
   const request = "SELECT request.*, thread.id AS thread_id FROM request";
   const asker = "LEFT JOIN thread ON thread.num = request.thread";
   const end = "((?1 << 32) | 0xffffffff)";
-  const lines = `WHERE id BETWEEN (?1 << 32) AND ${end}`;
-  // From a seq on: one range, for of two lower bounds SQLite may search by the wrong one.
-  const on = `WHERE id BETWEEN ${id} AND ${end}`;
+  // From a seq to another: one range, for of two lower bounds SQLite may search by the wrong one.
+  const on = `WHERE id BETWEEN ${id} AND ((?1 << 32) | ?3)`;
   return {
     read: db.prepare("BEGIN"),
     write: db.prepare("BEGIN IMMEDIATE"),
@@ -30,12 +29,14 @@ export function prepare(opened: DatabaseSync) {
     doomed: db.prepare("SELECT * FROM thread WHERE tenant = ? AND id = ?"),
     fences: db.prepare("SELECT last, crc FROM fences"),
     setFences: db.prepare("UPDATE fences SET last = ?, crc = ?"),
-    nextNum: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM thread"),
+    nextNum: db.prepare(
+      "SELECT MAX(COALESCE((SELECT MAX(num) FROM thread), 0), COALESCE((SELECT MAX(num) FROM kept), 0)) + 1 AS num",
+    ),
     threads: db.prepare("SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id"),
     countThreads: db.prepare("SELECT COUNT(*) AS n FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ?"),
     addThread: db.prepare(
-      `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc, parent, base, base_seq, base_crc)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     setThread: db.prepare(
       `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
@@ -53,22 +54,42 @@ export function prepare(opened: DatabaseSync) {
     entries: db.prepare(
       `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE}`,
     ),
-    // The lines' texts with their place (the third value) between them. A bare column beside MAX is that of its row.
+    // The lines' texts with their place (the fourth value) between them. A bare column beside MAX is that of its row.
     page: db.prepare(
       `SELECT COUNT(*) AS count, MAX(id), crc,
-       GROUP_CONCAT((id & 0xffffffff) || char(10) || count || char(10) || at || char(10) || body, ?3) AS text
+       GROUP_CONCAT((id & 0xffffffff) || char(10) || count || char(10) || at || char(10) || body, ?4) AS text
        FROM (SELECT id, count, at, body, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE})`,
     ),
     // The line that holds a seq, and the one before it.
     marks: db.prepare(
       `SELECT id & 0xffffffff AS seq, crc FROM entry WHERE id BETWEEN (?1 << 32) AND ${id} ORDER BY id DESC LIMIT 2`,
     ),
+    // The last line that begins at a seq or before it.
+    lineAt: db.prepare(
+      `SELECT id & 0xffffffff AS seq, count, crc, hash FROM entry WHERE id BETWEEN (?1 << 32) AND ${id}
+       ORDER BY id DESC LIMIT 1`,
+    ),
+    place: db.prepare(
+      `SELECT num, id, base, base_seq, base_crc FROM thread WHERE num = ?1
+       UNION ALL SELECT num, id, base, base_seq, base_crc FROM kept WHERE num = ?1`,
+    ),
+    anyRow: db.prepare("SELECT * FROM thread INDEXED BY thread_name WHERE name = ? AND tenant = ? AND id = ?"),
+    kept: db.prepare("SELECT num, tenant, base FROM kept WHERE num = ?"),
+    keep: db.prepare("INSERT INTO kept (num, tenant, id, base, base_seq, base_crc) VALUES (?, ?, ?, ?, ?, ?)"),
+    unkeep: db.prepare("DELETE FROM kept WHERE num = ?"),
+    // The last seq of its lines that forks need.
+    needed: db.prepare(
+      `SELECT MAX(seq) AS seq FROM (SELECT MAX(base_seq) AS seq FROM thread WHERE base = ?1
+       UNION ALL SELECT MAX(base_seq) FROM kept WHERE base = ?1)`,
+    ),
+    blobsAfter: db.prepare(`SELECT DISTINCT blob FROM entry WHERE id > ${id} AND id <= ${end} AND blob IS NOT NULL`),
+    dropAfter: db.prepare(`DELETE FROM entry WHERE id > ${id} AND id <= ${end}`),
     addBlob: db.prepare("INSERT OR IGNORE INTO blob (tenant, id, body) VALUES (?, ?, ?)"),
     blob: db.prepare("SELECT body FROM blob WHERE tenant = ? AND id = ?"),
-    blobsOf: db.prepare(`SELECT DISTINCT blob FROM entry ${lines} AND blob IS NOT NULL`),
     dropBlob: db.prepare(
       `DELETE FROM blob WHERE tenant = ? AND id = ? AND NOT EXISTS
-       (SELECT 1 FROM entry JOIN thread ON entry.id >> 32 = thread.num WHERE entry.blob = ? AND thread.tenant = ?)`,
+       (SELECT 1 FROM entry JOIN (SELECT num, tenant FROM thread UNION ALL SELECT num, tenant FROM kept) AS whose
+        ON entry.id >> 32 = whose.num WHERE entry.blob = ? AND whose.tenant = ?)`,
     ),
     send: db.prepare("INSERT OR IGNORE INTO command (thread, key, kind, body, at, crc) VALUES (?, ?, ?, ?, ?, ?)"),
     commands: db.prepare(`SELECT key, kind, body, at, crc FROM command ${of} AND consumed_seq IS NULL ORDER BY rowid`),
@@ -99,8 +120,8 @@ export function prepare(opened: DatabaseSync) {
     nextRule: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM rule"),
     addRule: db.prepare("INSERT INTO rule (num, tenant, id, at, body, crc) VALUES (?, ?, ?, ?, ?, ?)"),
     dropRule: db.prepare("DELETE FROM rule WHERE num = ?"),
-    deletes: [`entry ${lines}`, `snapshot ${of}`, `command ${of}`, `request ${of}`, "thread WHERE num = ?"].map(
-      (rows) => db.prepare(`DELETE FROM ${rows}`),
+    deletes: [`snapshot ${of}`, `command ${of}`, `request ${of}`, "thread WHERE num = ?"].map((rows) =>
+      db.prepare(`DELETE FROM ${rows}`),
     ),
   };
 }
