@@ -10,11 +10,18 @@ export default defineConfig({
       { find: /^@belay\/core$/, replacement: source("index.ts") },
       { find: /^@belay\/core\/sqlite$/, replacement: source("sqlite.ts") },
       { find: /^@belay\/core\/postgres$/, replacement: source("postgres.ts") },
+      { find: /^@belay\/core\/redis$/, replacement: source("redis.ts") },
       { find: /^@belay\/core\/testing$/, replacement: source("testing/index.ts") },
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "examples/**/*.test.ts", "scripts/**/*.test.ts", "test/**/*.test.ts"],
+    include: [
+      "packages/*/src/**/*.test.ts",
+      "packages/*/src/**/*.test.tsx",
+      "examples/**/*.test.ts",
+      "scripts/**/*.test.ts",
+      "test/**/*.test.ts",
+    ],
     // Starts nothing by itself: a test that needs a server asks for it.
     globalSetup: ["scripts/services.mjs"],
     passWithNoTests: true,

@@ -67,6 +67,7 @@ export const arrows: Record<string, readonly string[]> = {
     "index",
   ],
   sqlite: ["store"],
+  redis: ["store"],
   index: [
     ...data,
     "sanitize-messages",
@@ -170,6 +171,7 @@ export const doors: Record<string, readonly string[]> = {
     "tool",
   ],
   "sqlite.ts": ["SqliteStoreOptions", "sqliteStore"],
+  "redis.ts": ["RedisClient", "RedisStoreOptions", "redisStore"],
   "testing/index.ts": [
     "AttackReport",
     "EffectOptions",

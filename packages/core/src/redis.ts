@@ -1,0 +1,3 @@
+export type { RedisClient } from "./store/redis/client.ts";
+export type { RedisStoreOptions } from "./store/redis/redis.ts";
+export { redisStore } from "./store/redis/redis.ts";

@@ -1,0 +1,51 @@
+// An append as the script of it takes it: values in their order, and then the lists, whose lengths are among them.
+
+import type { Append, ThreadKey } from "../store.ts";
+import { toText } from "./keys.ts";
+import { lineCrc, lineHash, type Mark, pack, packLine, packRequest, packRule } from "./rows.ts";
+
+/** The values after the thread's id, and the mark that the thread has after it. */
+export function appendArgs(
+  key: ThreadKey,
+  append: Append,
+  before: Mark,
+): { readonly args: string[]; readonly mark: Mark } {
+  const { expect, count, at, writer, rest, parent, snapshot } = append;
+  const { consume = [], raise = [], close = [], remember = [] } = append;
+  const thread = toText(key.threadId);
+  const line = { seq: expect + 1, count, at, text: toText(append.body) };
+  const crc = lineCrc(key.tenant, before, line);
+  const hash = lineHash(before.hash, line.text);
+  const args = [
+    toText(append.appendId),
+    String(expect),
+    String(count),
+    String(at),
+    packLine({ ...line, crc, hash }),
+    before.journal,
+    String(before.crc),
+    before.hash,
+    String(crc),
+    hash,
+    "take" in writer ? `+${toText(writer.take)}` : "",
+    "take" in writer ? "" : String(writer.fence),
+    String(writer.ttlMs),
+    append.release ? "1" : "0",
+    toText(append.agent),
+    append.state,
+    snapshot === undefined ? "" : `${expect}\n${pack(`${thread}\n${expect}`, toText(snapshot))}`,
+    rest === undefined ? "" : String(rest.from),
+    rest?.dueAt === undefined ? "" : String(rest.dueAt),
+    parent === undefined ? "" : `+${toText(parent.threadId)}`,
+    parent === undefined ? "" : String(parent.seq),
+    String(consume.length),
+    String(raise.length),
+    String(close.length),
+    String(remember.length),
+    ...consume.map(toText),
+    ...raise.flatMap((request) => [toText(request.id), packRequest(thread, request)]),
+    ...close.map(toText),
+    ...remember.flatMap((rule) => [toText(rule.id), packRule(rule)]),
+  ];
+  return { args, mark: { journal: before.journal, crc, hash } };
+}

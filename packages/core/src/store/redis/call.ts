@@ -1,0 +1,61 @@
+// Runs a script on the server, by its hash. What breaks on the way is tried again for some seconds, for a script does its
+// work once however often it is sent (scripts.ts); so does the client by itself where its connection breaks.
+
+import { belayError } from "../../error.ts";
+import type { ThreadKey } from "../store.ts";
+import type { RedisClient } from "./client.ts";
+import { type Script, scripts, VERSION } from "./scripts.ts";
+import { asStoreError, damaged, isPassing, isUnknownScript } from "./store-error.ts";
+
+/** A client that cannot connect keeps its commands, and may do so for ever. */
+const MOST_MS = 10_000;
+const TRIES_MS = 5_000;
+const FIRST_WAIT_MS = 10;
+const MOST_WAIT_MS = 250;
+
+/** The first word of an answer says what the rest is. */
+export type Reply = readonly [what: string, ...rest: readonly unknown[]];
+
+/** `key` is the thread it is about, where it is about one. */
+export async function call(
+  client: RedisClient,
+  name: keyof typeof scripts,
+  tenantKey: string,
+  args: readonly string[],
+  key?: ThreadKey,
+): Promise<Reply> {
+  const began = performance.now();
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
+    try {
+      return readReply(await inTime(run(client, scripts[name], tenantKey, args), began + MOST_MS), key);
+    } catch (error) {
+      const over = client.status === "end" || performance.now() - began > TRIES_MS;
+      if (over || !isPassing(error)) throw asStoreError(key, error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}
+
+async function run(client: RedisClient, { sha, text }: Script, key: string, args: readonly string[]): Promise<unknown> {
+  try {
+    return await client.evalsha(sha, 1, key, ...args);
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error;
+    return client.eval(text, 1, key, ...args);
+  }
+}
+
+function inTime<T>(answer: Promise<T>, end: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("Redis has not answered in time.")), end - performance.now());
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
+function readReply(reply: unknown, key: ThreadKey | undefined): Reply {
+  const [what, detail] = reply as [string, unknown];
+  if (what === "version") throw belayError("STORE_VERSION", { found: Number(detail), known: VERSION });
+  if (what === "damaged") throw damaged(key!, 0, "its row does not fit its checksum");
+  return reply as Reply;
+}

@@ -1,0 +1,203 @@
+// Hints across processes: each write tells the thread's channel, heard on one connection for all watchers. A message may
+// be lost, and with a connection all of them are: whoever begins to listen, and everyone after a connection came back,
+// is told to look; and slowly, all that is watched is compared with what it was.
+//
+// A channel stays open for a while after its last watcher has left: the next run of the thread wants it again. What was
+// told meanwhile is told to whoever comes.
+
+import type { Change } from "../store.ts";
+import { holdProcess, type RedisClient, type RedisSubscriber } from "./client.ts";
+
+export interface Watched {
+  readonly tenantKey: string;
+  readonly threadId: string;
+  readonly channel: string;
+}
+
+/** In short, what a watcher would be told of: the same text while nothing has changed. In the order of the threads. */
+export type Look = (tenantKey: string, threadIds: readonly string[]) => Promise<readonly string[]>;
+
+interface Watcher {
+  readonly changed: (what?: Change) => void;
+  readonly only: Change | undefined;
+}
+
+interface Channel extends Watched {
+  readonly watchers: Set<Watcher>;
+  listening: boolean;
+  /** What came while nobody listened. */
+  readonly missed: Set<Change>;
+  /** What the thread was when it was last looked at. */
+  seen: string | undefined;
+  idleSince: number;
+}
+
+const IDLE_MS = 5_000;
+
+export class Hints {
+  readonly #client: RedisClient;
+  readonly #look: Look;
+  readonly #everyMs: number;
+  readonly #channels = new Map<string, Channel>();
+  #subscriber: RedisSubscriber | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking = false;
+  /** How many watchers keep the process alive: whoever follows a thread waits for something. */
+  #foreground = 0;
+
+  constructor(client: RedisClient, look: Look, everyMs: number) {
+    this.#client = client;
+    this.#look = look;
+    this.#everyMs = everyMs;
+    client.once("end", () => this.#close());
+  }
+
+  watch(of: Watched, changed: Watcher["changed"], only?: Change, background = false): () => void {
+    const channel = this.#channel(of);
+    const watcher: Watcher = { changed, only };
+    channel.watchers.add(watcher);
+    if (!background) this.#foreground += 1;
+    this.#open();
+    if (!channel.listening) this.#subscribe([channel]);
+    const missed = [...channel.missed].filter((what) => only === undefined || only === what);
+    channel.missed.clear();
+    if (missed.length > 0) queueMicrotask(() => changed(missed.length === 1 ? missed[0] : undefined));
+    return () => {
+      if (!channel.watchers.delete(watcher)) return;
+      if (!background) this.#foreground -= 1;
+      if (channel.watchers.size === 0) channel.idleSince = performance.now();
+      this.#hold();
+    };
+  }
+
+  #channel(of: Watched): Channel {
+    const found = this.#channels.get(of.channel);
+    if (found !== undefined) return found;
+    const made = { ...of, watchers: new Set<Watcher>(), listening: false, missed: new Set<Change>() };
+    const channel: Channel = { ...made, seen: undefined, idleSince: 0 };
+    this.#channels.set(of.channel, channel);
+    return channel;
+  }
+
+  #open(): void {
+    if (this.#client.status === "end") return;
+    this.#timer ??= setInterval(() => void this.#tick(), this.#everyMs);
+    if (this.#subscriber === undefined) this.#connect();
+    this.#hold();
+  }
+
+  #connect(): void {
+    const subscriber = this.#client.duplicate();
+    this.#subscriber = subscriber;
+    // The store's own calls say what is wrong with the server.
+    subscriber.on("error", () => {});
+    subscriber.on("connect", () => this.#hold());
+    subscriber.on("message", (name, message) => this.#told(name, message as Change));
+    subscriber.on("ready", () => {
+      if (this.#subscriber !== subscriber) return;
+      this.#hold();
+      for (const channel of this.#channels.values()) if (channel.listening) tell(channel);
+    });
+    subscriber.on("end", () => {
+      if (this.#subscriber === subscriber) this.#forget();
+    });
+  }
+
+  #forget(): void {
+    this.#subscriber = undefined;
+    for (const channel of this.#channels.values()) channel.listening = false;
+  }
+
+  #subscribe(channels: readonly Channel[]): void {
+    const subscriber = this.#subscriber;
+    if (subscriber === undefined || channels.length === 0) return;
+    for (const channel of channels) channel.listening = true;
+    subscriber.subscribe(...channels.map(({ channel }) => channel)).then(
+      // Between the last look of whoever watches and now, something may have come.
+      () => {
+        for (const channel of channels) tell(channel);
+      },
+      () => {
+        if (this.#subscriber === subscriber) for (const channel of channels) channel.listening = false;
+      },
+    );
+  }
+
+  #told(name: string, what: Change): void {
+    const channel = this.#channels.get(name);
+    if (channel === undefined) return;
+    if (channel.watchers.size === 0) channel.missed.add(what);
+    else tell(channel, what);
+  }
+
+  #hold(): void {
+    const hold = this.#foreground > 0;
+    if (hold) this.#timer?.ref();
+    else this.#timer?.unref();
+    if (this.#subscriber !== undefined) holdProcess(this.#subscriber, hold);
+  }
+
+  async #tick(): Promise<void> {
+    this.#leaveIdle();
+    if (this.#channels.size === 0) return this.#close();
+    if (this.#subscriber === undefined) this.#open();
+    this.#subscribe([...this.#channels.values()].filter(({ listening }) => !listening));
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      await this.#lookAtAll();
+    } catch {
+      // The next append says what is wrong with the server.
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  #leaveIdle(): void {
+    const now = performance.now();
+    const idle = [...this.#channels.values()].filter(
+      ({ watchers, idleSince }) => watchers.size === 0 && now - idleSince > IDLE_MS,
+    );
+    if (idle.length === 0) return;
+    for (const { channel } of idle) this.#channels.delete(channel);
+    this.#subscriber?.unsubscribe(...idle.map(({ channel }) => channel)).catch(() => {});
+  }
+
+  async #lookAtAll(): Promise<void> {
+    for (const [tenantKey, channels] of byTenant(this.#channels.values())) {
+      const seen = await this.#look(
+        tenantKey,
+        channels.map(({ threadId }) => threadId),
+      );
+      for (const [i, channel] of channels.entries()) {
+        const before = channel.seen;
+        channel.seen = seen[i]!;
+        if (before !== undefined && before !== channel.seen) tell(channel);
+      }
+    }
+  }
+
+  #close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    const subscriber = this.#subscriber;
+    this.#forget();
+    subscriber?.disconnect();
+  }
+}
+
+function tell(channel: Channel, what?: Change): void {
+  for (const { changed, only } of channel.watchers) {
+    if (only === undefined || what === undefined || only === what) queueMicrotask(() => changed(what));
+  }
+}
+
+function byTenant(channels: Iterable<Channel>): Map<string, Channel[]> {
+  const tenants = new Map<string, Channel[]>();
+  for (const channel of channels) {
+    const found = tenants.get(channel.tenantKey);
+    if (found === undefined) tenants.set(channel.tenantKey, [channel]);
+    else found.push(channel);
+  }
+  return tenants;
+}

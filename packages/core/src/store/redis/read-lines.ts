@@ -1,0 +1,51 @@
+// The lines of a thread, each proven by its crc, which is chained to the one before it, through the journals that they
+// lie in: a fork's past lies in those of other threads.
+
+import type { BelayError } from "../../error.ts";
+import type { Line } from "../../journal/codec.ts";
+import type { ThreadKey } from "../store.ts";
+import { fromText } from "./keys.ts";
+import { lineCrc, type Row, unpackLine } from "./rows.ts";
+import { damaged } from "./store-error.ts";
+
+/** A journal's id, and lines of it as they are kept. */
+export type Segment = readonly [journal: string, ...lines: readonly string[]];
+
+export interface Read {
+  readonly lines: readonly Line[];
+  /** What the lines after these do not fit. */
+  readonly damage?: { readonly seq: number; readonly error: BelayError };
+}
+
+/** The lines after `after`, whose last one before is `before` as it is kept; they must reach `to`. */
+export function readLines(
+  key: ThreadKey,
+  segments: readonly Segment[],
+  after: number,
+  before: string,
+  to: number,
+  last?: Pick<Row, "crc">,
+): Read {
+  const lines: Line[] = [];
+  const mark = before === "" ? { seq: 1, count: 0, crc: 0 } : unpackLine(before);
+  const stop = (seq: number, problem: string): Read => ({ lines, damage: { seq, error: damaged(key, seq, problem) } });
+  if (mark === undefined) return stop(after, "a line cannot be read");
+  let { crc } = mark;
+  let next = mark.seq + mark.count;
+  if (next > after + 1) return stop(after, "a line is missing");
+  for (const [journal, ...packed] of segments) {
+    for (const each of packed) {
+      const line = unpackLine(each);
+      if (line === undefined || line.seq !== next) return stop(next, "a line is missing");
+      crc = lineCrc(key.tenant, { journal, crc }, line);
+      if (crc !== line.crc) return stop(next, "a line does not fit its checksum");
+      const { seq, count, at, text } = line;
+      lines.push({ seq, count, at, body: fromText(text) });
+      next += count;
+    }
+  }
+  if (after < to && next !== to + 1) return stop(next, `the journal does not reach ${to}`);
+  if (last !== undefined && after < to && crc !== last.crc)
+    return stop(to, "the last line is not the one that was written last");
+  return { lines };
+}

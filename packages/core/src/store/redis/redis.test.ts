@@ -1,0 +1,24 @@
+import { randomUUID } from "node:crypto";
+import { Redis } from "ioredis";
+import { describe, test } from "vitest";
+import { service } from "../../testing/services.ts";
+import { storeSuite } from "../../testing/store-suite.ts";
+import { redisStore } from "./redis.ts";
+
+describe("the store in Redis", () => {
+  const make = async () => {
+    const client = new Redis(await service("redis"));
+    const prefix = `belay-test-${randomUUID()}`;
+    const close = async () => {
+      for (let cursor = "0"; ; ) {
+        const [next, keys] = await client.scan(cursor, "MATCH", `${prefix}:*`, "COUNT", 1_000);
+        if (keys.length > 0) await client.unlink(...keys);
+        cursor = next;
+        if (cursor === "0") break;
+      }
+      await client.quit();
+    };
+    return { store: redisStore(client, { prefix }), close };
+  };
+  for (const { name, run, skip } of storeSuite(make)) test.skipIf(skip !== undefined)(name, run);
+});

@@ -1,0 +1,212 @@
+// What is in Redis, as text, and the checksums that hold it together: what does not fit is refused, never read (P7). A row
+// is its values, a line's end between them, behind their sha1, which the scripts make: they write rows. Everything else
+// carries a crc that whoever sent it has made.
+
+import { hash as sha } from "node:crypto";
+import { crc32 } from "node:zlib";
+import type { SessionState } from "../../lifecycle.ts";
+import type { Command, RequestRow, RuleRow, ThreadRow } from "../store.ts";
+import { fromText, toText } from "./keys.ts";
+
+/** A thread's row. Its values in this order are known to the scripts, too. */
+export interface Row {
+  readonly id: string;
+  /** Names its lines: another one for a thread made again under its id. */
+  readonly journal: string;
+  readonly agent: string;
+  readonly state: string;
+  readonly head: number;
+  readonly fence: number;
+  readonly owner: string | undefined;
+  readonly until: number;
+  readonly crc: number;
+  readonly hash: string;
+  /** How many commands wait, and how many of them are inputs, and answers. */
+  readonly open: number;
+  readonly queued: number;
+  readonly answers: number;
+  readonly rest: ThreadRow["rest"];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly parent: ThreadRow["parent"];
+}
+
+const VALUES = 22;
+const SUM = 40;
+
+/** Undefined where it does not fit its checksum. */
+export function readRow(raw: string): Row | undefined {
+  const text = raw.slice(SUM + 1);
+  if (raw.slice(0, SUM) !== sha("sha1", text, "hex")) return undefined;
+  const values = text.split("\n");
+  if (values.length !== VALUES) return undefined;
+  const [id, journal, agent, state, head, fence, owner, until, , crc, hash, open, queued, answers] = values as string[];
+  const [from, due, createdAt, updatedAt, parent, seq] = values.slice(14) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  return {
+    id: fromText(id!),
+    journal: journal!,
+    agent: fromText(agent!),
+    state: state!,
+    head: Number(head),
+    fence: Number(fence),
+    owner: owner === "" ? undefined : fromText(owner!.slice(1)),
+    until: Number(until),
+    crc: Number(crc),
+    hash: hash!,
+    open: Number(open),
+    queued: Number(queued),
+    answers: Number(answers),
+    rest: from === "" ? undefined : { from: Number(from), ...(due !== "" && { dueAt: Number(due) }) },
+    createdAt: Number(createdAt),
+    updatedAt: Number(updatedAt),
+    parent: parent === "" ? undefined : { threadId: fromText(parent.slice(1)), seq: Number(seq) },
+  };
+}
+
+/** `now` by the server's clock. */
+export function shown(row: Row, now: number): ThreadRow {
+  const { id, agent, state, head, createdAt, updatedAt, owner, fence, until, rest, parent } = row;
+  return {
+    threadId: id,
+    agent,
+    state: state as SessionState,
+    head,
+    createdAt,
+    updatedAt,
+    queued: row.queued > 0,
+    answered: row.answers > 0,
+    ...(rest && { rest }),
+    ...(parent && { parent }),
+    ...(owner !== undefined && until > now && { lease: { owner, fence, until } }),
+  };
+}
+
+/** Of a row that does not fit its checksum nothing is believed; its name is what to look for. */
+export function shownDamaged(id: string): ThreadRow {
+  const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0 } as const;
+  return { threadId: fromText(id), ...none, queued: false, answered: false, damaged: true };
+}
+
+/** The last line of a journal, or where one begins: what the next line continues. */
+export interface Mark {
+  readonly journal: string;
+  readonly crc: number;
+  readonly hash: string;
+}
+
+export interface LineText {
+  readonly seq: number;
+  readonly count: number;
+  readonly at: number;
+  readonly crc: number;
+  readonly hash: string;
+  /** As it is kept. */
+  readonly text: string;
+}
+
+export function packLine({ seq, count, at, crc, hash, text }: LineText): string {
+  return `${seq}\n${count}\n${at}\n${crc}\n${hash}\n${text}`;
+}
+
+/** A line as it is kept: behind the fence it was written under. */
+export function unpackLine(packed: string): LineText | undefined {
+  const values: string[] = [];
+  let from = 0;
+  while (values.length < 6) {
+    const end = packed.indexOf("\n", from);
+    if (end === -1) return undefined;
+    values.push(packed.slice(from, end));
+    from = end + 1;
+  }
+  const [, seq, count, at, crc, hash] = values as [string, string, string, string, string, string];
+  return { seq: Number(seq), count: Number(count), at: Number(at), crc: Number(crc), hash, text: packed.slice(from) };
+}
+
+export function lineCrc(
+  tenant: string,
+  { journal, crc }: Pick<Mark, "journal" | "crc">,
+  line: Omit<LineText, "crc" | "hash">,
+): number {
+  const { seq, count, at, text } = line;
+  return crc32(`${toText(tenant)}\n${journal}\n${seq}\n${count}\n${at}\n${text}`, crc);
+}
+
+export function lineHash(before: string, text: string): string {
+  return (sha("sha256", `${before}\n${text}`, "buffer") as Buffer).subarray(0, 16).toString("base64");
+}
+
+/** Values in their order behind a crc of them and of where they belong. The last may have line's ends of its own. */
+export function pack(place: string, ...values: readonly (string | number)[]): string {
+  const text = values.join("\n");
+  return `${crc32(`${place}\n${text}`)}\n${text}`;
+}
+
+/** As many values as `count`; undefined where they do not fit their crc. */
+export function unpack(place: string, packed: string, count: number): string[] | undefined {
+  const end = packed.indexOf("\n");
+  const text = packed.slice(end + 1);
+  if (end === -1 || String(crc32(`${place}\n${text}`)) !== packed.slice(0, end)) return undefined;
+  const values = text.split("\n");
+  return values.length === count ? values : undefined;
+}
+
+/** Parts what the scripts put before a packed value: numbers, kinds and ids, which have no line's end. */
+export function partHead(text: string, count: number): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const end = text.indexOf("\n");
+    values.push(text.slice(0, end));
+    text = text.slice(end + 1);
+  }
+  return [...values, text];
+}
+
+/** Pairs of a hash, flat, in the order of the number that each value begins with. */
+export function inOrder(flat: readonly string[]): (readonly [id: string, packed: string])[] {
+  const numbered: [number, string, string][] = [];
+  for (let i = 0; i < flat.length; i += 2) {
+    const [n, rest] = partHead(flat[i + 1]!, 1) as [string, string];
+    numbered.push([Number(n), flat[i]!, rest]);
+  }
+  return numbered.sort(([a], [b]) => a - b).map(([, id, packed]) => [id, packed]);
+}
+
+/** The server keeps its kind before it, to count by. */
+export function packCommand(journalOrThread: string, { key, kind, at, body }: Command): string {
+  return pack(`${journalOrThread}\n${toText(key)}\n${kind}`, at, toText(body));
+}
+
+export function unpackCommand(thread: string, id: string, packed: string): Command | undefined {
+  const [kind, rest] = partHead(packed, 1) as [Command["kind"], string];
+  const values = unpack(`${thread}\n${id}\n${kind}`, rest, 2);
+  return values && { key: fromText(id), kind, body: fromText(values[1]!), at: Number(values[0]) };
+}
+
+export function packRequest(thread: string, { id, expiresAt, body }: Omit<RequestRow, "threadId">): string {
+  return pack(`${thread}\n${toText(id)}`, expiresAt ?? "", toText(body));
+}
+
+export function unpackRequest(id: string, packed: string): RequestRow | undefined {
+  const [thread, rest] = partHead(packed, 1) as [string, string];
+  const values = unpack(`${thread}\n${id}`, rest, 2);
+  if (values === undefined) return undefined;
+  const [expires, body] = values as [string, string];
+  const request = { id: fromText(id), threadId: fromText(thread), body: fromText(body) };
+  return expires === "" ? request : { ...request, expiresAt: Number(expires) };
+}
+
+export function packRule({ id, at, body }: RuleRow): string {
+  return pack(toText(id), at, toText(body));
+}
+
+export function unpackRule(id: string, packed: string): RuleRow | undefined {
+  const values = unpack(id, packed, 2);
+  return values && { id: fromText(id), at: Number(values[0]), body: fromText(values[1]!) };
+}

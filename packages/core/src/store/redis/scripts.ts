@@ -1,0 +1,423 @@
+// The steps of the store, each one script: Redis runs it alone and whole, and writes what it did as one transaction.
+// Invariants:
+// 1. A script is the same text for every call; what a caller brings are values, never parts of it.
+// 2. It refuses before it writes: Redis takes nothing back. (It does refuse the first write itself, where its memory is
+//    full or it may not write, and never a later one.)
+// 3. Sent twice, which a client does when its connection breaks, it does its work once, and answers as it did then:
+//    appends are known by their id, everything else by a number that its sender made up.
+// 4. Time is the server's.
+//
+// Scripts, not a library of functions: a process brings its own, so that an old one and a new one work side by side, and
+// neither needs the right to change the server. All keys begin with KEYS[1], whose hash tag they share (keys.ts).
+//
+// Long, and still one piece: they share the shape of a row.
+
+import { hash as sha } from "node:crypto";
+
+/** Of what is in Redis. A newer one is refused by each script. */
+export const VERSION = 1;
+
+const shared = `
+local base = KEYS[1]
+local version = redis.call('HGET', base, 'v')
+if version and tonumber(version) > ${VERSION} then return {'version', version} end
+local threads = base .. ':threads'
+local ID, JOURNAL, AGENT, STATE, HEAD, FENCE, OWNER, UNTIL, APPEND, CRC, HASH = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+local OPEN, QUEUED, ANSWERS, FROM, DUE, CREATED, UPDATED, PARENT, SEQ, PAST, MOVED = 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22
+local VALUES = 22
+
+local function text(n) return string.format('%.0f', n) end
+
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function number() return text(redis.call('HINCRBY', base, 'n', 1)) end
+
+local function of(journal, what) return base .. ':j:' .. journal .. ':' .. what end
+
+local function split(s, by)
+  local values, from = {}, 1
+  while true do
+    local at = string.find(s, by, from, true)
+    if not at then
+      values[#values + 1] = string.sub(s, from)
+      return values
+    end
+    values[#values + 1] = string.sub(s, from, at - 1)
+    from = at + 1
+  end
+end
+
+-- The row, or nil; and its values where they do not fit their checksum.
+local function read(id)
+  local raw = redis.call('HGET', threads, id)
+  if not raw then return nil end
+  local values = string.sub(raw, 42)
+  local row = split(values, '\\n')
+  if string.sub(raw, 1, 40) ~= redis.sha1hex(values) or #row ~= VALUES or row[ID] ~= id then return nil, row end
+  return row
+end
+
+local function save(row)
+  local values = table.concat(row, '\\n')
+  redis.call('HSET', threads, row[ID], redis.sha1hex(values) .. '\\n' .. values)
+end
+
+local function tell(id, what) redis.call('PUBLISH', base .. ':w:' .. id, what) end
+
+local function add(row, value, n) row[value] = text(tonumber(row[value]) + n) end
+
+-- How many commands of a kind wait, that many more.
+local function count(row, kind, n)
+  add(row, OPEN, n)
+  if kind == 'input' then add(row, QUEUED, n) end
+  if kind == 'answer' then add(row, ANSWERS, n) end
+end
+
+-- A command or a request is kept behind its number, and its kind or thread.
+local function second(value) return string.match(value, '^[^\\n]*\\n([^\\n]*)') end
+
+-- Journals that the lines of a row lie in, each up to a seq.
+local function segments(row)
+  local found = {}
+  for journal, upto in string.gmatch(row[PAST], '([^@,]+)@(%d+)') do found[#found + 1] = {journal, tonumber(upto)} end
+  found[#found + 1] = {row[JOURNAL], tonumber(row[HEAD])}
+  return found
+end
+`;
+
+const append = `
+local id, appendId, expect, lines, at = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local line, journal, crc, hash, nextCrc, nextHash = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11]
+local take, fence, ttl, release = ARGV[12], ARGV[13], tonumber(ARGV[14]), ARGV[15]
+local agent, state, snapshot, restFrom, restDue = ARGV[16], ARGV[17], ARGV[18], ARGV[19], ARGV[20]
+local parent, parentSeq = ARGV[21], ARGV[22]
+local consumes, raises, closes, remembers = tonumber(ARGV[23]), tonumber(ARGV[24]), tonumber(ARGV[25]), tonumber(ARGV[26])
+local firstRaise = 26 + consumes
+local firstClose = firstRaise + 2 * raises
+local firstRemember = firstClose + closes
+
+local row, damaged = read(id)
+if damaged then return {'damaged'} end
+if row and row[APPEND] == appendId then return {'known', row[FENCE], row[OPEN]} end
+
+local time = now()
+local past, head, mark = '', 0, {'', '0', ''}
+if row then
+  if parent ~= '' then return {'conflict', row[HEAD]} end
+  head, mark = tonumber(row[HEAD]), {row[JOURNAL], row[CRC], row[HASH]}
+elseif parent ~= '' then
+  local other, broken = read(string.sub(parent, 2))
+  if broken then return {'damaged parent'} end
+  if not other then return {'orphan'} end
+  head = tonumber(parentSeq)
+  local shares = {}
+  if head > 0 then
+    local last
+    for _, segment in ipairs(segments(other)) do
+      local upto = math.min(segment[2], head)
+      shares[#shares + 1] = segment[1] .. '@' .. text(upto)
+      last = segment[1]
+      if upto == head then break end
+    end
+    local found = redis.call('XRANGE', of(last, 'lines'), parentSeq, parentSeq)
+    if head > tonumber(other[HEAD]) or #found == 0 then return {'orphan'} end
+    local values = split(found[1][2][2], '\\n')
+    mark = {'', values[5], values[6]}
+  end
+  past = table.concat(shares, ',')
+end
+
+if take ~= '' then
+  if row and row[OWNER] ~= '' and tonumber(row[UNTIL]) > time then return {'busy', row[OWNER], row[UNTIL]} end
+elseif not row or row[FENCE] ~= fence or row[OWNER] == '' then
+  return {'fenced', row and row[OWNER] or ''}
+end
+if head ~= expect then return {'conflict', text(head)} end
+
+local mail = row and of(row[JOURNAL], 'mail')
+local gone = {'gone'}
+for i = 27, 26 + consumes do
+  if not row or redis.call('HEXISTS', mail, ARGV[i]) == 0 then gone[#gone + 1] = ARGV[i] end
+end
+if #gone > 1 then return gone end
+
+local brought = {}
+for i = firstRaise + 1, firstClose, 2 do
+  local request = ARGV[i]
+  if brought[request] or redis.call('HEXISTS', base .. ':raised', request) == 1 then return {'raised', request} end
+  brought[request] = true
+end
+
+-- The line continues another one than its writer thought: it comes again with the right checksums.
+if crc ~= mark[2] or hash ~= mark[3] or (mark[1] ~= '' and journal ~= mark[1]) then
+  return {'mark', mark[1], mark[2], mark[3]}
+end
+if mark[1] == '' and redis.call('EXISTS', of(journal, 'lines')) == 1 then return {'mark', '', mark[2], mark[3]} end
+
+if not version then redis.call('HSET', base, 'v', '${VERSION}') end
+if not row then
+  row = {id, journal, '', '', '0', '0', '', '0', '', '0', '', '0', '0', '0', '', '', at, at, parent, parentSeq, past, '0'}
+  for _, segment in ipairs(segments(row)) do
+    if segment[1] ~= journal then redis.call('ZADD', of(segment[1], 'forks'), segment[2], journal) end
+  end
+end
+if take ~= '' then
+  row[FENCE] = text(redis.call('HINCRBY', base, 'fence', 1))
+  row[OWNER] = take
+end
+row[UNTIL] = text(time + ttl)
+if release == '1' then row[OWNER] = '' end
+row[AGENT], row[STATE], row[APPEND], row[CRC], row[HASH] = agent, state, appendId, nextCrc, nextHash
+row[HEAD], row[FROM], row[DUE], row[UPDATED] = text(expect + lines), restFrom, restDue, at
+redis.call('XADD', of(journal, 'lines'), row[HEAD] .. '-0', 'l', row[FENCE] .. '\\n' .. line)
+if snapshot ~= '' then redis.call('SET', of(journal, 'snapshot'), snapshot) end
+for i = 27, 26 + consumes do
+  local found = redis.call('HGET', mail, ARGV[i])
+  if found then
+    count(row, second(found), -1)
+    redis.call('HDEL', mail, ARGV[i])
+  end
+end
+for i = firstRaise + 1, firstClose, 2 do
+  redis.call('HSET', base .. ':requests', ARGV[i], number() .. '\\n' .. id .. '\\n' .. ARGV[i + 1])
+  redis.call('HSET', base .. ':raised', ARGV[i], journal .. '\\n' .. id)
+  redis.call('SADD', of(journal, 'raised'), ARGV[i])
+end
+for i = firstClose + 1, firstRemember do
+  if redis.call('SISMEMBER', of(journal, 'raised'), ARGV[i]) == 1 then
+    redis.call('HDEL', base .. ':requests', ARGV[i])
+  end
+end
+for i = firstRemember + 1, firstRemember + 2 * remembers, 2 do
+  if redis.call('HEXISTS', base .. ':rules', ARGV[i]) == 0 then
+    redis.call('HSET', base .. ':rules', ARGV[i], number() .. '\\n' .. ARGV[i + 1])
+  end
+end
+save(row)
+tell(id, 'append')
+return {'ok', row[FENCE], row[OPEN]}
+`;
+
+// The lines up to \`to\` that hold facts after a seq, by the journals they lie in, and the one before them.
+const lines = `
+local function lines(row, after, to)
+  local reply, mark = {}, ''
+  local first = text(after + 1)
+  local from = 0
+  for _, segment in ipairs(segments(row)) do
+    local key, upto = of(segment[1], 'lines'), math.min(segment[2], to)
+    if after > from then
+      local before = redis.call('XREVRANGE', key, text(math.min(upto, after)), '-', 'COUNT', 1)
+      if #before > 0 then mark = before[1][2][2] end
+    end
+    local found = {segment[1]}
+    if upto > after then
+      for i, entry in ipairs(redis.call('XRANGE', key, first, text(upto))) do found[i + 1] = entry[2][2] end
+    end
+    reply[#reply + 1] = found
+    from = segment[2]
+  end
+  return reply, mark
+end
+`;
+
+const load = `${lines}
+local id, from = ARGV[1], ARGV[2]
+local row, damaged = read(id)
+if damaged then return {'damaged'} end
+if not row then return {'none'} end
+local snapshot, after = '', 0
+if from == 'snapshot' then
+  snapshot = redis.call('GET', of(row[JOURNAL], 'snapshot')) or ''
+  after = tonumber(string.match(snapshot, '^%d+') or '0')
+  if after > tonumber(row[HEAD]) then
+    snapshot, after = '', 0
+  end
+elseif from == 'rest' then
+  after = (row[FROM] ~= '' and tonumber(row[FROM]) or tonumber(row[HEAD])) - 1
+else
+  after = tonumber(from)
+end
+if after < 0 then after = 0 end
+local mail = row[OPEN] == '0' and {} or redis.call('HGETALL', of(row[JOURNAL], 'mail'))
+local found, mark = lines(row, after, tonumber(row[HEAD]))
+local values = table.concat(row, '\\n')
+return {'row', redis.sha1hex(values) .. '\\n' .. values, text(now()), text(after), mark, snapshot, mail, found}
+`;
+
+// As much as can be found of a thread, also where its row does not fit its checksum: whoever asks proves each line.
+const past = `${lines}
+local row, damaged = read(ARGV[1])
+if damaged then return {'damaged'} end
+if not row then return {'none'} end
+local found = lines(row, 0, tonumber(ARGV[2]))
+local values = table.concat(row, '\\n')
+return {'row', redis.sha1hex(values) .. '\\n' .. values, found}
+`;
+
+const renew = `
+local row, damaged = read(ARGV[1])
+if damaged then return {'damaged'} end
+if not row or row[FENCE] ~= ARGV[2] or row[OWNER] == '' then return {'no'} end
+row[UNTIL] = text(now() + tonumber(ARGV[3]))
+save(row)
+return {'yes'}
+`;
+
+const release = `
+local row, damaged = read(ARGV[1])
+if damaged then return {'damaged'} end
+if not row or row[FENCE] ~= ARGV[2] or row[OWNER] == '' then return {'no'} end
+row[OWNER] = ''
+save(row)
+tell(ARGV[1], 'append')
+return {'yes'}
+`;
+
+const send = `
+local id, key, kind, packed, sender = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local row, damaged = read(id)
+if damaged then return {'damaged'} end
+if not row then return {'unknown'} end
+local known = redis.call('HGET', of(row[JOURNAL], 'known'), key)
+if known then return {known == sender and 'yes' or 'no'} end
+row[MOVED] = number()
+redis.call('HSET', of(row[JOURNAL], 'known'), key, sender)
+redis.call('HSET', of(row[JOURNAL], 'mail'), key, row[MOVED] .. '\\n' .. kind .. '\\n' .. packed)
+count(row, kind, 1)
+save(row)
+tell(id, 'command')
+return {'yes'}
+`;
+
+const withdraw = `
+local id, key, sender = ARGV[1], ARGV[2], '-' .. ARGV[3]
+local row, damaged = read(id)
+if damaged then return {'damaged'} end
+if not row then return {'no'} end
+local known, mail = of(row[JOURNAL], 'known'), of(row[JOURNAL], 'mail')
+if redis.call('HGET', known, key) == sender then return {'yes'} end
+local found = redis.call('HGET', mail, key)
+local kind = found and second(found)
+if kind ~= 'input' and kind ~= 'steer' then return {'no'} end
+row[MOVED] = number()
+redis.call('HSET', known, key, sender)
+redis.call('HDEL', mail, key)
+count(row, kind, -1)
+save(row)
+tell(id, 'command')
+return {'yes'}
+`;
+
+const list = `
+local page = redis.call('HSCAN', threads, ARGV[1], 'COUNT', ARGV[2])
+return {'page', text(now()), page[1], page[2]}
+`;
+
+const requests = `return {'all', redis.call('HGETALL', base .. ':requests')}`;
+
+const requestThread = `
+local found = redis.call('HGET', base .. ':raised', ARGV[1])
+return {'found', found and second(found) or false}
+`;
+
+const rules = `return {'all', redis.call('HGETALL', base .. ':rules')}`;
+
+/** Of what is removed nothing is left to know it by: for a while the number of whoever removed it is kept. */
+const done = `
+local before = base .. ':did:' .. ARGV[1]
+if redis.call('EXISTS', before) == 1 then return {'yes'} end
+local function did() redis.call('SET', before, '1', 'PX', 60000) end
+`;
+
+const removeRule = `${done}
+if redis.call('HEXISTS', base .. ':rules', ARGV[2]) == 0 then return {'no'} end
+redis.call('HDEL', base .. ':rules', ARGV[2])
+did()
+return {'yes'}
+`;
+
+// Lines that forks need stay; those after the last that is needed go.
+const remove = `${done}
+local id, head = ARGV[2], ARGV[3]
+local row, damaged = read(id)
+if not row and not damaged then return {'no'} end
+if head ~= '' then
+  if damaged then return {'damaged'} end
+  if row[HEAD] ~= head or row[QUEUED] ~= '0' or row[ANSWERS] ~= '0' then return {'no'} end
+  if row[OWNER] ~= '' and tonumber(row[UNTIL]) > now() then return {'no'} end
+end
+
+local function drop(journal)
+  local last = redis.call('ZREVRANGE', of(journal, 'forks'), 0, 0, 'WITHSCORES')
+  if #last == 0 then
+    redis.call('DEL', of(journal, 'lines'))
+    redis.call('SREM', base .. ':kept', journal)
+    return
+  end
+  redis.call('SADD', base .. ':kept', journal)
+  local beyond = redis.call('XRANGE', of(journal, 'lines'), text(tonumber(last[2]) + 1), '+')
+  for _, entry in ipairs(beyond) do redis.call('XDEL', of(journal, 'lines'), entry[1]) end
+end
+
+did()
+redis.call('HDEL', threads, id)
+row = row or damaged
+local journal = row[JOURNAL]
+if journal and string.match(journal, '^[%w_-]+$') then
+  for _, request in ipairs(redis.call('SMEMBERS', of(journal, 'raised'))) do
+    redis.call('HDEL', base .. ':requests', request)
+    redis.call('HDEL', base .. ':raised', request)
+  end
+  for _, what in ipairs({'mail', 'known', 'snapshot', 'raised'}) do redis.call('DEL', of(journal, what)) end
+  drop(journal)
+  if #row == VALUES then
+    for other in string.gmatch(row[PAST], '([^@,]+)@%d+') do
+      redis.call('ZREM', of(other, 'forks'), journal)
+      if redis.call('SISMEMBER', base .. ':kept', other) == 1 then drop(other) end
+    end
+  end
+end
+tell(id, 'append')
+return {'yes'}
+`;
+
+// What a watcher would be told of, in short, of each thread that is named.
+const look = `
+local seen = {}
+for i, id in ipairs(ARGV) do
+  local row = read(id)
+  seen[i] = row and table.concat({row[JOURNAL], row[APPEND], row[MOVED], row[OWNER]}, '\\n') or ''
+end
+return {'seen', seen}
+`;
+
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+function script(body: string): Script {
+  const text = shared + body;
+  return { text, sha: sha("sha1", text, "hex") };
+}
+
+export const scripts = {
+  append: script(append),
+  load: script(load),
+  past: script(past),
+  renew: script(renew),
+  release: script(release),
+  send: script(send),
+  withdraw: script(withdraw),
+  list: script(list),
+  requests: script(requests),
+  requestThread: script(requestThread),
+  rules: script(rules),
+  removeRule: script(removeRule),
+  remove: script(remove),
+  look: script(look),
+} satisfies Record<string, Script>;
