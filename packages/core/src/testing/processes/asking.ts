@@ -7,11 +7,10 @@ import { agent } from "../../chat/agent.ts";
 import { humanApproval, humanInput } from "../../interrupt/request.ts";
 import { onPoint } from "../../point.ts";
 import { createRunner } from "../../runner/runner.ts";
-import { sqliteStore } from "../../store/sqlite/sqlite.ts";
 import { goOnToTheEnd, toolOf } from "../asking-tool.ts";
-import { openDatabase } from "../open-database.ts";
 import { scriptedModel } from "../scripted-model.ts";
-import { type Life, observed } from "./life.ts";
+import type { Life } from "./life.ts";
+import { openStore } from "./open-store.ts";
 
 /** `past` an ask, a step (`did`) or the end of the code. */
 export interface AskingEffect {
@@ -24,7 +23,7 @@ export interface Asking extends Life {
   readonly by: "answer" | "resume";
 }
 
-export async function liveAsking({ folder, killAt, by }: Asking): Promise<void> {
+export async function liveAsking({ folder, killAt, by, where, leaseTtlMs }: Asking): Promise<void> {
   let points = 0;
   const passed = (name: string): void => {
     points += 1;
@@ -32,23 +31,23 @@ export async function liveAsking({ folder, killAt, by }: Asking): Promise<void> 
     appendFileSync(join(folder, "death"), `${points} ${name}`);
     process.kill(process.pid, "SIGKILL");
   };
-  const db = await openDatabase(join(folder, "threads.db"));
-  const store = sqliteStore(observed(db, passed));
+  const { store, close } = await openStore(where ?? join(folder, "threads.db"), passed);
   onPoint(passed);
   const model = scriptedModel(({ messages }) =>
     messages.some(({ role }) => role === "tool") ? "done" : [{ call: "order", id: "o" }],
   );
-  const runner = createRunner({ agent: agent({ name: "helper", model, tools: [order(folder)] }), store });
+  const definition = agent({ name: "helper", model, tools: [order(folder)] });
+  const runner = createRunner({ agent: definition, store, ...(leaseTtlMs && { leaseTtlMs }) });
   const session = await runner.open("thread");
   await goOnToTheEnd(session, by);
   await runner.close();
-  db.close();
+  await close();
   if (killAt === 0) console.log(`points ${points}`);
 }
 
 /** Runs to the first question and lets go of nothing: there is nothing left to do. */
 export async function leaveWaiting({ folder }: { readonly folder: string }): Promise<void> {
-  const store = sqliteStore(await openDatabase(join(folder, "threads.db")));
+  const { store } = await openStore(join(folder, "threads.db"));
   const model = scriptedModel([[{ call: "order", id: "o" }]]);
   const session = await createRunner({ agent: agent({ name: "helper", model, tools: [order(folder)] }), store }).open(
     "t",

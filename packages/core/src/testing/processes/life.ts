@@ -13,14 +13,15 @@ import { onPoint } from "../../point.ts";
 import { createRunner } from "../../runner/runner.ts";
 import type { Session } from "../../runner/session.ts";
 import { jsonSchema } from "../../schema/schema.ts";
-import type { DatabaseSync } from "../../store/sqlite/database.ts";
-import { sqliteStore } from "../../store/sqlite/sqlite.ts";
 import { type Tool, type ToolOptions, tool } from "../../tool/tool.ts";
-import { openDatabase } from "../open-database.ts";
 import { promptProblems } from "../providers/render.ts";
+import { openStore } from "./open-store.ts";
 
 export interface Life {
+  /** Where effects are left, and the SQLite file is where no other store is named. */
   readonly folder: string;
+  readonly where?: string;
+  readonly leaseTtlMs?: number;
   /** Dies at this point; counts them where it is 0. */
   readonly killAt: number;
 }
@@ -34,7 +35,7 @@ export const THREAD = "life";
 /** Lives until all is said, or until it waits for people. */
 export async function live(life: Life): Promise<void> {
   let session: Session | undefined;
-  const { passed, points, runner, db } = await begin(life, () => session);
+  const { passed, points, runner, close } = await begin(life, () => session);
   onPoint((name, detail) => {
     passed(name);
     if (name === "model:event" && session !== undefined) stopInTheMiddle(session, detail);
@@ -46,24 +47,24 @@ export async function live(life: Life): Promise<void> {
   const waits = session.pauseType === "tool_interrupt";
   reading.abort();
   await runner.close();
-  db.close();
+  await close();
   console.log(`points ${points()}`);
   console.log(waits ? "waits" : "ends");
 }
 
 /** Answers what waits for people; what that lets run, runs here. */
 export async function answerLife(life: Life): Promise<void> {
-  const { passed, points, runner, db } = await begin(life, () => undefined);
+  const { passed, points, runner, close } = await begin(life, () => undefined);
   onPoint(passed);
   for (const { id, kind } of await runner.inbox()) {
     await runner.answer(id, kind === "approval" ? approve() : respond("the blue one"), { id: `answer-${id}` });
   }
   await runner.drain();
-  db.close();
+  await close();
   console.log(`points ${points()}`);
 }
 
-async function begin({ folder, killAt }: Life, session: () => Session | undefined) {
+async function begin({ folder, killAt, where, leaseTtlMs }: Life, session: () => Session | undefined) {
   let points = 0;
   const passed = (name: string): void => {
     points += 1;
@@ -71,34 +72,9 @@ async function begin({ folder, killAt }: Life, session: () => Session | undefine
     appendFileSync(join(folder, "death"), `${points} ${name}`);
     process.kill(process.pid, "SIGKILL");
   };
-  const db = await openDatabase(join(folder, "threads.db"));
-  const runner = createRunner({ agent: helper(folder, session), store: sqliteStore(observed(db, passed)) });
-  return { passed, points: () => points, runner, db };
-}
-
-/** SQLite, with a point at each border of a transaction: also between a commit and its answer. */
-export function observed(db: DatabaseSync, passed: (name: string) => void): DatabaseSync {
-  const around = <T>(sql: string, work: () => T): T => {
-    if (sql === "COMMIT") passed("commit:before");
-    const result = work();
-    if (sql === "COMMIT") passed("commit:after");
-    if (sql === "BEGIN IMMEDIATE") passed("begin:after");
-    return result;
-  };
-  return {
-    exec: (sql) => around(sql, () => db.exec(sql)),
-    close: () => db.close(),
-    prepare(sql) {
-      const statement = db.prepare(sql);
-      if (sql !== "COMMIT" && sql !== "BEGIN IMMEDIATE") return statement;
-      const { get, all } = statement;
-      return {
-        get: get.bind(statement),
-        all: all.bind(statement),
-        run: (...values) => around(sql, () => statement.run(...values)),
-      };
-    },
-  };
+  const { store, close } = await openStore(where ?? join(folder, "threads.db"), passed);
+  const runner = createRunner({ agent: helper(folder, session), store, ...(leaseTtlMs && { leaseTtlMs }) });
+  return { passed, points: () => points, runner, close };
 }
 
 /** Runs, resumes and asks until both questions are answered, or people are asked for something. */

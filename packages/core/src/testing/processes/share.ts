@@ -1,4 +1,4 @@
-// Processes that share a SQLite file with a test: one that runs a thread as the test tells it to, one that races with
+// Processes that share a store with a test, a SQLite file or what a URL names: one that runs a thread as the test tells it to, one that races with
 // others to resume it, one that opens a new file together with others, one that answers what is asked, one that asks and lists it.
 
 import { appendFileSync } from "node:fs";
@@ -9,11 +9,10 @@ import type { Handle } from "../../interrupt/interrupt.ts";
 import type { RunResult } from "../../runner/run.ts";
 import { createRunner } from "../../runner/runner.ts";
 import { jsonSchema } from "../../schema/schema.ts";
-import { sqliteStore } from "../../store/sqlite/sqlite.ts";
 import type { ToolContext } from "../../tool/context.ts";
 import { type Tool, tool } from "../../tool/tool.ts";
-import { openDatabase } from "../open-database.ts";
 import { type ScriptedTurn, scriptedModel } from "../scripted-model.ts";
+import { openStore } from "./open-store.ts";
 
 const anything = jsonSchema({ type: "object" });
 let input: ReturnType<typeof createInterface> | undefined;
@@ -29,6 +28,7 @@ function told(line: string): Promise<void> {
 }
 
 export interface Share {
+  /** Where the store is, as openStore takes it. */
   readonly file: string;
   readonly threadId: string;
   readonly turns: readonly Exclude<ScriptedTurn, (...args: never) => unknown>[];
@@ -52,9 +52,8 @@ export async function run(options: Share): Promise<void> {
       return "through the gate";
     },
   });
-  const db = await openDatabase(file);
   const model = scriptedModel(turns);
-  const store = sqliteStore(db);
+  const { store } = await openStore(file);
   const definition = agent({ name: "helper", model, tools: [gate] });
   const runner = createRunner({ agent: definition, store, ...(leaseTtlMs && { leaseTtlMs }) });
   const session = await runner.open(threadId);
@@ -90,9 +89,9 @@ export async function race({ file, handle, effects }: Race): Promise<void> {
     input: anything,
     execute: () => appendFileSync(effects, `${process.pid}\n`),
   });
-  const db = await openDatabase(file);
+  const { store } = await openStore(file);
   const definition = agent({ name: "helper", model: scriptedModel(["paid"]), tools: [pay] });
-  const runner = createRunner({ agent: definition, store: sqliteStore(db) });
+  const runner = createRunner({ agent: definition, store });
   console.log("ready");
   await told("go");
   try {
@@ -108,9 +107,9 @@ export async function race({ file, handle, effects }: Race): Promise<void> {
 export async function begin({ file, threadId }: { readonly file: string; readonly threadId: string }): Promise<void> {
   console.log("ready");
   await told("go");
-  const db = await openDatabase(file);
+  const { store } = await openStore(file);
   const definition = agent({ name: "helper", model: scriptedModel(["hello"]) });
-  const session = await createRunner({ agent: definition, store: sqliteStore(db) }).open(threadId);
+  const session = await createRunner({ agent: definition, store }).open(threadId);
   console.log(`outcome ${(await session.run("hi").result).status}`);
   process.exit(0);
 }
@@ -132,7 +131,8 @@ export function payTool(effects: string): Tool<unknown> {
 /** Approves all requests when it is told to, each process in an order of its own, and says what it was told of each. */
 export async function answerAll({ file, requests, by, effects }: AnswerAll): Promise<void> {
   const definition = agent({ name: "helper", model: scriptedModel([]), tools: [payTool(effects)] });
-  const runner = createRunner({ agent: definition, store: sqliteStore(await openDatabase(file)) });
+  const { store } = await openStore(file);
+  const runner = createRunner({ agent: definition, store });
   const first = Math.floor(Math.random() * requests.length);
   console.log("ready");
   await told("go");
@@ -163,7 +163,7 @@ export interface Ask {
 
 /** Raises requests when it is told to, and leaves rules behind; then says which are open and which rules there are. */
 export async function ask({ file, times, prefix }: Ask): Promise<void> {
-  const store = sqliteStore(await openDatabase(file));
+  const { store } = await openStore(file);
   const tenant = "default";
   const common = { expect: 0, count: 1, at: 1, body: "{}", agent: "helper", state: "paused", release: true } as const;
   console.log("ready");

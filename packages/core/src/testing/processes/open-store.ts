@@ -1,0 +1,80 @@
+// The store that a process under test shares with others: a SQLite file, or what the URL of a server names. Each has
+// points where a process may be killed: around what it writes, and while its answer is on the way.
+
+import type { RedisClient } from "../../store/redis/client.ts";
+import { redisStore } from "../../store/redis/redis.ts";
+import type { DatabaseSync } from "../../store/sqlite/database.ts";
+import { sqliteStore } from "../../store/sqlite/sqlite.ts";
+import type { Store } from "../../store/store.ts";
+import { openDatabase } from "../open-database.ts";
+
+export interface OpenStore {
+  readonly store: Store;
+  close(): Promise<void>;
+}
+
+type Passed = (name: string) => void;
+
+export async function openStore(where: string, passed: Passed = () => {}): Promise<OpenStore> {
+  if (where.startsWith("redis:")) return openRedis(new URL(where), passed);
+  const db = await openDatabase(where);
+  return { store: sqliteStore(observedDatabase(db, passed)), close: async () => db.close() };
+}
+
+/** `?prefix=…` is what its keys begin with. */
+async function openRedis(url: URL, passed: Passed): Promise<OpenStore> {
+  const prefix = url.searchParams.get("prefix") ?? "belay";
+  url.search = "";
+  const { Redis } = await import("ioredis");
+  const client = new Redis(url.href);
+  client.on("error", () => {});
+  const close = async () => void (await client.quit());
+  return { store: redisStore(observedClient(client, passed), { prefix }), close };
+}
+
+/** Redis, with a point before a script is sent, while it is on its way, and when its answer is there. */
+function observedClient(client: RedisClient, passed: Passed): RedisClient {
+  return {
+    get status() {
+      return client.status;
+    },
+    evalsha(sha, keys, ...args) {
+      passed("call:before");
+      const answer = client.evalsha(sha, keys, ...args);
+      // Nothing more is needed from us for it to happen.
+      passed("call:sent");
+      return answer.then((reply) => {
+        passed("call:after");
+        return reply;
+      });
+    },
+    eval: (script, keys, ...args) => client.eval(script, keys, ...args),
+    duplicate: () => client.duplicate(),
+    once: (event, listener) => client.once(event, listener),
+  };
+}
+
+/** SQLite, with a point at each border of a transaction: also between a commit and its answer. */
+function observedDatabase(db: DatabaseSync, passed: Passed): DatabaseSync {
+  const around = <T>(sql: string, work: () => T): T => {
+    if (sql === "COMMIT") passed("commit:before");
+    const result = work();
+    if (sql === "COMMIT") passed("commit:after");
+    if (sql === "BEGIN IMMEDIATE") passed("begin:after");
+    return result;
+  };
+  return {
+    exec: (sql) => around(sql, () => db.exec(sql)),
+    close: () => db.close(),
+    prepare(sql) {
+      const statement = db.prepare(sql);
+      if (sql !== "COMMIT" && sql !== "BEGIN IMMEDIATE") return statement;
+      const { get, all } = statement;
+      return {
+        get: get.bind(statement),
+        all: all.bind(statement),
+        run: (...values) => around(sql, () => statement.run(...values)),
+      };
+    },
+  };
+}
