@@ -13,11 +13,29 @@ import { agentAt } from "./agent-at.ts";
 import type { DriveSetup } from "./drive.ts";
 
 /** Who looks at an answer. */
+/** What the code behind open requests takes as their answers, by id. Most sessions never have any. */
+export class AnswerSchemas {
+  #known: Map<string, StandardSchema> | undefined;
+
+  get(id: string): StandardSchema | undefined {
+    return this.#known?.get(id);
+  }
+
+  set(id: string, schema: StandardSchema): void {
+    this.#known ??= new Map();
+    this.#known.set(id, schema);
+  }
+
+  delete(id: string): void {
+    this.#known?.delete(id);
+  }
+}
+
 export interface AnswerChecker {
   readonly agent: Agent<unknown, never>;
   readonly setup: Pick<DriveSetup, "clock" | "groups">;
   /** What the code behind open requests takes as their answers, by id. */
-  readonly schemas: ReadonlyMap<string, StandardSchema>;
+  readonly schemas: AnswerSchemas;
 }
 
 /** Throws an ANSWER_ refusal. */

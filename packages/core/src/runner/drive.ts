@@ -29,8 +29,8 @@ import type { Message } from "../message.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
 import type { PermissionRule } from "../permission/rule.ts";
 import { point } from "../point.ts";
-import type { StandardSchema } from "../schema/schema.ts";
 import type { Append, Appended, Command, Store, ThreadKey } from "../store/store.ts";
+import type { AnswerSchemas } from "./check-answer.ts";
 import type { Feed } from "./feed.ts";
 import type { HotRoom } from "./hot.ts";
 import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
@@ -60,10 +60,10 @@ export interface DriveHost {
   readonly key: ThreadKey;
   readonly feed: Feed;
   /** Calls of this thread that were left behind and still run. */
-  readonly behind: Set<string>;
+  readonly behind: string[];
   readonly hot: HotCode;
   /** What the code behind open requests takes as their answers, by id. */
-  readonly schemas: Map<string, StandardSchema>;
+  readonly schemas: AnswerSchemas;
 }
 
 interface Waiting extends Recording {
@@ -107,10 +107,10 @@ export class Drive implements Desk {
   #fence = 0;
   /** An append was tried again: a refusal no longer says that it was not written, for others may have written after it. */
   #answerLost = false;
-  readonly #behind: Set<string>;
+  readonly #behind: string[];
   readonly #mailbox: Mailbox | undefined;
   readonly hot: HotCode;
-  readonly #schemas: Map<string, StandardSchema>;
+  readonly #schemas: AnswerSchemas;
   /** Who waits for the decision on a request, by its id. */
   #awaiting: Map<string, Awaiting> | undefined;
   /** Where nodes of graphs wait for somebody to go on, by address. */
@@ -166,11 +166,11 @@ export class Drive implements Desk {
 
   leaveBehind(frame: Frame, call: CallState, late: Promise<LateResult | undefined>): void {
     const { id: callId, tool } = call.part;
-    this.#behind.add(callId);
+    this.#behind.push(callId);
     const { runId, runPath: path } = frame.place;
     const { address } = call;
     void late.then(async (result) => {
-      this.#behind.delete(callId);
+      this.#behind.splice(this.#behind.indexOf(callId), 1);
       if (result === undefined) return;
       const mail: LateMail = { path, callId, tool, address, ...result };
       const command: Command = {

@@ -13,7 +13,8 @@ const MOST_QUEUED = 1024;
 export type ReadFacts = (after: number) => Promise<readonly Fact[]>;
 
 export class Feed {
-  readonly #readers = new Set<Reader>();
+  /** Undefined while there are none: most sessions sleep. */
+  #readers: Set<Reader> | undefined;
   readonly #read: ReadFacts;
   readonly #watch: (changed: () => void) => () => void;
   #unwatch: (() => void) | undefined;
@@ -26,11 +27,11 @@ export class Feed {
   }
 
   get watched(): boolean {
-    return this.#readers.size > 0;
+    return this.#readers !== undefined;
   }
 
   publish(event: BelayEvent): void {
-    for (const reader of this.#readers) reader.push(event);
+    if (this.#readers !== undefined) for (const reader of this.#readers) reader.push(event);
   }
 
   /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. */
@@ -40,6 +41,7 @@ export class Feed {
       signal?.removeEventListener("abort", stop);
       this.#leave(reader);
     });
+    this.#readers ??= new Set();
     this.#readers.add(reader);
     this.#unwatch ??= this.#watch(() => {
       if (!this.live) this.lookAgain();
@@ -51,12 +53,13 @@ export class Feed {
 
   /** Others may have written to the thread. */
   lookAgain(): void {
-    for (const reader of this.#readers) reader.lookAgain();
+    if (this.#readers !== undefined) for (const reader of this.#readers) reader.lookAgain();
   }
 
   #leave(reader: Reader): void {
-    this.#readers.delete(reader);
-    if (this.#readers.size > 0) return;
+    this.#readers?.delete(reader);
+    if (this.#readers === undefined || this.#readers.size > 0) return;
+    this.#readers = undefined;
     this.#unwatch?.();
     this.#unwatch = undefined;
   }

@@ -18,9 +18,8 @@ import { move, type PauseType, type SessionState } from "../lifecycle.ts";
 import type { Message } from "../message.ts";
 import type { Verdict } from "../permission/decide.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
-import type { StandardSchema } from "../schema/schema.ts";
 import type { Command, Loaded, ThreadKey } from "../store/store.ts";
-import type { AnswerChecker } from "./check-answer.ts";
+import { type AnswerChecker, AnswerSchemas } from "./check-answer.ts";
 import { Drive, type DriveSetup } from "./drive.ts";
 import { interruptOf, newHandle, type Receipt } from "./ending.ts";
 import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
@@ -93,11 +92,11 @@ export class Session<Out = string> {
   /** Answered calls that run while the thread stays paused. */
   #calls: Execution | undefined;
   /** Calls that were left behind and still run; they outlive the stretch that began them. */
-  readonly #behind = new Set<string>();
+  readonly #behind: string[] = [];
   /** Code that waits for a person in memory. */
   readonly #hot: HotSession;
   /** What that code takes as answers, by request. */
-  readonly #schemas = new Map<string, StandardSchema>();
+  readonly #schemas = new AnswerSchemas();
   /** A stop of a thread that only waits is being written; who asks for another gets its receipt. */
   #stopping: Promise<Receipt> | undefined;
   #closing: Promise<void> | undefined;
