@@ -1,0 +1,34 @@
+// What this program remembers of a thread beside its journal: the folder it is about. One small file for each, written
+// before the thread's first run and never changed: a note without a thread means nothing, a thread without one is
+// about the folder that one is in.
+
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface ThreadNote {
+  readonly folder: string;
+}
+
+export function noteThread(dataFolder: string, threadId: string, note: ThreadNote): void {
+  mkdirSync(join(dataFolder, "notes"), { recursive: true, mode: 0o700 });
+  const file = fileOf(dataFolder, threadId);
+  const fresh = `${file}.${randomUUID()}`;
+  writeFileSync(fresh, `${JSON.stringify(note)}\n`, { mode: 0o600 });
+  renameSync(fresh, file);
+}
+
+export function readNote(dataFolder: string, threadId: string): ThreadNote | undefined {
+  try {
+    const note = JSON.parse(readFileSync(fileOf(dataFolder, threadId), "utf8")) as Partial<ThreadNote> | null;
+    return typeof note?.folder === "string" ? { folder: note.folder } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ids are anybody's: as the name of a file only letters, digits and - stay as they are. */
+function fileOf(dataFolder: string, threadId: string): string {
+  const name = threadId.replace(/[^A-Za-z0-9-]/g, (char) => `_${char.codePointAt(0)!.toString(16)}_`).slice(0, 200);
+  return join(dataFolder, "notes", `${name}.json`);
+}

@@ -1,0 +1,88 @@
+// openBelay: everything that a front end needs, ready to use. The app, -p and the commands all begin here.
+
+import { realpathSync, statSync } from "node:fs";
+import { type Agent, agent, createRunner, type InboxItem, type Json, type Runner, type Session } from "@belay/core";
+import { sqliteStore } from "@belay/core/sqlite";
+import { configFolderOf, dataFolderOf } from "./data/folders.ts";
+import { openDatabase } from "./data/open-database.ts";
+import { noteThread, readNote } from "./data/thread-notes.ts";
+import { chooseModel } from "./model/choose.ts";
+import { problem } from "./problem.ts";
+
+export interface SetupOptions {
+  /** What it is about; where the program was started by default. */
+  readonly folder?: string;
+  /** "provider/name", "demo", or a name for the server of `baseUrl`. */
+  readonly model?: string;
+  /** A server that speaks OpenAI's protocol. */
+  readonly baseUrl?: string;
+  readonly dataFolder?: string;
+  /** Where permissions.json and mcp.json are. */
+  readonly config?: string;
+  /** Nobody is there to ask: what would ask is denied. */
+  readonly unattended?: boolean;
+  /** False: no MCP servers. */
+  readonly mcp?: boolean;
+}
+
+export interface BelaySetup {
+  readonly runner: Runner;
+  readonly agent: Agent;
+  /** For instance "anthropic/claude-sonnet-4-5", or "demo (offline)". */
+  readonly modelName: string;
+  /** True where rules stand in for a model. */
+  readonly demo: boolean;
+  /** With all links resolved. */
+  readonly folder: string;
+  readonly dataFolder: string;
+  readonly configFolder: string;
+  /** What the person should know before the first prompt, a line each: a server that did not start, say. */
+  readonly warnings: readonly string[];
+  /** runner.open(), which also notes the folder of a new thread. */
+  openThread(threadId?: string): Promise<Session>;
+  /** What to show a person of a call that waits for approval. */
+  previewOf(item: InboxItem | { readonly tool?: string; readonly args?: Json; readonly context?: Json }): Preview;
+  close(): Promise<void>;
+}
+
+/** An edit as a unified diff, a command as it will run, or the arguments as they are. */
+export type Preview =
+  | { readonly kind: "diff"; readonly path: string; readonly diff: string }
+  | { readonly kind: "command"; readonly command: string; readonly folder: string }
+  | { readonly kind: "args"; readonly args: Json };
+
+export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup> {
+  const folder = realFolder(options.folder ?? process.cwd());
+  const dataFolder = dataFolderOf(options.dataFolder);
+  const configFolder = configFolderOf(options.config);
+  const { model, name: modelName, demo } = await chooseModel(options);
+  const db = await openDatabase(dataFolder);
+  const store = sqliteStore(db);
+  const guide = agent({ name: "belay", model });
+  const runner = createRunner({ agent: guide, store, unattended: options.unattended ?? false });
+  return {
+    runner,
+    agent: guide,
+    modelName,
+    demo,
+    folder,
+    dataFolder,
+    configFolder,
+    warnings: [],
+    async openThread(threadId) {
+      const session = await runner.open(threadId);
+      if (readNote(dataFolder, session.threadId) === undefined) noteThread(dataFolder, session.threadId, { folder });
+      return session;
+    },
+    previewOf: ({ args = null }) => ({ kind: "args", args }),
+    async close() {
+      await runner.close();
+      db.close();
+    },
+  };
+}
+
+function realFolder(path: string): string {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw problem("FOLDER_MISSING", { folder: path });
+  return realpathSync(path);
+}
