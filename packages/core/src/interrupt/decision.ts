@@ -5,7 +5,7 @@ import { type BelayError, belayError } from "../error.ts";
 import type { Json } from "../json.ts";
 import { jsonSchema, type Validated, validate } from "../schema/schema.ts";
 import type { Answer } from "./answer.ts";
-import { callDigest } from "./digest.ts";
+import { callDigest, digestOf } from "./digest.ts";
 import type { Interrupt, OnExpire } from "./interrupt.ts";
 
 export interface RequestState {
@@ -13,13 +13,15 @@ export interface RequestState {
   readonly runPath: string;
   /** The seq of the fact that raised it. */
   readonly raised: number;
-  /** Who has approved what, while more must. */
+  /** Who has approved or answered what, while more must. */
   votes: readonly { readonly by: string; readonly digest: string | undefined }[];
   decision: Decision | undefined;
   /** The seq of the fact that decided it. */
   settled: number | undefined;
   /** Ids that callers gave to the answers that count. */
   refs?: string[];
+  /** The thread that it was decided in, where that is the one that this was forked from. */
+  decidedIn?: string;
 }
 
 export type Decision = { readonly by: string; readonly at: number } & (
@@ -60,11 +62,15 @@ export function judgeAnswer(
   }
   const problem = misfit(interrupt, answer);
   if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
-  if (answer.type !== "approve") return { by, open: false };
-  const digest = approvedDigest(threadId, interrupt, answer.args);
+  if (answer.type === "reject") return { by, open: false };
+  const digest =
+    answer.type === "approve"
+      ? approvedDigest(threadId, interrupt, answer.args)
+      : respondedDigest(interrupt, answer.value);
   const same = votes.filter((vote) => vote.digest === digest);
   if (same.some((vote) => vote.by === by)) {
-    throw belayError("ANSWER_TAKEN", { id, by, at: iso(now), how: "approved" });
+    const how = answer.type === "approve" ? "approved" : "answered";
+    throw belayError("ANSWER_TAKEN", { id, by, at: iso(now), how });
   }
   const open = same.length + 1 < (interrupt.quorum ?? 1);
   return { by, open, ...(digest !== undefined && { digest }) };
@@ -74,6 +80,11 @@ function approvedDigest(threadId: string, interrupt: Interrupt, args: Json | und
   const { tool, version, digest, callId, key } = interrupt;
   const edited = args !== undefined && tool !== undefined && callId !== undefined && key === undefined;
   return edited ? callDigest(tool, version ?? "1", args, threadId, callAddressOf(interrupt)) : digest;
+}
+
+/** What stands for a result is agreed on by as many as would have to approve the call. */
+function respondedDigest({ quorum = 1 }: Interrupt, value: Json): string | undefined {
+  return quorum > 1 ? digestOf(["respond", value]) : undefined;
 }
 
 /** The address of the call that a request before it is about. */

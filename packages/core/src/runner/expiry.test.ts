@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { approve, reject } from "../interrupt/answer.ts";
+import { approve, reject, respond } from "../interrupt/answer.ts";
 import { humanApproval, type RequestOptions } from "../interrupt/request.ts";
 import type { Store } from "../store/store.ts";
 import { eachStore } from "../testing/each-store.ts";
@@ -148,6 +148,19 @@ describe.each(eachStore)("a quorum ($name)", ({ make }) => {
     expect(await kit.session.answer(id, approve({ by: "ann", args: { n: 5 } }))).toEqual({ open: 0 });
     await happens(ran, "pay 5");
     expect(ran).toEqual(["pay 5"]);
+  });
+
+  test("Q7: a response in place of the result takes as many people, who give the same one", async () => {
+    const { kit, ran, id } = await shared();
+    expect(await kit.session.answer(id, respond("paid by hand", { by: "ann" }))).toEqual({ open: 1 });
+    await expect(kit.session.answer(id, respond("paid by hand", { by: "ann" }))).rejects.toMatchObject({
+      code: "ANSWER_TAKEN",
+    });
+    expect(await kit.session.answer(id, respond("not paid", { by: "bob" }))).toEqual({ open: 1 });
+    expect(await kit.session.answer(id, approve({ by: "cat" }))).toEqual({ open: 1 });
+    expect(await kit.session.answer(id, respond("paid by hand", { by: "cat" }))).toEqual({ open: 0 });
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
+    expect(ran).toEqual([]);
   });
 
   test("Q7: one reject decides", async () => {

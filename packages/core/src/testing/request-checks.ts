@@ -81,7 +81,7 @@ function decide(request: Asked, fact: RequestAnsweredEvent): string[] {
     problems.push(`request ${id} is decided twice: ${words(decided)}, then ${words(fact)}`);
   }
   const same = votes.filter((vote) => vote.digest === digest);
-  if (answer.type === "approve") {
+  if (answer.type === "approve" || answer.type === "respond") {
     if (same.some((vote) => vote.by === by)) problems.push(`request ${id} is approved twice by ${by}`);
     if (!fact.open && same.length + 1 < quorum) {
       problems.push(`request ${id} is approved by ${same.length + 1}, and needs ${quorum}`);
