@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 const core = join(root, "packages/core");
+const cli = join(root, "packages/cli");
 const bin = (name) => join(root, "node_modules/.bin", name);
 
 const modifiedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
@@ -15,7 +16,7 @@ const modifiedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 /** The newest change below a folder. Folders count too: their time moves when a file is deleted. */
 function newest(path) {
   if (!existsSync(path)) return 0;
-  if (!statSync(path).isDirectory()) return path.endsWith(".test.ts") ? 0 : modifiedAt(path);
+  if (!statSync(path).isDirectory()) return /\.test\.tsx?$/.test(path) ? 0 : modifiedAt(path);
   return Math.max(modifiedAt(path), ...readdirSync(path).map((name) => newest(join(path, name))));
 }
 
@@ -60,34 +61,47 @@ export async function ensureInstalled(dir = root) {
 }
 
 /** Builds beside dist and swaps, so that nobody reads half a build; dist then carries the time the build began. */
-export async function build() {
-  await step("building", async () => {
-    const started = new Date();
-    const fresh = join(core, `dist.${process.pid}`);
-    try {
-      const code = await runBin("tsc", ["-p", join(core, "tsconfig.build.json"), "--outDir", fresh], { quiet: true });
-      if (code !== 0) return code;
-      // Not before the install: the bundler comes with it.
-      const { bundle } = await import("./bundle.mjs");
-      await bundle(core, fresh);
-      rmSync(join(core, "dist"), { recursive: true, force: true });
-      renameSync(fresh, join(core, "dist"));
-      utimesSync(join(core, "dist"), started, started);
-      return 0;
-    } finally {
-      rmSync(fresh, { recursive: true, force: true });
-    }
-  });
+async function buildPackage(dir, bundleTo) {
+  const started = new Date();
+  const fresh = join(dir, `dist.${process.pid}`);
+  try {
+    const code = await runBin("tsc", ["-p", join(dir, "tsconfig.build.json"), "--outDir", fresh], { quiet: true });
+    if (code !== 0) return code;
+    await bundleTo(fresh);
+    rmSync(join(dir, "dist"), { recursive: true, force: true });
+    renameSync(fresh, join(dir, "dist"));
+    utimesSync(join(dir, "dist"), started, started);
+    return 0;
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
 }
 
+// Not before the install: the bundler comes with it.
+const buildCore = () => buildPackage(core, async (fresh) => (await import("./bundle.mjs")).bundle(core, fresh));
+const buildCli = () => buildPackage(cli, async (fresh) => (await import("./bundle-cli.mjs")).bundleCli(cli, fresh));
+
+/** The core first: the terminal program is made of it. */
+export async function build() {
+  await step("building", async () => (await buildCore()) || (await buildCli()));
+}
+
+const changedAt = (...paths) => Math.max(...paths.map((path) => newest(join(root, path))));
+
 export async function ensureBuilt() {
-  const inputs = [
+  const coreChanged = changedAt(
     "packages/core/src",
     "packages/core/package.json",
     "packages/core/tsconfig.build.json",
     "tsconfig.base.json",
     "scripts/bundle.mjs",
-  ];
-  const changed = Math.max(...inputs.map((path) => newest(join(root, path))));
-  if (modifiedAt(join(core, "dist")) < changed) await build();
+  );
+  const cliChanged = changedAt(
+    "packages/cli/src",
+    "packages/cli/package.json",
+    "packages/cli/tsconfig.build.json",
+    "scripts/bundle-cli.mjs",
+  );
+  if (modifiedAt(join(core, "dist")) < coreChanged) return build();
+  if (modifiedAt(join(cli, "dist")) < Math.max(cliChanged, coreChanged)) await step("building", buildCli);
 }

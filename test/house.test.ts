@@ -2,57 +2,68 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { arrows, cycles, doors } from "./house.ts";
+import { arrows, cliArrows, cliDoors, cycles, doors } from "./house.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const src = join(root, "packages/core/src");
 
 const everyFile = filesBelow(root);
-const sources = everyFile.filter((file) => file.startsWith(src) && file.endsWith(".ts") && !file.endsWith(".test.ts"));
-const imports = new Map(sources.map((file) => [file, importsOf(file)]));
 
-describe("the house", () => {
+/** A package of ours: its sources, and what each of them imports. */
+interface House {
+  readonly src: string;
+  readonly arrows: Record<string, readonly string[]>;
+  readonly doors: Record<string, readonly string[]>;
+  readonly sources: readonly string[];
+  readonly imports: ReadonlyMap<string, readonly string[]>;
+}
+
+const houses = [house("core", arrows, doors), house("cli", cliArrows, cliDoors)] as const;
+const [core] = houses;
+
+describe.each(houses)("the house $src", (at) => {
   test("each room imports only from the rooms its arrows name", () => {
-    const wrong = sources.flatMap((file) => {
-      const room = roomOf(file);
-      const allowed = arrows[room];
-      if (!allowed) return [`${name(file)}: the room ${room} is not in test/house.ts`];
-      return relativeImports(file)
-        .filter((target) => roomOf(target) !== room && !allowed.includes(roomOf(target)))
-        .map((target) => `${name(file)} → ${name(target)}: ${room} may not import ${roomOf(target)}`);
+    const wrong = at.sources.flatMap((file) => {
+      const room = roomOf(at, file);
+      const allowed = at.arrows[room];
+      if (!allowed) return [`${name(at, file)}: the room ${room} is not in test/house.ts`];
+      return relativeImports(at, file)
+        .filter((target) => roomOf(at, target) !== room && !allowed.includes(roomOf(at, target)))
+        .map((target) => `${name(at, file)} → ${name(at, target)}: ${room} may not import ${roomOf(at, target)}`);
     });
     expect(wrong).toEqual([]);
   });
 
   test("a relative import names a file that exists, inside the package", () => {
-    const wrong = sources.flatMap((file) =>
-      relativeImports(file)
-        .filter((target) => !target.startsWith(src) || !existsSync(target))
-        .map((target) => `${name(file)} → ${relative(root, target)}`),
+    const wrong = at.sources.flatMap((file) =>
+      relativeImports(at, file)
+        .filter((target) => !target.startsWith(at.src) || !existsSync(target))
+        .map((target) => `${name(at, file)} → ${relative(root, target)}`),
     );
     expect(wrong).toEqual([]);
   });
 
   test("no file imports itself by way of others, types included", () => {
-    expect(rings().filter((ring) => !(ring in cycles))).toEqual([]);
+    expect(rings(at).filter((ring) => !(ring in cycles))).toEqual([]);
   });
 
-  test.each(Object.entries(doors))("the door %s shows exactly the names it is known for", (door, names) => {
-    const file = join(src, door);
+  test.each(Object.entries(at.doors))("the door %s shows exactly the names it is known for", (door, names) => {
+    const file = join(at.src, door);
     const shown = existsSync(file) ? namesAt(file) : [];
     expect(shown).toEqual([...names].sort());
   });
+});
 
+describe("the house", () => {
   test("the core needs nothing at run time but Node", () => {
     const manifest = JSON.parse(readFileSync(join(root, "packages/core/package.json"), "utf8"));
     for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"]) {
       expect(Object.keys(manifest[kind] ?? {}), kind).toEqual([]);
     }
-    const foreign = sources.flatMap((file) =>
-      imports
+    const foreign = core.sources.flatMap((file) =>
+      core.imports
         .get(file)!
         .filter((target) => !target.startsWith(".") && !target.startsWith("node:"))
-        .map((target) => `${name(file)} → ${target}`),
+        .map((target) => `${name(core, file)} → ${target}`),
     );
     expect(foreign).toEqual([]);
   });
@@ -75,6 +86,14 @@ describe("the house", () => {
   });
 });
 
+function house(name: string, arrows: House["arrows"], doors: House["doors"]): House {
+  const src = join(root, "packages", name, "src");
+  const sources = everyFile.filter(
+    (file) => file.startsWith(src) && /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file),
+  );
+  return { src, arrows, doors, sources, imports: new Map(sources.map((file) => [file, importsOf(file)])) };
+}
+
 function filesBelow(folder: string): string[] {
   const skipped = /^(node_modules|dist|dist\.\d+|\.git|coverage)$/;
   return readdirSync(folder, { withFileTypes: true })
@@ -85,12 +104,14 @@ function filesBelow(folder: string): string[] {
     });
 }
 
-function name(file: string): string {
-  return relative(src, file);
+function name(at: House, file: string): string {
+  return relative(at.src, file);
 }
 
-function roomOf(file: string): string {
-  return name(file).split("/")[0]!.replace(/\.ts$/, "");
+function roomOf(at: House, file: string): string {
+  return name(at, file)
+    .split("/")[0]!
+    .replace(/\.tsx?$/, "");
 }
 
 function withoutComments(file: string): string {
@@ -108,29 +129,29 @@ function importsOf(file: string): string[] {
   return [statement, bare, called].flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1]!));
 }
 
-function relativeImports(file: string): string[] {
-  return imports
+function relativeImports(at: House, file: string): string[] {
+  return at.imports
     .get(file)!
     .filter((target) => target.startsWith("."))
     .map((target) => join(dirname(file), target));
 }
 
 /** Every ring found while walking the imports in depth, written from its alphabetically first file. */
-function rings(): string[] {
+function rings(at: House): string[] {
   const found = new Set<string>();
   const done = new Set<string>();
   const walk = (file: string, path: string[]): void => {
-    const at = path.indexOf(file);
-    if (at >= 0) {
-      const ring = path.slice(at).map(name);
+    const from = path.indexOf(file);
+    if (from >= 0) {
+      const ring = path.slice(from).map((each) => name(at, each));
       const first = ring.indexOf([...ring].sort()[0]!);
       found.add([...ring.slice(first), ...ring.slice(0, first)].join(" > "));
-    } else if (!done.has(file) && imports.has(file)) {
-      for (const target of relativeImports(file)) walk(target, [...path, file]);
+    } else if (!done.has(file) && at.imports.has(file)) {
+      for (const target of relativeImports(at, file)) walk(target, [...path, file]);
       done.add(file);
     }
   };
-  for (const file of sources) walk(file, []);
+  for (const file of at.sources) walk(file, []);
   return [...found].sort();
 }
 
@@ -139,7 +160,8 @@ function namesAt(file: string): string[] {
   const list = /export\s+(?:type\s+)?\{([^}]*)\}\s*from\s*"[^"]+";/g;
   const text = withoutComments(file);
   const rest = text.replace(list, "").trim();
-  if (rest !== "") throw new Error(`${name(file)} may only say: export { … } from "…"; it also says: ${rest}`);
+  if (rest !== "")
+    throw new Error(`${relative(root, file)} may only say: export { … } from "…"; it also says: ${rest}`);
   return [...text.matchAll(list)]
     .flatMap((match) => match[1]!.split(","))
     .map((each) =>

@@ -25,6 +25,7 @@ export const arrows: Record<string, readonly string[]> = {
   "sanitize-messages": ["message"],
   "history-problems": ["message"],
   lifecycle: ["error"],
+  log: ["error"],
   // Where tests may cut in; knows nothing, so that anything may have points.
   point: [],
   // Modules of Node, opened late.
@@ -35,20 +36,24 @@ export const arrows: Record<string, readonly string[]> = {
   fingerprint: ["error", "json", "interrupt"],
   event: ["error", "json", "message", "lifecycle", "interrupt", "permission", "fingerprint"],
   journal: ["error", "json", "message", "lifecycle", "event", "interrupt", "permission", "fingerprint"],
+  // What people may hang onto agents, and how it is called; frames and runners look like its host.
+  hooks: [...data, "model", "log", "point"],
   // What an agent stands on, and what it is: known to whatever runs, and knowing only data.
-  frame: [...data, "journal"],
-  agent: [...data, "frame"],
+  frame: [...data, "journal", "hooks", "log"],
+  agent: [...data, "frame", "hooks"],
+  // One reply of any agent, with the hooks around it.
+  reply: [...data, "frame", "agent", "hooks"],
   // What code inside a call, or a custom agent, has done and asked.
   steps: [...data, "journal", "frame", "point"],
   model: ["error", "clock", "json", "schema", "message"],
   tool: [...data, "journal", "frame", "agent", "steps", "point", "built-in"],
   // Agents made of agents: they know an agent only by its interface.
-  workflow: [...data, "journal", "frame", "agent", "steps", "tool", "point"],
-  graph: [...data, "journal", "frame", "agent", "steps", "workflow", "point"],
+  workflow: [...data, "journal", "frame", "agent", "reply", "hooks", "steps", "tool", "point"],
+  graph: [...data, "journal", "frame", "agent", "hooks", "steps", "workflow", "point"],
   // The loop never saves: it knows neither store nor runner.
-  chat: [...data, "journal", "frame", "agent", "model", "tool", "workflow", "point", "history-problems"],
+  chat: [...data, "journal", "frame", "agent", "hooks", "model", "tool", "workflow", "point", "history-problems"],
   store: ["error", "clock", "json", "lifecycle", "journal"],
-  runner: [...data, "journal", "frame", "agent", "store", "point", "built-in"],
+  runner: [...data, "journal", "frame", "agent", "reply", "hooks", "log", "store", "point", "built-in"],
   testing: [
     ...data,
     "point",
@@ -196,4 +201,32 @@ export const doors: Record<string, readonly string[]> = {
     "speak",
     "storeSuite",
   ],
+};
+
+/** The same for packages/cli/src, which knows the core by its doors only. */
+export const cliArrows: Record<string, readonly string[]> = {
+  texts: [],
+  problem: [],
+  // Bytes in, keys out; and what carries them to a session.
+  keys: [],
+  // What is drawn, made harmless and measured; the modes of the terminal.
+  terminal: [],
+  // What there is to see: one pure function. It draws nothing and calls nobody.
+  view: ["texts", "keys", "terminal"],
+  data: ["problem"],
+  model: ["problem", "data"],
+  tools: ["problem", "data"],
+  permissions: ["problem", "data"],
+  mcp: ["problem", "data", "permissions"],
+  setup: ["problem", "data", "model", "tools", "permissions", "mcp"],
+  app: ["texts", "keys", "terminal", "view", "setup", "data", "problem"],
+  headless: ["texts", "terminal", "setup", "data", "problem", "keys"],
+  commands: ["texts", "terminal", "setup", "data", "problem", "permissions", "headless"],
+  index: ["keys", "terminal"],
+  belay: ["texts", "problem", "setup", "app", "headless", "commands", "data", "terminal"],
+};
+
+/** Every name at the door of packages/cli. */
+export const cliDoors: Record<string, readonly string[]> = {
+  "index.ts": ["InterruptToken", "Key", "KeyDecoder", "sanitize", "sanitizer"],
 };

@@ -1,0 +1,17 @@
+// The texts of the interface, in the person's language.
+
+import { en, type Texts } from "./en.ts";
+import { zh } from "./zh.ts";
+
+export type { Texts } from "./en.ts";
+
+const languages: Readonly<Record<string, Texts>> = { en, zh };
+
+/** By --lang, else by what the environment says; English where that is neither. */
+export function textsFor(lang?: string, env: Readonly<Record<string, string | undefined>> = process.env): Texts {
+  const wanted = lang ?? (env["LC_ALL"] || env["LC_MESSAGES"] || env["LANG"] || "en");
+  return languages[wanted.slice(0, 2).toLowerCase()] ?? en;
+}
+
+/** The languages there are, for --lang. */
+export const languageNames: readonly string[] = Object.keys(languages);

@@ -1,0 +1,33 @@
+// The terminal program as one file and the chunks that it opens late: providers, MCP and the app itself are read only when they
+// are needed, and a prompt is there in a fraction of a second.
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/** Writes the program and its door to `outdir`. The core must have been built. */
+export async function bundleCli(dir, outdir) {
+  await build({
+    entryPoints: { belay: join(dir, "src/belay.ts"), index: join(dir, "src/index.ts") },
+    outdir,
+    bundle: true,
+    splitting: true,
+    chunkNames: "chunks/[name]-[hash]",
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    jsx: "automatic",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    define: { "process.env.NODE_ENV": '"production"' },
+    // Native; and what Ink opens in development only.
+    external: ["@photostructure/sqlite", "react-devtools-core"],
+    // Ink draws nothing where it believes to be in CI; whether there is a terminal is for us to say.
+    alias: { "is-in-ci": join(dir, "src/app/not-in-ci.ts") },
+    // Packages of the older module system look for Node's own by require.
+    banner: {
+      js: 'import { createRequire as belayRequire } from "node:module"; const require = belayRequire(import.meta.url);',
+    },
+    charset: "utf8",
+    legalComments: "none",
+    logLevel: "warning",
+  });
+}
