@@ -1,21 +1,20 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Fact } from "../../event.ts";
-import { fold } from "../../journal/fold.ts";
-import { newThread } from "../../journal/state.ts";
-import { messageText } from "../../message.ts";
-import { readFacts } from "../../runner/read-facts.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { bundlePrograms } from "../../testing/processes/bundle.mjs";
-import { type Child, inParallel, startChild } from "../../testing/processes/child.ts";
-import { type EffectLine, saidByPeople, THREAD } from "../../testing/processes/life.ts";
-import { sqliteStore } from "./sqlite.ts";
+import type { Fact } from "../event.ts";
+import { fold } from "../journal/fold.ts";
+import { newThread } from "../journal/state.ts";
+import { messageText } from "../message.ts";
+import { readFacts } from "../runner/read-facts.ts";
+import { factProblems } from "../testing/journal-checks.ts";
+import { bundlePrograms } from "../testing/processes/bundle.mjs";
+import { type Child, inParallel, startChild } from "../testing/processes/child.ts";
+import { type EffectLine, saidByPeople, THREAD } from "../testing/processes/life.ts";
+import { type Place, places } from "../testing/processes/places.ts";
 
-// BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly.
-const wanted = process.env.BELAY_CRASH_POINTS ?? "75";
+// BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly: fewer where each takes longer.
+const wanted = ({ leaseTtlMs }: Place) => process.env.BELAY_CRASH_POINTS ?? (leaseTtlMs === undefined ? "75" : "40");
 const AT_ONCE = 3;
 const key = { tenant: "default", threadId: THREAD };
 
@@ -35,8 +34,25 @@ afterAll(() => {
 /** The processes of a life, one after the other: it waits for people, they answer, it goes on. */
 const stages = ["live", "answerLife", "live"] as const;
 
-function starts(stage: number, folder: string, killAt: number): Child {
-  return startChild(programs.path, stages[stage] ?? "live", { folder, killAt });
+/** A life in one place. */
+interface Lived {
+  readonly place: Place;
+  readonly folder: string;
+  readonly where: string;
+}
+
+async function begins(place: Place, name: string): Promise<Lived> {
+  const folder = mkdtempSync(join(root, name));
+  return { place, folder, where: await place.at(folder) };
+}
+
+async function ends({ place, folder, where }: Lived): Promise<void> {
+  await place.remove(where);
+  rmSync(folder, { recursive: true });
+}
+
+function starts(stage: number, { place: { leaseTtlMs }, folder, where }: Lived, killAt: number): Child {
+  return startChild(programs.path, stages[stage] ?? "live", { folder, where, leaseTtlMs, killAt });
 }
 
 function linesOf(folder: string, file: string): string[] {
@@ -54,35 +70,36 @@ interface Journal {
   readonly open: number;
 }
 
-/** The journal as it is in the files now; read from a copy, so that the next process finds them as the dead one left them. */
-async function journalOf(folder: string): Promise<Journal> {
-  const copy = mkdtempSync(join(root, "copy-"));
-  for (const file of ["threads.db", "threads.db-wal", "threads.db-shm"])
-    if (existsSync(join(folder, file))) cpSync(join(folder, file), join(copy, file));
-  const db = await openDatabase(join(copy, "threads.db"));
-  try {
-    const store = sqliteStore(db);
+/** The journal as it is now; the next process finds it as the dead one left it. */
+function journalOf({ place, where }: Lived): Promise<Journal> {
+  return place.reading(where, async (store) => {
     const facts = await readFacts(store, key, 0);
     const state = newThread(THREAD);
     fold(state, (await store.load(key))?.lines ?? []);
     const [scope] = state.scopes.values();
     const open = (await store.requests(key.tenant)).length;
     return { facts, state: state.state, texts: scope?.messages.map(messageText) ?? [], open };
-  } finally {
-    db.close();
-    rmSync(copy, { recursive: true });
-  }
+  });
 }
 
-interface Place {
+/** Where a dead process keeps its lease, the next one comes when that is over. */
+async function leaseIsOver({ place, where }: Lived): Promise<void> {
+  if (place.leaseTtlMs === undefined) return;
+  await place.reading(where, async (store) => {
+    while ((await store.load(key, Number.MAX_SAFE_INTEGER))?.row.lease !== undefined)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+}
+
+interface Death {
   readonly stage: number;
   readonly at: number;
 }
 
 /** Lives on from `stage` to the end, in as many processes as it takes. */
-async function toTheEnd(folder: string, stage: number): Promise<string[]> {
+async function toTheEnd(lived: Lived, stage: number): Promise<string[]> {
   for (let tries = 0, next = stage; tries < 8; tries++) {
-    const child = starts(next, folder, -1);
+    const child = starts(next, lived, -1);
     const { code, signal } = await child.exited;
     if (code !== 0) return [`a process of stage ${next} ended with ${code ?? signal}: ${child.lines.join(" ")}`];
     if (child.lines.includes("ends")) return [];
@@ -92,24 +109,28 @@ async function toTheEnd(folder: string, stage: number): Promise<string[]> {
 }
 
 /** Dies at a point of one of its processes, goes on in others: what of it breaks a promise. */
-async function problemsAt({ stage, at }: Place): Promise<{ readonly died: boolean; readonly problems: string[] }> {
-  const folder = join(root, `at-${stage}-${at}`);
-  mkdirSync(folder);
-  for (let before = 0; before < stage; before++) await starts(before, folder, -1).exited;
-  const first = starts(stage, folder, at);
+async function problemsAt(
+  place: Place,
+  { stage, at }: Death,
+): Promise<{ readonly died: boolean; readonly problems: string[] }> {
+  const lived = await begins(place, `at-${stage}-${at}-`);
+  const { folder } = lived;
+  for (let before = 0; before < stage; before++) await starts(before, lived, -1).exited;
+  const first = starts(stage, lived, at);
   const { signal } = await first.exited;
   const died = signal === "SIGKILL";
-  const before = await journalOf(folder);
+  const before = await journalOf(lived);
   const done = effectsOf(folder);
   const problems = [...effectProblems(before.facts, done), ...seenProblems(folder, first.pid, before.facts)];
   // Whoever was asked may be asked no more, and whoever was not may be by now: the thread says how it goes on.
-  problems.push(...(await toTheEnd(folder, 0)));
-  const after = await journalOf(folder);
+  await leaseIsOver(lived);
+  problems.push(...(await toTheEnd(lived, 0)));
+  const after = await journalOf(lived);
   problems.push(...againProblems(before.facts, effectsOf(folder), done.length));
   problems.push(...endProblems(before.facts, after), ...linesOf(folder, "problems"));
-  const place = linesOf(folder, "death")[0];
-  rmSync(folder, { recursive: true });
-  return { died, problems: problems.map((problem) => `${stages[stage]} died at ${place}: ${problem}`) };
+  const where = linesOf(folder, "death")[0];
+  await ends(lived);
+  return { died, problems: problems.map((problem) => `${stages[stage]} died at ${where}: ${problem}`) };
 }
 
 /** P1, P8: no effect without a recorded intent. */
@@ -160,12 +181,11 @@ function endProblems(before: readonly Fact[], after: Journal): string[] {
   return problems;
 }
 
-describe("a process killed with SIGKILL", () => {
+describe.each(places)("a process killed with SIGKILL, its store in $name", (place) => {
   test("C2, P1, P2, P3: at any point of its life, nothing finished runs again, nothing said is lost or doubled, and the next process reaches the end", {
     timeout: 600_000,
   }, async () => {
-    const whole = join(root, "whole");
-    mkdirSync(whole);
+    const whole = await begins(place, "whole-");
     const points: number[] = [];
     for (let stage = 0; stage < stages.length; stage++) {
       const counted = starts(stage, whole, 0);
@@ -174,15 +194,16 @@ describe("a process killed with SIGKILL", () => {
     }
     const journal = await journalOf(whole);
     expect(endProblems([], journal)).toEqual([]);
+    await ends(whole);
     expect(journal.facts.filter((fact) => fact.type === "request-answered")).toHaveLength(2);
     const all = points.flatMap((count, stage) =>
-      Array.from({ length: count }, (_, i): Place => ({ stage, at: i + 1 })),
+      Array.from({ length: count }, (_, i): Death => ({ stage, at: i + 1 })),
     );
     expect(all.length).toBeGreaterThan(200);
-    const count = wanted === "all" ? all.length : Math.min(all.length, Number(wanted));
-    const places = Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)]!);
+    const count = wanted(place) === "all" ? all.length : Math.min(all.length, Number(wanted(place)));
+    const deaths = Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)]!);
     const started = Date.now();
-    const passes = await inParallel(places, AT_ONCE, problemsAt);
+    const passes = await inParallel(deaths, AT_ONCE, (death) => problemsAt(place, death));
     expect(passes.flatMap(({ problems }) => problems)).toEqual([]);
     const died = passes.filter((pass) => pass.died).length;
     // The last points may not come in every life: events that merge, hints that come once instead of twice.

@@ -1,18 +1,18 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Fact } from "../../event.ts";
-import { factsOf, ORDERED, stepsOf, toolResult } from "../../testing/asking-tool.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import type { Asking, AskingEffect } from "../../testing/processes/asking.ts";
-import { bundlePrograms } from "../../testing/processes/bundle.mjs";
-import { inParallel, startChild } from "../../testing/processes/child.ts";
-import { sqliteStore } from "./sqlite.ts";
+import type { Fact } from "../event.ts";
+import { factsOf, ORDERED, stepsOf, toolResult } from "../testing/asking-tool.ts";
+import { factProblems } from "../testing/journal-checks.ts";
+import type { Asking, AskingEffect } from "../testing/processes/asking.ts";
+import { bundlePrograms } from "../testing/processes/bundle.mjs";
+import { inParallel, startChild } from "../testing/processes/child.ts";
+import { type Place, places } from "../testing/processes/places.ts";
 
-// BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly.
-const wanted = process.env.BELAY_CRASH_POINTS === "all" ? Number.POSITIVE_INFINITY : 36;
+// BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly: fewer where each takes longer.
+const all = process.env.BELAY_CRASH_POINTS === "all";
+const wanted = ({ leaseTtlMs }: Place) => (all ? Number.POSITIVE_INFINITY : leaseTtlMs === undefined ? 36 : 12);
 const AT_ONCE = 2;
 
 let programs: Awaited<ReturnType<typeof bundlePrograms>>;
@@ -30,6 +30,14 @@ afterAll(() => {
 
 const lives = (options: Asking) => startChild(programs.path, "liveAsking", options);
 
+async function begins(
+  { at, leaseTtlMs }: Place,
+  name: string,
+): Promise<Pick<Asking, "folder" | "leaseTtlMs"> & { where: string }> {
+  const folder = mkdtempSync(join(root, name));
+  return { folder, where: await at(folder), ...(leaseTtlMs !== undefined && { leaseTtlMs }) };
+}
+
 function effectsOf(folder: string): AskingEffect[] {
   const path = join(folder, "effects");
   if (!existsSync(path)) return [];
@@ -40,13 +48,13 @@ function effectsOf(folder: string): AskingEffect[] {
     .map((line) => JSON.parse(line));
 }
 
-async function journalOf(folder: string): Promise<readonly Fact[]> {
-  const db = await openDatabase(join(folder, "threads.db"));
-  try {
-    return await factsOf(sqliteStore(db));
-  } finally {
-    db.close();
-  }
+/** Where a dead process keeps its lease, the next one comes when that is over. */
+async function leaseIsOver(place: Place, where: string): Promise<void> {
+  if (place.leaseTtlMs === undefined) return;
+  await place.reading(where, async (store) => {
+    while ((await store.threads("default")).some(({ lease }) => lease !== undefined))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+  });
 }
 
 /** Keys of asks that a person has answered. */
@@ -57,15 +65,16 @@ function answered(facts: readonly Fact[]): string[] {
 }
 
 /** Dies at point `at`, goes on in a second process: what of it breaks a promise. */
-async function problemsAt(by: Asking["by"], at: number): Promise<string[]> {
-  const folder = join(root, `${by}-${at}`);
-  mkdirSync(folder);
-  await lives({ folder, killAt: at, by }).exited;
-  const before = await journalOf(folder);
+async function problemsAt(place: Place, by: Asking["by"], at: number): Promise<string[]> {
+  const life = await begins(place, `${by}-${at}-`);
+  const { folder, where } = life;
+  await lives({ ...life, killAt: at, by }).exited;
+  const before = await place.reading(where, factsOf);
+  await leaseIsOver(place, where);
   const first = effectsOf(folder);
-  const second = lives({ folder, killAt: -1, by });
+  const second = lives({ ...life, killAt: -1, by });
   const end = await second.exited;
-  const after = await journalOf(folder);
+  const after = await place.reading(where, factsOf);
   const effects = effectsOf(folder);
   const problems = factProblems(after);
   if (end.code !== 0) problems.push(`the second process ended with ${end.code}: ${second.lines.join(" ")}`);
@@ -79,29 +88,32 @@ async function problemsAt(by: Asking["by"], at: number): Promise<string[]> {
   for (const { what, key } of effects) if (what === "caught") problems.push(`caught ${key}`);
   if (stepsOf(after).join() !== "one,two") problems.push(`steps on record: ${stepsOf(after).join()}`);
   if (toolResult(after, "o") !== ORDERED) problems.push(`it gave ${JSON.stringify(toolResult(after, "o"))}`);
+  await place.remove(where);
   rmSync(folder, { recursive: true });
   return problems.map((problem) => `${by}, point ${at}: ${problem}`);
 }
 
-describe("code inside a call, in processes of its own", () => {
+describe.each(places)("code inside a call, in processes of its own, the store in $name", (place) => {
   test.each(["answer", "resume"] as const)(
     "Q1, Q2, C1: killed with SIGKILL at any point, each recorded step is computed once, nothing runs past an ask without its answer, and the result is the same (by %s)",
     { timeout: 300_000 },
     async (by) => {
-      const whole = join(root, `whole-${by}`);
-      mkdirSync(whole);
-      const counted = lives({ folder: whole, killAt: 0, by });
+      const whole = await begins(place, `whole-${by}-`);
+      const counted = lives({ ...whole, killAt: 0, by });
       const points = Number((await counted.said("points ")).split(" ")[1]);
       await counted.exited;
-      expect(toolResult(await journalOf(whole), "o")).toBe(ORDERED);
+      expect(toolResult(await place.reading(whole.where, factsOf), "o")).toBe(ORDERED);
+      await place.remove(whole.where);
       expect(points).toBeGreaterThan(40);
-      const count = Math.min(points, wanted);
-      const places = Array.from({ length: count }, (_, i) => 1 + Math.floor((i * points) / count));
-      const problems = await inParallel(places, AT_ONCE, (at) => problemsAt(by, at));
+      const count = Math.min(points, wanted(place));
+      const deaths = Array.from({ length: count }, (_, i) => 1 + Math.floor((i * points) / count));
+      const problems = await inParallel(deaths, AT_ONCE, (at) => problemsAt(place, by, at));
       expect(problems.flat()).toEqual([]);
     },
   );
+});
 
+describe("code that waits", () => {
   test("Q1: code that waits for a person in memory keeps no process alive", async () => {
     const folder = mkdtempSync(join(root, "waiting-"));
     const child = startChild(programs.path, "leaveWaiting", { folder });
