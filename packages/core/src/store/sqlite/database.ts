@@ -1,5 +1,7 @@
 // The part of node:sqlite's DatabaseSync that we use. @photostructure/sqlite has the same for Node 20.
 
+export { fromText, toText } from "../text.ts";
+
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Record<string, SqlValue>;
 
@@ -26,12 +28,3 @@ export const LOCKED = 6;
 export const CORRUPT = 11;
 export const FULL = 13;
 export const NOT_A_DATABASE = 26;
-
-/** SQLite ends text at NUL and bends half characters: such text is kept as its JSON, which has neither. */
-export function toText(text: string): string {
-  return text.isWellFormed() && !text.includes("\0") && !text.startsWith('"') ? text : JSON.stringify(text);
-}
-
-export function fromText(text: string): string {
-  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
-}

@@ -1,0 +1,76 @@
+// An append as the values of one call, and what the call answers.
+
+import type { Append, Appended, ThreadKey } from "../store.ts";
+import { fromText, toText } from "../text.ts";
+import { bodyDigest, bytes, closedSum, requestSum, ruleSum, snapshotSum, tenantName } from "./rows.ts";
+
+/** Bodies longer than this are kept apart, by their hash, once for each tenant. */
+const BLOB_BYTES = 64 * 1024;
+
+/** `name` is that of the thread. In the order of the function's parameters. */
+export function appendValues(key: ThreadKey, name: string, append: Append): unknown[] {
+  const { writer, expect, count, at, rest, consume } = append;
+  const [body, snapshot] = [toText(append.body), append.snapshot === undefined ? null : toText(append.snapshot)];
+  const taking = "take" in writer;
+  return [
+    bytes(name),
+    bytes(tenantName(key.tenant)),
+    toText(key.tenant),
+    toText(key.threadId),
+    toText(append.appendId),
+    expect,
+    count,
+    at,
+    body,
+    bytes(bodyDigest(body)),
+    body.length > BLOB_BYTES,
+    taking ? toText(writer.take) : null,
+    taking ? null : writer.fence,
+    writer.ttlMs,
+    append.release,
+    toText(append.agent),
+    append.state,
+    rest?.from ?? null,
+    rest?.dueAt ?? null,
+    snapshot,
+    snapshot === null ? null : bytes(snapshotSum(name, expect, snapshot)),
+    consume === undefined || consume.length === 0 ? null : consume.map(toText),
+    more(key, append),
+  ];
+}
+
+/** What most appends do not have, as JSON. */
+function more(key: ThreadKey, { raise, close, remember, parent }: Append): string | null {
+  if (raise === undefined && close === undefined && remember === undefined && parent === undefined) return null;
+  const [tenant, thread] = [toText(key.tenant), toText(key.threadId)];
+  const raised = raise?.map((given) => {
+    const request = { ...given, id: toText(given.id), body: toText(given.body) };
+    return [request.id, request.expiresAt ?? null, request.body, requestSum(tenant, thread, request)];
+  });
+  const closed = close?.map((id) => [toText(id), closedSum(tenant, thread, toText(id))]);
+  const remembered = remember?.map((given) => {
+    const rule = { id: toText(given.id), at: given.at, body: toText(given.body) };
+    return [rule.id, rule.at, rule.body, ruleSum(tenant, rule)];
+  });
+  return JSON.stringify({
+    ...(raised && { raise: raised }),
+    ...(closed && { close: closed }),
+    ...(remembered && { remember: remembered }),
+    ...(parent && { parent: [toText(parent.threadId), parent.seq] }),
+  });
+}
+
+export function readAppended(outcome: string): Appended {
+  const appended = JSON.parse(outcome);
+  if (appended.ok) return appended;
+  switch (appended.why as Exclude<Appended, { ok: true }>["why"]) {
+    case "busy":
+      return { ...appended, owner: fromText(appended.owner) };
+    case "fenced":
+      return { ok: false, why: "fenced", owner: appended.owner == null ? undefined : fromText(appended.owner) };
+    case "gone":
+      return { ...appended, keys: appended.keys.map(fromText) };
+    default:
+      return appended;
+  }
+}

@@ -1,0 +1,59 @@
+// Calls the database, patiently: what passes by itself, a server that restarts, a connection that is cut, is tried again for
+// some seconds on another connection. Whether a call whose connection was cut has been done is unknown: each is made so
+// that it can be repeated.
+
+import { migrate, SCHEMA_VERSION } from "./migrations.ts";
+import type { PostgresPool } from "./pool.ts";
+import { type StatementName, type Statements, statements } from "./statements.ts";
+import { passes } from "./store-error.ts";
+
+const FIRST_WAIT_MS = 10;
+const MOST_WAIT_MS = 400;
+
+// biome-ignore lint/suspicious/noExplicitAny: the columns of a row are what its statement says.
+export type Rows = readonly any[];
+
+export class Calls {
+  readonly #pool: PostgresPool;
+  readonly #schema: string;
+  readonly #statements: Statements;
+  readonly #retryMs: number;
+  #ready = false;
+  #migrating: Promise<void> | undefined;
+
+  constructor(pool: PostgresPool, schema: string, retryMs: number) {
+    this.#pool = pool;
+    this.#schema = schema;
+    this.#statements = statements(schema, SCHEMA_VERSION);
+    this.#retryMs = retryMs;
+  }
+
+  /** `again` says that it may have been done before: an earlier try got no answer. */
+  async call(name: StatementName, values: unknown[]): Promise<{ readonly rows: Rows; readonly again: boolean }> {
+    let giveUp = 0;
+    for (let wait = FIRST_WAIT_MS, again = false; ; wait = Math.min(2 * wait, MOST_WAIT_MS), again = true) {
+      try {
+        return { rows: await this.once(name, values), again };
+      } catch (error) {
+        giveUp ||= Date.now() + this.#retryMs;
+        if (!passes(error) || Date.now() > giveUp) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait * (0.5 + Math.random())));
+    }
+  }
+
+  async once(name: StatementName, values: unknown[]): Promise<Rows> {
+    if (!this.#ready) await this.#migrate();
+    return (await this.#pool.query({ ...this.#statements[name], values, query_timeout: this.#retryMs })).rows;
+  }
+
+  async #migrate(): Promise<void> {
+    this.#migrating ??= migrate(this.#pool, this.#schema);
+    try {
+      await this.#migrating;
+      this.#ready = true;
+    } finally {
+      this.#migrating = undefined;
+    }
+  }
+}

@@ -1,0 +1,271 @@
+// Who watches a thread is told when it changed: at once where this store wrote, by NOTIFY where another did, and by a slow
+// look at the rows where neither came through. Rows are written first, hints sent after: a hint that is lost costs
+// time and nothing else.
+//
+// 1. NOTIFY is no part of a write: it would have all writers wait for one lock. Hints of appends that follow each other
+//    closely go together; a command's goes at once, for it may be a stop.
+// 2. One connection listens, only while someone watches. When it is cut, another one takes its place, and all watchers
+//    are told to look: what came meanwhile was heard by nobody.
+// 3. Only who watches in the foreground keeps the process alive.
+
+import { randomBytes } from "node:crypto";
+import type { Change } from "../store.ts";
+import type { Calls } from "./calls.ts";
+import type { PostgresClient, PostgresPool } from "./pool.ts";
+import { bytes } from "./rows.ts";
+
+interface Watcher {
+  readonly changed: (what?: Change) => void;
+  readonly only: Change | undefined;
+}
+
+/** Hints of appends that come within this time go together. */
+const GATHER_MS = 4;
+/** PostgreSQL takes no longer ones. */
+const MOST_BYTES = 7_900;
+/** How long it listens after the last watcher left: the next one is often near. */
+const LINGER_MS = 100;
+/** How long a hint counts for who begins to watch after it came. */
+const RECENT_MS = 2_000;
+/** How often to look where nobody can listen. */
+const DEAF_POLL_MS = 25;
+const RECONNECT_MS = 200;
+const EVERYTHING = "*";
+
+export class Hints {
+  readonly #pool: PostgresPool;
+  readonly #calls: Calls;
+  readonly #channel: string;
+  readonly #pollMs: number;
+  /** So that it can tell its own hints. */
+  readonly #id = randomBytes(6).toString("hex");
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  /** Hints from elsewhere, of threads that nobody watched when they came. */
+  readonly #recent = new Map<string, number>();
+  readonly #unsent = new Set<string>();
+  /** The sums of watched threads when it last looked. */
+  #sums = new Map<string, string>();
+  #foreground = 0;
+  #sending = false;
+  #sendTimer: NodeJS.Timeout | undefined;
+  #sentAt = 0;
+  #pollTimer: NodeJS.Timeout | undefined;
+  #lingerTimer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #client: PostgresClient | undefined;
+  #connecting = false;
+
+  constructor(pool: PostgresPool, calls: Calls, channel: string, pollMs: number) {
+    this.#pool = pool;
+    this.#calls = calls;
+    this.#channel = channel;
+    // Listening takes a connection for itself: where there is only one, nothing would be left to write with.
+    this.#pollMs = pool.options?.max === 1 ? Math.min(pollMs, DEAF_POLL_MS) : pollMs;
+  }
+
+  watch(thread: string, changed: Watcher["changed"], only?: Change, background = false): () => void {
+    const entry: Watcher = { changed, only };
+    const set = this.#watchers.get(thread) ?? new Set();
+    this.#watchers.set(thread, set.add(entry));
+    if (!background) this.#foreground += 1;
+    clearTimeout(this.#lingerTimer);
+    if ((this.#recent.get(thread) ?? 0) > Date.now() - RECENT_MS) queueMicrotask(() => set.has(entry) && changed());
+    this.#recent.delete(thread);
+    void this.#listen();
+    this.#pollTimer ??= this.#pollLater();
+    this.#hold();
+    return () => {
+      if (!set.delete(entry)) return;
+      if (!background) this.#foreground -= 1;
+      if (set.size === 0 && this.#watchers.get(thread) === set) this.#watchers.delete(thread);
+      if (this.#watchers.size === 0) this.#leave();
+      this.#hold();
+    };
+  }
+
+  /** This store changed the thread. */
+  changed(thread: string, what: Change): void {
+    this.#tell(thread, what);
+    this.#unsent.add(`${what === "command" ? "c" : "a"}${thread}`);
+    if (what === "command") this.#send();
+    else this.#sendSoon();
+  }
+
+  #tell(thread: string, what?: Change): void {
+    for (const { changed, only } of this.#watchers.get(thread) ?? []) {
+      if (only === undefined || what === undefined || only === what) queueMicrotask(() => changed(what));
+    }
+  }
+
+  #tellAll(): void {
+    for (const thread of [...this.#watchers.keys()]) this.#tell(thread);
+  }
+
+  #sendSoon(): void {
+    if (this.#sending || this.#sendTimer !== undefined) return;
+    const wait = this.#sentAt + GATHER_MS - performance.now();
+    if (wait <= 0) this.#send();
+    else this.#sendTimer = setTimeout(() => this.#send(), wait);
+  }
+
+  #send(): void {
+    clearTimeout(this.#sendTimer);
+    this.#sendTimer = undefined;
+    if (this.#sending || this.#unsent.size === 0) return;
+    const list = [...this.#unsent].join(" ");
+    const text = `${this.#id} ${list.length < MOST_BYTES ? list : EVERYTHING}`;
+    this.#unsent.clear();
+    this.#sending = true;
+    const over = () => {
+      this.#sending = false;
+      this.#sentAt = performance.now();
+      for (const hint of this.#unsent) if (hint.startsWith("c")) return this.#send();
+      if (this.#unsent.size > 0) this.#sendSoon();
+    };
+    // One that is lost is made up for by whoever looks.
+    this.#calls.once("notify", [this.#channel, text]).then(over, over);
+  }
+
+  #heard(text: string | undefined): void {
+    const [from, ...hints] = (text ?? "").split(" ");
+    if (from === this.#id) return;
+    for (const hint of hints) {
+      if (hint === EVERYTHING) this.#tellAll();
+      const thread = hint.slice(1);
+      if (this.#watchers.has(thread)) this.#tell(thread, hint.startsWith("c") ? "command" : "append");
+      else if (hint.startsWith("c")) this.#remember(thread);
+    }
+  }
+
+  #remember(thread: string): void {
+    const now = Date.now();
+    this.#recent.delete(thread);
+    this.#recent.set(thread, now);
+    for (const [old, at] of this.#recent) {
+      if (at > now - RECENT_MS) break;
+      this.#recent.delete(old);
+    }
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#client !== undefined || this.#connecting || this.#retryTimer !== undefined) return;
+    if (this.#pool.options?.max === 1) return;
+    this.#connecting = true;
+    let client: PostgresClient | undefined;
+    try {
+      client = await this.#pool.connect();
+      const listening = client;
+      const heard = ({ payload }: { readonly payload?: string }) => this.#heard(payload);
+      const lost = () => this.#lost(listening);
+      this.#detach.set(client, () => {
+        listening.removeListener("notification", heard);
+        listening.removeListener("error", lost);
+        listening.removeListener("end", lost);
+      });
+      client.on("notification", heard);
+      client.on("error", lost);
+      client.on("end", lost);
+      this.#client = client;
+      await client.query({ text: `LISTEN ${this.#channel}` });
+      this.#connecting = false;
+      if (this.#watchers.size === 0) return this.#leave();
+      this.#hold();
+      this.#tellAll();
+    } catch {
+      this.#connecting = false;
+      if (client === undefined) this.#listenLater();
+      else this.#lost(client);
+    }
+  }
+
+  readonly #detach = new Map<PostgresClient, () => void>();
+
+  #lost(client: PostgresClient): void {
+    if (this.#client === client) this.#client = undefined;
+    this.#letGo(client, true);
+    this.#listenLater();
+  }
+
+  #letGo(client: PostgresClient, broken: boolean): void {
+    const detach = this.#detach.get(client);
+    if (!this.#detach.delete(client)) return;
+    // An error that nobody hears would end the process; whoever has the client next hears its own.
+    const deaf = () => {};
+    client.on("error", deaf);
+    detach?.();
+    try {
+      client.ref?.();
+      client.release(broken);
+    } catch {
+      // It is the pool's already.
+    }
+    if (!broken) client.removeListener("error", deaf);
+  }
+
+  #listenLater(): void {
+    if (this.#watchers.size === 0 || this.#retryTimer !== undefined) return;
+    this.#retryTimer = setTimeout(() => {
+      this.#retryTimer = undefined;
+      if (this.#watchers.size > 0) void this.#listen();
+    }, RECONNECT_MS);
+    this.#hold();
+  }
+
+  #leave(): void {
+    clearTimeout(this.#pollTimer);
+    this.#pollTimer = undefined;
+    this.#sums.clear();
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = undefined;
+    clearTimeout(this.#lingerTimer);
+    this.#lingerTimer = setTimeout(() => void this.#stopListening(), LINGER_MS);
+    this.#lingerTimer.unref();
+  }
+
+  async #stopListening(): Promise<void> {
+    const client = this.#client;
+    if (client === undefined || this.#connecting || this.#watchers.size > 0) return;
+    this.#client = undefined;
+    this.#recent.clear();
+    try {
+      await client.query({ text: `UNLISTEN ${this.#channel}` });
+      this.#letGo(client, false);
+    } catch {
+      this.#letGo(client, true);
+    }
+  }
+
+  #pollLater(): NodeJS.Timeout {
+    return setTimeout(() => void this.#poll(), this.#pollMs);
+  }
+
+  async #poll(): Promise<void> {
+    const names = [...this.#watchers.keys()];
+    try {
+      const rows = await this.#calls.once("sums", [names.map(bytes)]);
+      const now = new Map(rows.map(({ name, sum }): [string, string] => [name, sum]));
+      for (const thread of names) {
+        const [before, after] = [this.#sums.get(thread), now.get(thread)];
+        // Of one that is looked at for the first time nobody knows whether it changed since it is watched.
+        if (before !== after || (before === undefined && after !== undefined)) this.#tell(thread);
+      }
+      this.#sums = now;
+    } catch {
+      // The next append says what is wrong with the database.
+    }
+    if (this.#watchers.size === 0) return;
+    this.#pollTimer = this.#pollLater();
+    this.#hold();
+  }
+
+  /** Keeps the process alive, or lets it go. */
+  #hold(): void {
+    const held = this.#foreground > 0;
+    for (const timer of [this.#pollTimer, this.#retryTimer]) {
+      if (held) timer?.ref();
+      else timer?.unref();
+    }
+    if (held) this.#client?.ref?.();
+    else this.#client?.unref?.();
+  }
+}

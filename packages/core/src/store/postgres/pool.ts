@@ -1,0 +1,35 @@
+// The part of pg's Pool that we use.
+
+export interface PostgresQuery {
+  /** Prepared once on each connection, under this name. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: unknown[];
+  readonly query_timeout?: number;
+}
+
+export interface PostgresResult {
+  // biome-ignore lint/suspicious/noExplicitAny: the columns of a row are what its query says.
+  readonly rows: any[];
+}
+
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<PostgresResult>;
+  /** Back to the pool; with `true` it is closed instead. */
+  release(destroy?: boolean): void;
+  // biome-ignore lint/suspicious/noExplicitAny: as pg has it.
+  on(event: string, listener: (...args: any[]) => void): unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: as pg has it.
+  removeListener(event: string, listener: (...args: any[]) => void): unknown;
+  /** Whether its socket keeps the process alive. */
+  ref?(): void;
+  unref?(): void;
+}
+
+export interface PostgresPool {
+  query(query: PostgresQuery): Promise<PostgresResult>;
+  connect(): Promise<PostgresClient>;
+  // biome-ignore lint/suspicious/noExplicitAny: as pg has it.
+  on(event: "error", listener: (...args: any[]) => void): unknown;
+  readonly options?: { readonly max?: number };
+}

@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { dropSchema, freshSchema, openPool, type TestPool } from "../../testing/open-pool.ts";
+import { storeSuite } from "../../testing/store-suite.ts";
+import { postgresStore } from "./postgres.ts";
+
+const schema = freshSchema();
+let pool: TestPool;
+
+beforeAll(async () => {
+  pool = await openPool();
+});
+afterAll(async () => {
+  await dropSchema(pool, schema);
+  await pool.end();
+});
+
+describe("the store in PostgreSQL", { timeout: 60_000 }, () => {
+  for (const { name, run, skip } of storeSuite(() => ({ store: postgresStore(pool, { schema }) })))
+    test.skipIf(skip)(name, run);
+});

@@ -1,0 +1,325 @@
+// A store in a PostgreSQL database, for any number of machines.
+//
+// 1. One step is one call of one function in the database: one round trip, one transaction (functions.ts).
+// 2. Every line is chained to the one before it by a sha256 of its place and its text, every other row carries a sum of
+//    itself. What does not fit is refused with JOURNAL_CORRUPT or STORE_CORRUPT, never believed (P7).
+// 3. Time is the database's. Only the end of a lease tells that its owner is gone: processes of other machines cannot be
+//    looked at.
+// 4. A connection that is cut leaves open what was done: the call is repeated on another one, and answered as it was (P9).
+// 5. Watching is a row first, a hint second and a slow look as a backstop (hints.ts).
+
+import { randomUUID } from "node:crypto";
+import { belayError } from "../../error.ts";
+import type { SessionState } from "../../lifecycle.ts";
+import type {
+  Append,
+  Appended,
+  Change,
+  Command,
+  Loaded,
+  Past,
+  RequestRow,
+  RuleRow,
+  Store,
+  ThreadKey,
+  ThreadRow,
+} from "../store.ts";
+import { fromText, toText } from "../text.ts";
+import { appendValues, readAppended } from "./append.ts";
+import { Calls, type Rows } from "./calls.ts";
+import { Hints } from "./hints.ts";
+import type { PostgresPool } from "./pool.ts";
+import { type PageRow, readLines, readRest } from "./read-lines.ts";
+import {
+  bytes,
+  closedSum,
+  commandSum,
+  fits,
+  nameOf,
+  type RequestTableRow,
+  type Row,
+  requestSum,
+  ruleSum,
+  snapshotSum,
+  tenantName,
+  threadName,
+} from "./rows.ts";
+import type { StatementName } from "./statements.ts";
+import { asStoreError, damaged } from "./store-error.ts";
+
+export interface PostgresStoreOptions {
+  /** Where its tables are; made where it is not there. "belay" by default. */
+  readonly schema?: string;
+  /** How often to look at watched threads, should a hint be lost. */
+  readonly pollMs?: number;
+  /** How long to try again when the database cannot be reached. */
+  readonly retryMs?: number;
+}
+
+const POLL_MS = 500;
+const RETRY_MS = 10_000;
+
+/** Pools whose idle connections may be cut without ending the process. */
+const heard = new WeakSet<PostgresPool>();
+
+/**
+ * A store in the database of `pool`, which is `pg`'s. It makes and migrates its tables when it is first used. Closing the
+ * pool is up to whoever made it, after the runners are closed.
+ */
+export function postgresStore(pool: PostgresPool, options: PostgresStoreOptions = {}): Store {
+  return new PostgresStore(pool, options);
+}
+
+interface LoadRow extends Row, PageRow {
+  readonly commands: string | null;
+  readonly snapshot_seq: string | null;
+  readonly snapshot_body: string | null;
+  readonly snapshot_sum: string | null;
+  readonly after: string;
+}
+
+class PostgresStore implements Store {
+  readonly #calls: Calls;
+  readonly #hints: Hints;
+
+  constructor(pool: PostgresPool, { schema = "belay", pollMs = POLL_MS, retryMs = RETRY_MS }: PostgresStoreOptions) {
+    this.#calls = new Calls(pool, quoted(schema), retryMs);
+    this.#hints = new Hints(pool, this.#calls, `belay_${nameOf(schema, "")}`, pollMs);
+    if (heard.has(pool)) return;
+    heard.add(pool);
+    // An idle connection that is cut is no failure: whoever needs one gets another.
+    pool.on("error", () => {});
+  }
+
+  async load(key: ThreadKey, from: number | "snapshot" | "rest" = 0): Promise<Loaded | undefined> {
+    for (;;) {
+      const after = typeof from === "number" ? from : 0;
+      const values = [bytes(threadName(key)), after, from === "snapshot", from === "rest"];
+      const [found] = (await this.#call(key, "load", values)) as readonly LoadRow[];
+      if (found === undefined) return this.#absent(key);
+      if (found.id !== toText(key.threadId) || !fits(found, key.tenant))
+        throw damaged(key, 0, "its row does not fit its checksum");
+      const loaded = await this.#loaded(key, found, from === "snapshot");
+      if (loaded !== undefined) return loaded;
+    }
+  }
+
+  /** Undefined where the thread was deleted, and maybe made again, while its lines were read. */
+  async #loaded(key: ThreadKey, found: LoadRow, wantsSnapshot: boolean): Promise<Loaded | undefined> {
+    const snapshot = wantsSnapshot ? snapshotOf(found) : undefined;
+    // A cache: one that is damaged is as good as none.
+    const lost = wantsSnapshot && snapshot === undefined && found.snapshot_seq !== null;
+    const reader = { calls: this.#calls, key, row: found };
+    const read = await this.#guarded(key, () =>
+      lost ? readLines(reader, 0) : readLines(reader, Number(found.after), found),
+    );
+    if (read.damage !== undefined) {
+      if (await this.#isStill(key, found)) throw read.damage.error;
+      return undefined;
+    }
+    const { lines } = read;
+    return { row: shown(found), lines, commands: commandsOf(key, found), ...(snapshot && { snapshot }) };
+  }
+
+  async #isStill(key: ThreadKey, row: Row): Promise<boolean> {
+    const [now] = await this.#call(key, "row", [bytes(row.name)]);
+    return now?.num === row.num;
+  }
+
+  /** A thread whose name is damaged does not look like none. */
+  async #absent(key: ThreadKey): Promise<undefined> {
+    const rows = await this.#call(key, "misnamed", [toText(key.tenant), toText(key.threadId)]);
+    if (rows.length === 0) return undefined;
+    // It may have been made since we looked.
+    const [now] = await this.#call(key, "row", [bytes(threadName(key))]);
+    if (now === undefined) throw damaged(key, 0, "two indexes know different threads");
+    return undefined;
+  }
+
+  async past(key: ThreadKey, to = Number.MAX_SAFE_INTEGER): Promise<Past | undefined> {
+    for (;;) {
+      const [row] = (await this.#call(key, "row", [bytes(threadName(key))])) as readonly Row[];
+      if (row === undefined) return this.#absent(key);
+      const whole = row.id === toText(key.threadId) && fits(row, key.tenant);
+      const reader = { calls: this.#calls, key, row };
+      const read = await this.#guarded(key, () => (whole ? readLines(reader, 0) : readRest(reader)));
+      if (read.damage !== undefined && !(await this.#isStill(key, row))) continue;
+      const { damage } = read;
+      const lines = read.lines.filter(({ seq, count }) => seq + count - 1 <= to);
+      return {
+        ...(whole && { agent: fromText(row.agent) }),
+        lines,
+        ...(damage !== undefined && damage.seq <= to && { damage }),
+      };
+    }
+  }
+
+  async append(key: ThreadKey, append: Append): Promise<Appended> {
+    const name = threadName(key);
+    const [row] = await this.#call(key, "append", appendValues(key, name, append));
+    const appended = readAppended(row.outcome);
+    if (appended.ok) this.#hints.changed(name, "append");
+    return appended;
+  }
+
+  async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
+    const [row] = await this.#call(key, "renew", [...nameValues(key), fence, ttlMs]);
+    return row.done;
+  }
+
+  async release(key: ThreadKey, fence: number): Promise<void> {
+    await this.#call(key, "release", [...nameValues(key), fence]);
+    this.#hints.changed(threadName(key), "append");
+  }
+
+  async send(key: ThreadKey, command: Command): Promise<boolean> {
+    const name = threadName(key);
+    const { kind, at } = command;
+    const stored = { key: toText(command.key), kind, body: toText(command.body), at };
+    const sum = bytes(commandSum(name, stored));
+    const values = [...nameValues(key), stored.key, kind, stored.body, at, sum, randomUUID()];
+    const [row] = await this.#call(key, "send", values);
+    if (row.done === null) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
+    if (row.done) this.#hints.changed(name, "command");
+    return row.done;
+  }
+
+  async withdraw(key: ThreadKey, commandKey: string): Promise<boolean> {
+    const [row] = await this.#call(key, "withdraw", [...nameValues(key), toText(commandKey), randomUUID()]);
+    if (row.done) this.#hints.changed(threadName(key), "command");
+    return row.done;
+  }
+
+  async threads(tenant: string): Promise<ThreadRow[]> {
+    const rows = (await this.#call(undefined, "threads", [bytes(tenantName(tenant))])) as readonly Row[];
+    return rows.map((row) => (fits(row, tenant) ? shown(row) : shownDamaged(row)));
+  }
+
+  async requests(tenant: string): Promise<readonly RequestRow[]> {
+    const rows = (await this.#call(undefined, "requests", [bytes(tenantName(tenant))])) as readonly RequestTableRow[];
+    return rows.map((row) => {
+      const { id, thread_id, expires_at, body } = checkedRequest(row, tenant);
+      const request = { id: fromText(id), threadId: fromText(thread_id!), body: fromText(body) };
+      return expires_at === null ? request : { ...request, expiresAt: Number(expires_at) };
+    });
+  }
+
+  async requestThread(tenant: string, id: string): Promise<string | undefined> {
+    const name = nameOf(toText(tenant), toText(id));
+    const [row] = (await this.#call(undefined, "request", [bytes(name)])) as readonly RequestTableRow[];
+    if (row === undefined) return undefined;
+    if (row.id !== toText(id)) throw misfit(`request ${row.id}`);
+    return fromText(checkedRequest(row, tenant).thread_id!);
+  }
+
+  async rules(tenant: string): Promise<readonly RuleRow[]> {
+    const rows = await this.#call(undefined, "rules", [bytes(tenantName(tenant))]);
+    return rows.map((row) => {
+      const rule = { id: row.id, at: Number(row.at), body: row.body };
+      if (row.tenant !== toText(tenant) || row.sum !== ruleSum(row.tenant, rule)) throw misfit(`rule ${row.id}`);
+      return { id: fromText(rule.id), at: rule.at, body: fromText(rule.body) };
+    });
+  }
+
+  async removeRule(tenant: string, id: string): Promise<boolean> {
+    const { rows, again } = await this.#guarded(undefined, () =>
+      this.#calls.call("removeRule", [bytes(nameOf(toText(tenant), toText(id)))]),
+    );
+    // Where an answer was lost, one that is gone was removed by us.
+    return rows.length > 0 || again;
+  }
+
+  async delete(key: ThreadKey, head?: number): Promise<boolean> {
+    const values = [...nameValues(key), head ?? null];
+    const { rows, again } = await this.#guarded(key, () => this.#calls.call("delete", values));
+    const gone = rows[0].done || (again && (await this.#call(key, "row", [values[0]])).length === 0);
+    if (gone) this.#hints.changed(threadName(key), "append");
+    return gone;
+  }
+
+  watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void {
+    return this.#hints.watch(threadName(key), changed, only, background);
+  }
+
+  async #call(key: ThreadKey | undefined, name: StatementName, values: unknown[]): Promise<Rows> {
+    return (await this.#guarded(key, () => this.#calls.call(name, values))).rows;
+  }
+
+  async #guarded<T>(key: ThreadKey | undefined, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw asStoreError(key, error);
+    }
+  }
+}
+
+function nameValues(key: ThreadKey): unknown[] {
+  return [bytes(threadName(key)), toText(key.tenant), toText(key.threadId)];
+}
+
+/** The name of the schema, as SQL has it. */
+function quoted(schema: string): string {
+  if (schema === "" || schema.includes("\0") || Buffer.byteLength(schema) > 63)
+    throw belayError("OPTION_INVALID", { option: "schema", value: JSON.stringify(schema), needed: "1 to 63 bytes" });
+  return `"${schema.replaceAll('"', '""')}"`;
+}
+
+function snapshotOf(found: LoadRow): Loaded["snapshot"] {
+  const { name, snapshot_seq, snapshot_body, snapshot_sum } = found;
+  if (snapshot_seq === null || snapshot_body === null) return undefined;
+  const seq = Number(snapshot_seq);
+  return snapshotSum(name, seq, snapshot_body) === snapshot_sum ? { seq, body: fromText(snapshot_body) } : undefined;
+}
+
+function commandsOf(of: ThreadKey, row: LoadRow): readonly Command[] {
+  if (row.open === 0) return [];
+  const found = JSON.parse(row.commands ?? "[]") as [string, Command["kind"], string, number, string][];
+  if (found.length !== row.open) throw damaged(of, 0, `${found.length} commands wait, not ${row.open}`);
+  return found.map(([key, kind, body, at, sum]) => {
+    if (commandSum(row.name, { key, kind, body, at }) !== sum)
+      throw damaged(of, 0, `command ${key} does not fit its checksum`);
+    return { key: fromText(key), kind, body: fromText(body), at };
+  });
+}
+
+function checkedRequest(row: RequestTableRow, tenant: string): RequestTableRow {
+  const { id, thread_id, expires_at, body, closed, sum } = row;
+  if (thread_id === null || row.tenant !== toText(tenant)) throw misfit(`request ${id}`);
+  const request = { id, body, ...(expires_at !== null && { expiresAt: Number(expires_at) }) };
+  const fitting = closed === null ? requestSum(row.tenant, thread_id, request) : closedSum(row.tenant, thread_id, id);
+  if (fitting !== sum) throw misfit(`request ${id}`);
+  return row;
+}
+
+function misfit(what: string): Error {
+  return belayError("STORE_CORRUPT", { problem: `${what} does not fit its checksum` });
+}
+
+function shown(row: Row): ThreadRow {
+  const { owner, fence, until, rest_from, rest_due, parent_id, parent_seq } = row;
+  return {
+    threadId: fromText(row.id),
+    agent: fromText(row.agent),
+    state: row.state as SessionState,
+    head: Number(row.head),
+    createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
+    queued: row.queued > 0,
+    answered: row.answers > 0,
+    ...(rest_from !== null && {
+      rest: { from: Number(rest_from), ...(rest_due !== null && { dueAt: Number(rest_due) }) },
+    }),
+    ...(parent_id !== null && { parent: { threadId: fromText(parent_id), seq: Number(parent_seq) } }),
+    ...(row.held &&
+      owner !== null && {
+        lease: { owner: fromText(owner), fence: Number(fence), until: Number(until) },
+      }),
+  };
+}
+
+/** Of a row that does not fit its sum nothing is believed; its name is what to look for. */
+function shownDamaged(row: Row): ThreadRow {
+  const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0 } as const;
+  return { threadId: fromText(row.id), ...none, queued: false, answered: false, damaged: true };
+}

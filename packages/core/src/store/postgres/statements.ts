@@ -1,0 +1,85 @@
+// Every statement, prepared by its name on each connection. Values are always parameters; what is in a statement's text is
+// the name of the schema.
+
+import type { PostgresQuery } from "./pool.ts";
+import { nameOf } from "./rows.ts";
+
+export type StatementName = keyof ReturnType<typeof texts>;
+
+export type Statements = Readonly<Record<StatementName, Pick<PostgresQuery, "name" | "text">>>;
+
+/** Lines that are read at once. None is longer than a body that is kept apart. */
+const PAGE = 500;
+
+export function statements(schema: string, version: number): Statements {
+  const list = Object.entries(texts(schema)).map(([name, text]) => [
+    name,
+    // Two schemas, or versions, may share a connection.
+    { name: `belay_${name}_${version}_${nameOf(schema, "")}`, text },
+  ]);
+  return Object.fromEntries(list) as Statements;
+}
+
+function texts(s: string) {
+  const hex = (column: string) => `encode(t.${column}, 'hex') AS ${column}`;
+  const now = "(extract(epoch FROM clock_timestamp()) * 1000)";
+  const row = `t.num, ${hex("name")}, ${hex("tenant_name")}, t.tenant, t.id, t.agent, t.state, t.head, t.fence, t.owner, t.until,
+    t.append_id, ${hex("hash")}, ${hex("base")}, ${hex("root")}, t.open, t.queued, t.answers, t.rest_from, t.rest_due, t.parent, t.parent_id, t.parent_seq,
+    t.created_at, t.updated_at, ${hex("sum")}, t.owner IS NOT NULL AND t.until > ${now} AS held`;
+  const args = (n: number) => Array.from({ length: n }, (_, i) => `$${i + 1}`).join(", ");
+  // Of one thread's own lines: a page from the line that holds the seq after `after` on, as two texts, and the line before.
+  const page = (num: string, after: string, to: string) => `
+    LEFT JOIN LATERAL (
+      SELECT string_agg(concat_ws(',', e.seq, e.count, e.at, e.blob), ' ' ORDER BY e.seq) AS places,
+        string_agg(coalesce(e.body, ''), E'\\x1e' ORDER BY e.seq) AS bodies, min(e.seq) AS first
+      FROM (SELECT * FROM ${s}.entry WHERE thread = ${num} AND seq <= ${to} AND ${after} < ${to}
+        AND seq >= coalesce((SELECT max(seq) FROM ${s}.entry WHERE thread = ${num} AND seq <= ${after} + 1), 0)
+        ORDER BY seq LIMIT ${PAGE}) AS e
+    ) AS p ON true
+    LEFT JOIN LATERAL (
+      SELECT encode(hash, 'hex') AS before, seq + count - 1 AS before_end FROM ${s}.entry
+      WHERE thread = ${num} AND seq < p.first ORDER BY seq DESC LIMIT 1
+    ) AS b ON true`;
+  const request = `SELECT r.tenant, r.id, t.id AS thread_id, r.expires_at, r.body, r.closed, encode(r.sum, 'hex') AS sum
+    FROM ${s}.request r LEFT JOIN ${s}.thread t ON t.num = r.thread`;
+  return {
+    // $2: after this seq, where neither $3 (after the snapshot) nor $4 (as it rests).
+    load: `SELECT ${row}, c.list AS commands, s.seq AS snapshot_seq, s.body AS snapshot_body,
+        encode(s.sum, 'hex') AS snapshot_sum, a.after, p.places, p.bodies, b.before, b.before_end
+      FROM ${s}.thread t
+      LEFT JOIN ${s}.snapshot s ON $3::boolean AND s.thread = t.num AND s.seq <= t.head
+      CROSS JOIN LATERAL (SELECT CASE WHEN $4::boolean THEN coalesce(t.rest_from, t.head) - 1
+        WHEN $3 THEN coalesce(s.seq, 0) ELSE $2::bigint END AS after) AS a
+      LEFT JOIN LATERAL (SELECT json_agg(json_build_array(key, kind, body, at, encode(sum, 'hex')) ORDER BY num)::text AS list
+        FROM ${s}.command WHERE thread = t.num AND consumed_seq IS NULL) AS c ON t.open > 0
+      ${page("t.num", "greatest(a.after, coalesce(t.parent_seq, 0))", "t.head")}
+      WHERE t.name = $1`,
+    row: `SELECT ${row} FROM ${s}.thread t WHERE t.name = $1`,
+    misnamed: `SELECT 1 FROM ${s}.thread WHERE md5(id) = md5($2) AND tenant = $1 AND id = $2 LIMIT 1`,
+    page: `SELECT p.places, p.bodies, b.before, b.before_end FROM (SELECT $1::bigint AS num) AS o
+      ${page("o.num", "$2::bigint", "$3::bigint")}`,
+    // The threads that have the lines of a fork, from the nearest to the first; the first has no base of its own.
+    parents: `WITH RECURSIVE up AS (SELECT parent, seq, 1 AS depth FROM ${s}.fork WHERE num = $1
+      UNION ALL SELECT f.parent, f.seq, up.depth + 1 FROM ${s}.fork f JOIN up ON f.num = up.parent)
+      SELECT up.parent AS num, up.seq AS "to", encode(f.base, 'hex') AS base
+      FROM up LEFT JOIN ${s}.fork f ON f.num = up.parent ORDER BY up.depth`,
+    // A line, and whether it fits, one by one: for those that a page does not prove.
+    lines: `SELECT e.seq, e.count, e.at, e.body, e.blob, encode(e.hash, 'hex') AS hash FROM ${s}.entry e
+      WHERE e.thread = $1 AND e.seq >= $2 AND e.seq <= $3 ORDER BY e.seq LIMIT ${PAGE}`,
+    blob: `SELECT body FROM ${s}.blob WHERE num = $1`,
+    append: `SELECT ${s}.append_1(${args(23)}) AS outcome`,
+    renew: `SELECT ${s}.renew_1(${args(5)}) AS done`,
+    release: `SELECT ${s}.release_1(${args(4)})`,
+    send: `SELECT ${s}.send_1(${args(9)}) AS done`,
+    withdraw: `SELECT ${s}.withdraw_1(${args(5)}) AS done`,
+    delete: `SELECT ${s}.delete_1(${args(4)}) AS done`,
+    threads: `SELECT ${row} FROM ${s}.thread t WHERE t.tenant_name = $1 ORDER BY t.updated_at DESC, t.id`,
+    requests: `${request} WHERE r.tenant_name = $1 AND r.closed IS NULL ORDER BY r.num`,
+    request: `${request} WHERE r.name = $1`,
+    rules: `SELECT tenant, id, at, body, encode(sum, 'hex') AS sum FROM ${s}.rule WHERE tenant_name = $1 ORDER BY num`,
+    removeRule: `DELETE FROM ${s}.rule WHERE name = $1 RETURNING 1`,
+    // What changes with whatever is written to a thread.
+    sums: `SELECT encode(name, 'hex') AS name, encode(sum, 'hex') AS sum FROM ${s}.thread WHERE name = ANY ($1)`,
+    notify: "SELECT pg_notify($1, $2)",
+  };
+}

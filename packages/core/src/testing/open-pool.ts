@@ -1,0 +1,34 @@
+// A pool of connections to the PostgreSQL that tests use. For tests and programs that they start; the library itself is
+// handed one.
+
+import type { PostgresPool } from "../store/postgres/pool.ts";
+import { service } from "./services.ts";
+
+export interface TestPool extends PostgresPool {
+  end(): Promise<void>;
+}
+
+export interface PoolOptions {
+  /** That of the tests where it is not given. */
+  readonly url?: string;
+  readonly max?: number;
+}
+
+export async function openPool({ url, max = 10 }: PoolOptions = {}): Promise<TestPool> {
+  // By a name that is not read when the library is built: it has no dependency.
+  const driver = "pg";
+  const { default: pg } = await import(/* @vite-ignore */ driver);
+  return new pg.Pool({ connectionString: url ?? (await service("postgres")), max });
+}
+
+let schemas = 0;
+
+/** A name for a schema that nobody has yet. */
+export function freshSchema(): string {
+  schemas += 1;
+  return `belay_test_${process.pid}_${Date.now().toString(36)}_${schemas}`;
+}
+
+export async function dropSchema(pool: PostgresPool, schema: string): Promise<void> {
+  await pool.query({ text: `DROP SCHEMA IF EXISTS "${schema}" CASCADE` });
+}
