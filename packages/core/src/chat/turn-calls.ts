@@ -300,7 +300,8 @@ export class TurnCalls implements Recording, StopListener {
     running.live.start();
   }
 
-  #beginAgent({ call, tool, args }: ReadyCall, agent: AnyAgent): void {
+  #beginAgent(ready: ReadyCall, agent: AnyAgent): void {
+    const { call, tool, args } = ready;
     const path = `${call.address}/${agent.name}`;
     const value = (args as { readonly request: string }).request;
     const running = new RunningCall(this, this.#frame, call, tool.serial);
@@ -323,7 +324,10 @@ export class TurnCalls implements Recording, StopListener {
           this.#childFacts.push(...end.facts);
           this.partialText += end.partialText;
           this.#running -= 1;
-          this.#stopped = added(this.#stopped, call.part.id);
+          // One that never began has nothing on record to go on from: its call is held like any other.
+          if (this.#frame.desk.scope(path)?.runId === this.#frame.place.runId) {
+            this.#stopped = added(this.#stopped, call.part.id);
+          } else this.#heldBack = added(this.#heldBack, ready);
           if (tool.serial) this.#serialRunning = false;
           return this.#settleDown();
         default:

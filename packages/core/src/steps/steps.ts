@@ -43,6 +43,8 @@ export interface StepsHost {
   parks?(): boolean;
   /** It waits for a person, or no longer does. */
   parked(parked: boolean): void;
+  /** Nothing of it is under way any more, whether it waits for a person or for something else. */
+  idle?(): void;
   /** It has something to record, and nothing to stand on. */
   wake(): void;
   /** It went another way than what is on record. */
@@ -357,6 +359,7 @@ export class Steps {
   #end(): void {
     this.#active -= 1;
     this.#judge();
+    if (this.isIdle) this.#host.idle?.();
   }
 
   #judge(): void {

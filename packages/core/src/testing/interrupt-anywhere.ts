@@ -90,6 +90,8 @@ export interface Scenario<Out = unknown, Deps = unknown> {
   /** In memory by default. Leases must end by this clock. */
   store?(clock: Clock): Store | Promise<Store>;
   readonly faults?: readonly Fault[];
+  /** At most so many points for each fault, spread evenly, and others for the next one. All of them by default. */
+  readonly mostPoints?: number;
   /** Effects that may happen again after a crash: those of tools that are repeatable. */
   repeatable?(effect: string): boolean;
   /** True when the end need not be the uninterrupted one, for instance because a call's outcome is unknown after a crash. */
@@ -119,8 +121,9 @@ export async function interruptAnywhere<Out, Deps>(scenario: Scenario<Out, Deps>
   if (whole.problems.length > 0) throw new Error(`Without any fault:\n${whole.problems.join("\n")}`);
   const problems: string[] = [];
   let passes = 0;
-  for (const fault of scenario.faults ?? allFaults) {
-    for (let at = 1; at <= whole.points; at++) {
+  const faults = scenario.faults ?? allFaults;
+  for (const [i, fault] of faults.entries()) {
+    for (const at of spread(whole.points, scenario.mostPoints, i / faults.length)) {
       passes += 1;
       const outcome = await pass(scenario, { fault, at });
       const found = [...outcome.problems];
@@ -133,6 +136,12 @@ export async function interruptAnywhere<Out, Deps>(scenario: Scenario<Out, Deps>
     throw new Error(`${problems.length} problems in ${passes} passes:\n${problems.slice(0, 40).join("\n")}`);
   }
   return { points: whole.points, passes, problems };
+}
+
+/** Numbers from 1 to `all`, `most` of them; `shift` moves them by that part of the way from one to the next. */
+function spread(all: number, most = all, shift = 0): number[] {
+  const count = Math.min(all, Math.max(1, most));
+  return Array.from({ length: count }, (_, i) => 1 + Math.floor(((i + shift) * all) / count));
 }
 
 interface Outcome {
@@ -152,7 +161,7 @@ async function pass<Out, Deps>(
   let skew = 0;
   const clock: Clock = { ...systemClock, now: () => Date.now() + skew };
   const store = await (scenario.store?.(clock) ?? memoryStore({ clock }));
-  const attack = new Attack(scenario, store, clock);
+  const attack = new Attack(scenario, store, clock, plan?.at ?? 0);
   let points = 0;
   /** What is read to check it is no part of it. */
   let over = false;
@@ -175,7 +184,6 @@ async function pass<Out, Deps>(
     const problems = await attack.check();
     return { points, point: struck, result, unanswered: attack.unanswered, problems };
   } catch (error) {
-    if (process.env.F) console.log((error as Error).stack);
     const problems = [`it threw: ${errorText(error)}`];
     return { points, point: struck, result: undefined, unanswered: false, problems };
   } finally {
@@ -190,6 +198,8 @@ class Attack<Out, Deps> {
   readonly clock: Clock;
   readonly #key = { tenant: "default", threadId: "thread" };
   readonly #effects: Effect[] = [];
+  /** Which of those that wait is answered by itself: another one at another point. */
+  readonly #first: number;
   readonly answering: Answering;
   /** A runner of another process, for whoever stops from there. */
   #elsewhere: Runner<Out, Deps> | undefined;
@@ -218,8 +228,9 @@ class Attack<Out, Deps> {
   #endLeases: (() => void) | undefined;
   #passTime: (ms: number) => void = () => {};
 
-  constructor(scenario: Scenario<Out, Deps>, store: Store, clock: Clock) {
+  constructor(scenario: Scenario<Out, Deps>, store: Store, clock: Clock, first: number) {
     this.#scenario = scenario;
+    this.#first = first;
     this.store = store;
     this.clock = clock;
     const { answer = usualAnswer } = scenario;
@@ -386,7 +397,8 @@ class Attack<Out, Deps> {
     const session = this.#session!;
     const { answer = usualAnswer } = this.#scenario;
     const open = () => session.interrupts.filter(isRequest);
-    const [first] = open();
+    const waiting = open();
+    const first = waiting[this.#first % waiting.length];
     if (first === undefined) return session.resume();
     if (this.#turnAway !== undefined) return this.#turnAwayFrom(session, this.#turnAway);
     if (this.answering.answersAll) {
@@ -440,7 +452,10 @@ class Attack<Out, Deps> {
     const facts = await readFacts(this.store, this.#key, 0);
     await new Promise((resolve) => setImmediate(resolve));
     this.#problems.push(...factProblems(facts), ...shownProblems(this.#shown, facts));
-    this.#problems.push(...effectProblems(facts, this.#effects), ...this.answering.problems(facts));
+    // Between the record of its start and its first step it may stand still, and compute that once more when it wakes.
+    const { repeatable } = this.#scenario;
+    const effects = this.#effects.filter(({ name }) => this.#frozen === undefined || !repeatable?.(name));
+    this.#problems.push(...effectProblems(facts, effects), ...this.answering.problems(facts));
     const seen = new Set<string>();
     for (const { name } of this.#effects) {
       if (seen.has(name) && !this.#scenario.repeatable?.(name)) this.#problems.push(`effect ${name} happened twice`);

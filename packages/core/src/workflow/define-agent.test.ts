@@ -241,6 +241,28 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     }
   });
 
+  test("S6, S8: code that waits for a child and for an answer is stopped once the answer is there and the child was cut", async () => {
+    for (const mode of ["after-model", "after-tools"] as const) {
+      const store = await make();
+      const log = newLog();
+      const root = () =>
+        code((ctx) =>
+          Promise.all([ctx.run(worker(log, "payer", gated(log, "pay")), "pay"), ctx.ask(humanInput("Who?"))]),
+        );
+      const session = await enter(root(), store);
+      await session.run("hi").result;
+      const answers = Object.fromEntries(
+        session.interrupts.map(({ id, kind }) => [id, kind === "approval" ? approve() : respond("ann")]),
+      );
+      const run = session.resume({ answers });
+      void session.interrupt({ mode });
+      expect(await run.result).toMatchObject({ interruptType: "user_interrupt" });
+      expect(await session.resume().result).toMatchObject(done(["payer[ok pay done]", "ann"]));
+      expect(log.did).toEqual(["pay"]);
+      expect(await wrong(store, log)).toEqual([]);
+    }
+  });
+
   test("R1: what it was given stays the same when it begins again after new input", async () => {
     const store = await make();
     const log = newLog();

@@ -249,6 +249,11 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     setImmediate(() => this.#settle());
   }
 
+  /** It may have waited for this to stop, or to be left to people: those inside it rest already. */
+  idle(): void {
+    setImmediate(() => this.#settle());
+  }
+
   parks(): boolean {
     if (!this.#frame.signal.halts("after-tools")) return false;
     this.#parking = true;
@@ -301,7 +306,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     if (this.#over || this.#away || this.#children > 0) return;
     if (this.#meanwhile !== undefined) return this.#meanwhile();
     const stops = this.#graceOver || ((this.#cut.length > 0 || this.#parking) && this.#steps.isIdle);
-    if (stops && this.#frame.signal.halts("after-tools")) return this.#stop();
+    const { signal } = this.#frame;
+    if (stops && (signal.halts("after-tools") || signal.halts("after-model"))) return this.#stop();
     if (!this.#isWaiting || this.#judging) return;
     this.#judging = true;
     setImmediate(() => {

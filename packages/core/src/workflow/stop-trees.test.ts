@@ -90,6 +90,26 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     expect(await wrong(store, log)).toEqual([]);
   });
 
+  test("S4, S6: a stop after the tools that meets a call to an agent before that began holds the call; it runs once on continue", async () => {
+    for (const cold of [false, true]) {
+      const store = await make();
+      const log = newLog();
+      let session = await enter(asker(log, "outer", echo(log, "inner")), store);
+      const run = session.run("hi");
+      await listen(run).until((event) => event.type === "turn-start");
+      const receipt = session.interrupt({ mode: "after-tools" });
+      expect(await run.result).toMatchObject({ interruptType: "user_interrupt" });
+      expect(await receipt).toMatchObject({ accepted: true, notStarted: ["outer-call"], stopped: [] });
+      if (cold) {
+        await session.close();
+        session = await enter(asker(log, "outer", echo(log, "inner")), store);
+      }
+      expect(await session.resume().result).toMatchObject(done("outer[ok inner(for inner)]"));
+      expect(log.calls.filter((call) => call.startsWith("inner:"))).toHaveLength(1);
+      expect(await wrong(store, log)).toEqual([]);
+    }
+  });
+
   test("R1: every agent cut in mid-turn gets the input; `to` narrows it, and the others go on where they were", async () => {
     for (const to of [undefined, "par/1:y"]) {
       const store = await make();
