@@ -1,0 +1,92 @@
+// The bridge from keys and signals to a session. Invariants:
+// 1. trigger() does nothing where no session is bound, or the one that is has nothing to stop.
+// 2. Until clear(), trigger() stops once: a second one only ends all grace.
+// 3. What is typed meanwhile is kept until it is taken, once, or cleared.
+
+import type { InterruptOptions, Receipt, Session } from "@belay/core";
+
+/** Of a session, what the token needs. */
+export type Stoppable = Pick<Session, "interrupt">;
+
+export class InterruptToken {
+  #session: Stoppable | undefined;
+  #stopping: Promise<Receipt> | undefined;
+  #typed = "";
+  #pending: string[] = [];
+
+  /** From now on trigger() stops this session. What was triggered before is of no account to it. */
+  bind(session: Stoppable): void {
+    this.#session = session;
+    this.#stopping = undefined;
+  }
+
+  unbind(): void {
+    this.#session = undefined;
+    this.#stopping = undefined;
+  }
+
+  get isBound(): boolean {
+    return this.#session !== undefined;
+  }
+
+  /** A stop was asked for, and not cleared since. */
+  get isTriggered(): boolean {
+    return this.#stopping !== undefined;
+  }
+
+  /**
+   * Stops the session's run. The signal is set before this returns; the receipt comes when the work has stopped. Asked again
+   * before clear(), it is the same stop, and waits for no tool any more. Undefined where nothing is bound.
+   */
+  trigger(options: InterruptOptions = {}): Promise<Receipt> | undefined {
+    const session = this.#session;
+    if (session === undefined) return undefined;
+    if (this.#stopping === undefined) this.#stopping = session.interrupt(options);
+    else session.interrupt({ ...options, force: true }).catch(() => {});
+    return this.#stopping;
+  }
+
+  /** Ready for the next stop; what was typed, and what was handed in, is gone. */
+  clear(): void {
+    this.#stopping = undefined;
+    this.#typed = "";
+    this.#pending = [];
+  }
+
+  /** Types at the end of the buffer. */
+  type(text: string): void {
+    this.#typed += text;
+  }
+
+  /** Takes back the last character that a person sees as one. */
+  backspace(): void {
+    const characters = Array.from(new Intl.Segmenter().segment(this.#typed), ({ segment }) => segment);
+    this.#typed = characters.slice(0, -1).join("");
+  }
+
+  /** What was typed while the run went on. */
+  get buffer(): string {
+    return this.#typed;
+  }
+
+  /** The same, which is then empty: it stands on the next prompt, once. */
+  takeBuffer(): string {
+    const typed = this.#typed;
+    this.#typed = "";
+    return typed;
+  }
+
+  /** Hands in what was typed, for when the run has stopped; false where that is nothing. */
+  submit(): boolean {
+    const typed = this.takeBuffer().trim();
+    if (typed !== "") this.#pending.push(typed);
+    return typed !== "";
+  }
+
+  /** What was handed in, in order, and is then taken. */
+  takePending(): readonly string[] {
+    const pending = this.#pending;
+    this.#pending = [];
+    return pending;
+  }
+}

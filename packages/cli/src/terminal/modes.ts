@@ -1,0 +1,120 @@
+// The modes of a terminal while the app has it: keys unread by the terminal itself, pastes marked. Invariants:
+// 1. Whatever ends the program (its end, a signal, an exception), the terminal is as it was.
+// 2. While it is stopped (Ctrl-Z) the terminal is as it was, and when it goes on the modes are there again.
+// SIGKILL cannot be seen; `reset` or `stty sane` is for that.
+
+import type { ReadStream, WriteStream } from "node:tty";
+
+const PASTE_ON = "\u001b[?2004h";
+/** Also ends a drawing that was cut short, and any colour. */
+const RESTORE = "\u001b[?2026l\u001b[?2004l\u001b[?25h\u001b[0m";
+
+export interface ModeEvents {
+  /** Asked to stop by another process, or by a terminal that has no raw mode. */
+  interrupted(): void;
+  /** The terminal is ours again after Ctrl-Z. */
+  continued(): void;
+  /** Before the program ends by a signal or an error: leaves the last lines as they are to stay. */
+  ending(): void;
+}
+
+const ENDING_SIGNALS = { SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const;
+
+export class TerminalModes {
+  readonly #stdin: ReadStream;
+  readonly #stdout: WriteStream;
+  readonly #events: ModeEvents;
+  #on = false;
+  readonly #undo: (() => void)[] = [];
+
+  constructor(stdin: ReadStream, stdout: WriteStream, events: ModeEvents) {
+    this.#stdin = stdin;
+    this.#stdout = stdout;
+    this.#events = events;
+  }
+
+  /** Takes the terminal, until `release()`. */
+  take(): void {
+    this.#listen("exit", () => this.#leave());
+    this.#listen("uncaughtException", (error) => this.#fatal(error));
+    this.#listen("unhandledRejection", (error) => this.#fatal(error));
+    for (const [signal, code] of Object.entries(ENDING_SIGNALS)) this.#listen(signal, () => this.#end(code));
+    this.#listen("SIGINT", () => this.#events.interrupted());
+    this.#listen("SIGTSTP", () => this.#stop());
+    this.#listen("SIGCONT", () => this.#continue());
+    for (const stream of [this.#stdin, this.#stdout]) {
+      const gone = () => process.exit(ENDING_SIGNALS.SIGHUP);
+      stream.on("error", gone);
+      this.#undo.push(() => stream.off("error", gone));
+    }
+    this.#enter();
+  }
+
+  /** Gives it back. */
+  release(): void {
+    this.#leave();
+    for (const undo of this.#undo.splice(0)) undo();
+  }
+
+  /** What Ctrl-Z does: everybody in this job stops, and the shell has the terminal. */
+  suspend(): void {
+    process.kill(0, "SIGTSTP");
+  }
+
+  #enter(): void {
+    this.#on = true;
+    this.#stdin.setRawMode(true);
+    this.#stdin.resume();
+    this.#stdout.write(PASTE_ON);
+  }
+
+  /** Safe to call at any time, any number of times. */
+  #leave(): void {
+    if (!this.#on) return;
+    this.#on = false;
+    try {
+      this.#stdin.setRawMode(false);
+      this.#stdin.pause();
+      this.#stdout.write(RESTORE);
+    } catch {
+      // The terminal is gone: there is nothing to restore.
+    }
+  }
+
+  #stop(): void {
+    this.#leave();
+    process.kill(process.pid, "SIGSTOP");
+  }
+
+  #continue(): void {
+    // A shell that put us into the background has the terminal still; it continues us again with fg.
+    this.#leave();
+    this.#enter();
+    this.#events.continued();
+  }
+
+  #end(code: number): void {
+    try {
+      this.#events.ending();
+    } catch {
+      // It ends all the same.
+    }
+    process.exit(code);
+  }
+
+  #fatal(error: unknown): void {
+    try {
+      this.#events.ending();
+    } catch {
+      // What is told is the first error.
+    }
+    this.#leave();
+    process.stderr.write(`\n${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  }
+
+  #listen(event: string, listener: (value: unknown) => void): void {
+    process.on(event, listener);
+    this.#undo.push(() => process.off(event, listener));
+  }
+}
