@@ -248,7 +248,7 @@ describe("what compile() refuses (G4)", () => {
         n_a --> __end__
         n_b --> __end__
         n_a -.-> n_b
-        classDef here stroke-width:4px
+        classDef here fill:#ffd866,stroke-width:3px,color:#000
         class n_b here
       "
     `);

@@ -21,7 +21,8 @@ export function toMermaid({ nodes, edges, branches }: Shape, { at = [] }: Mermai
   }
   const keys = "inputs" in at ? [...Object.keys(at.inputs), ...at.afterNodes] : at;
   const here = keys.filter((key) => nodes.has(key));
-  if (here.length > 0) lines.push("  classDef here stroke-width:4px", `  class ${here.map(id).join(",")} here`);
+  if (here.length > 0)
+    lines.push("  classDef here fill:#ffd866,stroke-width:3px,color:#000", `  class ${here.map(id).join(",")} here`);
   return `${lines.join("\n")}\n`;
 }
 
