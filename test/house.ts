@@ -72,6 +72,7 @@ export const arrows: Record<string, readonly string[]> = {
     "index",
   ],
   sqlite: ["store"],
+  postgres: ["store"],
   redis: ["store"],
   index: [
     ...data,
@@ -176,6 +177,14 @@ export const doors: Record<string, readonly string[]> = {
     "tool",
   ],
   "sqlite.ts": ["SqliteStoreOptions", "sqliteStore"],
+  "postgres.ts": [
+    "PostgresClient",
+    "PostgresPool",
+    "PostgresQuery",
+    "PostgresResult",
+    "PostgresStoreOptions",
+    "postgresStore",
+  ],
   "redis.ts": ["RedisClient", "RedisStoreOptions", "redisStore"],
   "testing/index.ts": [
     "AttackReport",
@@ -215,7 +224,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   view: ["texts", "keys", "terminal"],
   data: ["problem"],
   model: ["problem", "data"],
-  tools: ["problem", "data"],
+  tools: ["problem", "data", "permissions"],
   permissions: ["problem", "data"],
   mcp: ["problem", "data", "permissions"],
   setup: ["problem", "data", "model", "tools", "permissions", "mcp"],

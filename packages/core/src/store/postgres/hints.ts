@@ -235,11 +235,20 @@ export class Hints {
     }
   }
 
+  #end(): void {
+    this.#watchers.clear();
+    this.#foreground = 0;
+    this.#leave();
+    if (this.#client !== undefined) this.#lost(this.#client);
+  }
+
   #pollLater(): NodeJS.Timeout {
     return setTimeout(() => void this.#poll(), this.#pollMs);
   }
 
   async #poll(): Promise<void> {
+    // It waits for the connection that listens, and is no use to who still watches.
+    if (this.#pool.ending) return this.#end();
     const names = [...this.#watchers.keys()];
     try {
       const rows = await this.#calls.once("sums", [names.map(bytes)]);

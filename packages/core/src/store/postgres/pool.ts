@@ -32,4 +32,6 @@ export interface PostgresPool {
   // biome-ignore lint/suspicious/noExplicitAny: as pg has it.
   on(event: "error", listener: (...args: any[]) => void): unknown;
   readonly options?: { readonly max?: number };
+  /** It is being closed. */
+  readonly ending?: boolean;
 }

@@ -1,12 +1,15 @@
 // The store that a process under test shares with others: a SQLite file, or what the URL of a server names. Each has
 // points where a process may be killed: around what it writes, and while its answer is on the way.
 
+import type { PostgresPool } from "../../store/postgres/pool.ts";
+import { postgresStore } from "../../store/postgres/postgres.ts";
 import type { RedisClient } from "../../store/redis/client.ts";
 import { redisStore } from "../../store/redis/redis.ts";
 import type { DatabaseSync } from "../../store/sqlite/database.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
 import type { Store } from "../../store/store.ts";
 import { openDatabase } from "../open-database.ts";
+import { openPool } from "../open-pool.ts";
 
 export interface OpenStore {
   readonly store: Store;
@@ -17,8 +20,46 @@ type Passed = (name: string) => void;
 
 export async function openStore(where: string, passed: Passed = () => {}): Promise<OpenStore> {
   if (where.startsWith("redis:")) return openRedis(new URL(where), passed);
+  if (where.startsWith("postgres")) return openPostgres(new URL(where), passed);
   const db = await openDatabase(where);
   return { store: sqliteStore(observedDatabase(db, passed)), close: async () => db.close() };
+}
+
+/** `#…` is the schema. */
+async function openPostgres(url: URL, passed: Passed): Promise<OpenStore> {
+  const schema = url.hash.slice(1) || "belay";
+  url.hash = "";
+  const pool = await openPool({ url: url.href, max: 4 });
+  return { store: postgresStore(observedPool(pool, passed), { schema }), close: () => pool.end() };
+}
+
+/** PostgreSQL, with a point before a call is sent, while it is on its way, and when its answer is there. */
+function observedPool(pool: PostgresPool, passed: Passed): PostgresPool {
+  return {
+    ...(pool.options && { options: pool.options }),
+    get ending() {
+      return pool.ending ?? false;
+    },
+    connect: () => pool.connect(),
+    on: (event, listener) => pool.on(event, listener),
+    async query(query) {
+      const client = await pool.connect();
+      let failed = true;
+      try {
+        passed("call:before");
+        const answer = client.query(query);
+        // It is written to the socket by now: nothing more is needed from us for it to happen.
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        passed("call:sent");
+        const result = await answer;
+        passed("call:after");
+        failed = false;
+        return result;
+      } finally {
+        client.release(failed);
+      }
+    },
+  };
 }
 
 /** `?prefix=…` is what its keys begin with. */

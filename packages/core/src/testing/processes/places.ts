@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Store } from "../../store/store.ts";
+import { dropSchema, freshSchema, openPool } from "../open-pool.ts";
 import { service } from "../services.ts";
 import { openStore } from "./open-store.ts";
 
@@ -37,6 +38,21 @@ export const sqliteFiles: Place = {
   remove: async () => {},
 };
 
+export const postgresServer: Place = {
+  name: "PostgreSQL",
+  leaseTtlMs: 300,
+  at: async () => `${await service("postgres")}#${freshSchema()}`,
+  reading: opened,
+  async remove(where) {
+    const url = new URL(where);
+    const schema = url.hash.slice(1);
+    url.hash = "";
+    const pool = await openPool({ url: url.href, max: 1 });
+    await dropSchema(pool, schema);
+    await pool.end();
+  },
+};
+
 export const redisServer: Place = {
   name: "Redis",
   leaseTtlMs: 300,
@@ -58,7 +74,7 @@ export const redisServer: Place = {
   },
 };
 
-export const places: readonly Place[] = [sqliteFiles, redisServer];
+export const places: readonly Place[] = [sqliteFiles, postgresServer, redisServer];
 
 async function opened<T>(where: string, read: (store: Store) => Promise<T>): Promise<T> {
   const { store, close } = await openStore(where);
