@@ -4,12 +4,14 @@ import { leaveWaiting, liveAsking } from "./asking.ts";
 import { answerLife, live } from "./life.ts";
 import { holdLock } from "./lock.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
+import { liveTree } from "./tree.ts";
 
 const programs: Record<string, (options: never) => Promise<void>> = {
   live,
   answerLife,
   liveAsking,
   leaveWaiting,
+  liveTree,
   holdLock,
   run,
   race,
