@@ -102,6 +102,11 @@ export const catalogue = {
     (d) => `Thread ${d.threadId} was taken over${d.owner ? ` by ${d.owner}` : ""}; this process wrote nothing more.`,
     "Follow the thread with runner.events(); the new owner goes on with it.",
   ),
+  FORK_POINT: entry<{ threadId: string; point: string; head: number }>(
+    "A fork at a point that the thread does not have.",
+    (d) => `Thread ${d.threadId} cannot be forked at ${d.point}: it goes from 0 to ${d.head}.`,
+    "Pass either `at` (a seq, or the id of a message) or `before` (the id of a message); runner.history() lists them.",
+  ),
   HANDLE_INVALID: entry<{ problem: string }>(
     "runner.resume() was given something that is not a handle.",
     (d) => `That is not a handle: ${d.problem}.`,
@@ -155,7 +160,7 @@ export const catalogue = {
   JOURNAL_CORRUPT: entry<{ threadId: string; seq: number; problem: string }>(
     "A record cannot be read back as it was written.",
     (d) => `The journal of thread ${d.threadId} is damaged at ${d.seq}: ${d.problem}.`,
-    "Nothing was overwritten. Restore the store from a backup.",
+    "Nothing was overwritten. Restore the store from a backup, or go on from what can be read with runner.repair().",
   ),
   JOURNAL_VERSION: entry<{ threadId: string; seq: number; found: number; known: number }>(
     "A record was written by a newer version of Belay.",
@@ -292,10 +297,20 @@ export const catalogue = {
     (d) => `Thread ${d.threadId} is being run by ${d.owner} (its lease ends ${d.until}).`,
     "Follow it with runner.events(), stop it with runner.interrupt(), or wait.",
   ),
+  THREAD_EXISTS: entry<{ threadId: string }>(
+    "The id for a fork is that of a thread that is there.",
+    (d) => `There is a thread ${d.threadId} already.`,
+    "Leave `as` out, or choose another id.",
+  ),
   THREAD_SET_ASIDE: entry<{ threadId: string; crashes: number }>(
     "A thread crashed its worker again and again without getting any further.",
     (d) => `Thread ${d.threadId} was set aside after ${d.crashes} crashes at the same place.`,
     "Look at its last calls; resume() tries once more.",
+  ),
+  THREAD_SOUND: entry<{ threadId: string }>(
+    "A repair of a thread that is not damaged.",
+    (d) => `Thread ${d.threadId} can be read from its beginning to its end.`,
+    "Go on with it; runner.fork() makes another one of it.",
   ),
   THREAD_UNKNOWN: entry<{ threadId: string }>(
     "A thread id that the store does not have.",

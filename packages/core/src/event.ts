@@ -197,6 +197,8 @@ export interface StateEvent extends EventBase {
   readonly stops?: readonly string[];
   /** The id under which a caller asked for this stretch: asking again is asking once. */
   readonly id?: string;
+  /** Where a fork begins: everything before is another thread's past, up to `seq`. */
+  readonly forked?: { readonly threadId: string; readonly seq: number };
 }
 
 export interface RunEndEvent extends EventBase {

@@ -226,7 +226,9 @@ function barOf(frame: Frame, agent: ChatDefinition, ready: PreparedCall): string
   if (gate !== undefined) {
     const { interrupt, decision } = gate;
     const approved = decision?.how === "approved" ? decision.digest : undefined;
-    const digest = callDigest(tool.name, tool.version, args, frame.place.threadId, call.address);
+    // One that began before a fork was approved for the thread that it was forked from.
+    const threadId = gate.decidedIn ?? frame.place.threadId;
+    const digest = callDigest(tool.name, tool.version, args, threadId, call.address);
     if (digest !== (approved ?? interrupt.digest)) {
       const was = `${interrupt.tool} version ${interrupt.version}`;
       const problem = `what was approved (${was}) is not what would run now (${tool.name} version ${tool.version})`;

@@ -51,6 +51,8 @@ export interface Interrupt {
   readonly schema?: Json;
   /** The permission rule that made it necessary. */
   readonly rule?: string;
+  /** Of a fork: the request of the other thread in whose place it is raised. */
+  readonly replaces?: string;
 }
 
 export type OnExpire = "reject" | "approve" | "fail";

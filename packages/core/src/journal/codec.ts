@@ -103,7 +103,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 const KEYS = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked x n p".split(
     " ",
   ),
 );
@@ -163,6 +163,7 @@ function versionFor(facts: readonly Fact[]): number {
         break;
       case "state":
         if (fact.tokenUntil !== undefined || fact.to !== undefined || fact.edits !== undefined) return 2;
+        if (fact.forked !== undefined) return 2;
         if (fact.interrupts?.some((interrupt) => !isOld(interrupt))) return 2;
         break;
       case "run-end":
@@ -182,7 +183,7 @@ function wordFor(fact: Fact): Word | undefined {
   if (fact.type === "run-start") {
     return (fact.fingerprint ?? fact.input ?? fact.fresh) === undefined ? "start" : undefined;
   }
-  if (fact.type !== "state" || fact.edits !== undefined) return undefined;
+  if (fact.type !== "state" || fact.edits !== undefined || fact.forked !== undefined) return undefined;
   const more =
     fact.pauseType ??
     fact.interrupts ??
@@ -238,8 +239,8 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "breakpoint":
       return { breakpoint: fact.breakpoint };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
-      return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id };
+      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id, forked } = fact;
+      return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id, forked };
     }
     case "run-end": {
       const { status: run, usage, output, error, patch } = fact;
@@ -501,7 +502,7 @@ function read(
 
 function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
-  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = written;
+  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id, forked } = written;
   if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
   const fact: Mutable<StateEvent> = {
     type: "state",
@@ -525,6 +526,7 @@ function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   if (repair !== undefined) fact.repair = repair;
   if (stops !== undefined) fact.stops = stops;
   if (id !== undefined) fact.id = id;
+  if (forked !== undefined) fact.forked = forked;
   return fact;
 }
 

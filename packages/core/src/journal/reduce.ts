@@ -132,7 +132,8 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   const crashed = state.state === "running" && fact.state === "running";
   // A pause may become one of another kind.
   const stays = state.state === "paused" && fact.state === "paused";
-  if (!stays) state.state = move(crashed ? "paused" : state.state, fact.state);
+  if (fact.forked !== undefined) beginFork(state, fact.state, fact.forked.threadId);
+  else if (!stays) state.state = move(crashed ? "paused" : state.state, fact.state);
   state.crashes = crashed ? state.crashes + 1 : 0;
   if (fact.state === "running") goOn(state, fact);
   state.pauseType = fact.pauseType;
@@ -163,6 +164,12 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   for (const scope of state.scopes.values()) {
     if (fact.to === undefined || isWithin(scope.path, fact.to)) closeCalls(scope, fact.repair ?? "synthetic");
   }
+}
+
+/** A fork stands where its past leads to, which need not be a state that it could move to. What was decided there was meant for the other thread. */
+function beginFork(state: ThreadState, now: ThreadState["state"], other: string): void {
+  state.state = now;
+  for (const request of state.requests?.values() ?? []) if (request.decision !== undefined) request.decidedIn ??= other;
 }
 
 /** Its model call, where it had one, showed text that nobody kept: the next one is another try at the same message. */

@@ -12,6 +12,8 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: 
   const missing = raised.args === null && call !== undefined;
   const interrupt = missing ? { ...raised, args: call.part.args } : raised;
   state.requests ??= new Map();
+  const { replaces } = interrupt;
+  const replaced = replaces !== undefined && state.requests.delete(replaces);
   state.requests.set(interrupt.id, {
     interrupt,
     runPath: scope.path,
@@ -20,12 +22,21 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: 
     decision: undefined,
     settled: undefined,
   });
-  if (call !== undefined) attach(call, interrupt);
+  if (replaced) rename(call ?? scope, replaces, interrupt.id);
+  else if (call !== undefined) attach(call, interrupt);
   else if (interrupt.key !== undefined) {
     const { id: requestId, key, digest } = interrupt;
     scope.steps ??= [];
     scope.steps.push({ key, kind: "ask", requestId, ...(digest && { digest }), settled: undefined });
   }
+}
+
+/** Whatever waited for the one waits for the other. */
+function rename(asker: CallState | Scope, from: string, to: string): void {
+  if ("gate" in asker && asker.gate === from) asker.gate = to;
+  if ("doubt" in asker && asker.doubt === from) asker.doubt = to;
+  if (asker.steps === undefined) return;
+  asker.steps = asker.steps.map((step) => (step.requestId === from ? { ...step, requestId: to } : step));
 }
 
 function attach(call: CallState, { id, kind, key, digest }: Interrupt): void {

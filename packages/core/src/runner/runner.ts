@@ -15,17 +15,23 @@ import type { RememberedRule } from "../permission/remembered.ts";
 import { memoryStore } from "../store/memory.ts";
 import { ownerName } from "../store/owner.ts";
 import type { Store, ThreadKey, ThreadRow } from "../store/store.ts";
-import type { DriveSetup } from "./drive.ts";
+import { type DriveSetup, storeError } from "./drive.ts";
+import type { Effect } from "./effects.ts";
 import { hashToken, type Receipt } from "./ending.ts";
 import { busy } from "./execution.ts";
+import { type ForkOptions, forkThread } from "./fork.ts";
+import { type HistoryPoint, historyPoints } from "./history-points.ts";
 import { HotRoom } from "./hot.ts";
 import { type InboxFilter, type InboxItem, inboxOf } from "./inbox.ts";
 import type { Input } from "./input.ts";
 import { Leases } from "./leases.ts";
 import type { AnswerOptions, InterruptOptions, ResumeOptions } from "./options.ts";
+import { type PruneOptions, pruneThreads, readIdle } from "./prune.ts";
 import { loadThread } from "./read-facts.ts";
+import { readPast } from "./read-past.ts";
 import { answerAnywhere, answerMail } from "./remote-answer.ts";
 import { stopElsewhere } from "./remote-stop.ts";
+import { type Lost, repairThread } from "./repair.ts";
 import type { Run } from "./run.ts";
 import { type RunOptions, type SendOptions, Session, type SessionHost } from "./session.ts";
 import { type WorkHost, type WorkOptions, workOn } from "./work.ts";
@@ -61,6 +67,8 @@ export interface RunnerOptions<Out, Deps> {
   readonly maxHot?: number;
   /** How long the handle of a pause is good; for ever by default. */
   readonly tokenTtlMs?: number;
+  /** work() removes threads that have ended and were left alone for so long; by default none. */
+  readonly ttlMs?: number;
   readonly clock?: Clock;
 }
 
@@ -97,6 +105,7 @@ export class Runner<Out = string, Deps = unknown> {
   readonly #agents = new Map<string, Agent<Out, Deps>>();
   readonly #tenant: string;
   readonly #deps: Deps | undefined;
+  readonly #ttlMs: number | undefined;
   readonly #setup: DriveSetup;
   readonly #leases: Leases;
   /** Sessions by thread, as long as someone has them. */
@@ -136,6 +145,7 @@ export class Runner<Out = string, Deps = unknown> {
     }
     this.#tenant = options.tenant ?? "default";
     this.#deps = options.deps;
+    this.#ttlMs = options.ttlMs === undefined ? undefined : readIdle("ttlMs", options.ttlMs);
     const owner = ownerName(clock.id());
     this.#setup = {
       store: options.store ?? memoryStore({ clock }),
@@ -168,13 +178,7 @@ export class Runner<Out = string, Deps = unknown> {
   async #openId(threadId: string | undefined, options: OpenOptions<Deps>, mustBe: boolean): Promise<Session<Out>> {
     this.#refuseIfClosed();
     const id = threadId === undefined ? this.#setup.clock.id() : threadId;
-    if (typeof id !== "string" || id === "" || id.length > 200) {
-      throw belayError("OPTION_INVALID", {
-        option: "threadId",
-        value: JSON.stringify(id),
-        needed: "text of 1–200 characters",
-      });
-    }
+    readId("threadId", id);
     const known = this.#sessions.get(id)?.deref();
     if (known?.closing !== undefined) {
       await known.closing;
@@ -347,12 +351,89 @@ export class Runner<Out = string, Deps = unknown> {
     return this.#setup.store.threads(this.#tenant);
   }
 
-  /** Removes a thread and all of its past. */
+  /**
+   * A new thread with the past of another one, up to a point; the other is only read. What ran at the point is cut off as
+   * by a crash, what was asked of people is asked anew, and it rests until somebody acts. `effects` is what the other thread
+   * has done to the world since.
+   */
+  async fork(
+    threadId: string,
+    options: ForkOptions,
+  ): Promise<{ readonly session: Session<Out>; readonly effects: readonly Effect[] }> {
+    this.#refuseIfClosed();
+    const id = this.#newId(options?.as);
+    const effects = await forkThread(this.#setup, this.#key(threadId), id, options, (agent) =>
+      this.#agentFor(threadId, agent, undefined),
+    );
+    return { session: await this.open(id), effects };
+  }
+
+  /** What was said, done and decided, each with the point to fork at; of a damaged thread as far as it can be read. */
+  async history(threadId: string): Promise<readonly HistoryPoint[]> {
+    this.#refuseIfClosed();
+    return historyPoints((await readPast(this.#setup.store, this.#key(threadId))).facts);
+  }
+
+  /** Of a thread that is damaged: what can be read of it as a thread of its own. The damaged one stays as it is. */
+  async repair(
+    threadId: string,
+    options: { readonly as?: string } = {},
+  ): Promise<{ readonly session: Session<Out>; readonly lost: Lost }> {
+    this.#refuseIfClosed();
+    const id = this.#newId(options.as);
+    const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
+      this.#agentFor(threadId, agent, undefined),
+    );
+    return { session: await this.open(id), lost };
+  }
+
+  #newId(as: string | undefined): string {
+    return as === undefined ? this.#setup.clock.id() : readId("as", as);
+  }
+
+  #key(threadId: string): ThreadKey {
+    return { tenant: this.#tenant, threadId };
+  }
+
+  /** Removes a thread and all of its past, but for what forks share. */
   async delete(threadId: string): Promise<void> {
-    const session = await this.open(threadId);
-    if (session.state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId: session.runId ?? "" });
-    await session.close();
-    await this.#setup.store.delete({ tenant: this.#tenant, threadId });
+    this.#refuseIfClosed();
+    const session = this.#sessions.get(threadId)?.deref();
+    if (session?.state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId: session.runId ?? "" });
+    await session?.close();
+    const key = this.#key(threadId);
+    const { store } = this.#setup;
+    for (;;) {
+      const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER).catch(unlessDamaged);
+      const { lease, head, queued, answered } = loaded?.row ?? {};
+      if (lease !== undefined) throw busy(threadId, lease.owner, lease.until);
+      // What waits for it goes with it; whoever begins to run it meanwhile keeps it.
+      const isBare = loaded === undefined || queued || answered;
+      const removed = await store.delete(key, isBare ? undefined : head).catch((error: unknown) => {
+        throw storeError(key, error);
+      });
+      if (removed || isBare) return;
+    }
+  }
+
+  /** Removes threads that have ended and were left alone for `idleMs`; gives their ids. */
+  async prune(options: PruneOptions): Promise<readonly string[]> {
+    this.#refuseIfClosed();
+    const idleMs = readIdle("idleMs", options?.idleMs);
+    return this.#prune(await this.threads(), { ...options, idleMs });
+  }
+
+  async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {
+    const { store, clock } = this.#setup;
+    const removed = await pruneThreads(store, this.#tenant, rows, clock.now(), options);
+    if (!options.dryRun) for (const id of removed) await this.#sessions.get(id)?.deref()?.close();
+    return removed;
+  }
+
+  async #movable(): Promise<readonly ThreadRow[]> {
+    const rows = await this.threads();
+    if (this.#ttlMs !== undefined) await this.#prune(rows, { idleMs: this.#ttlMs });
+    return rows.filter((row) => isMovable(row, this.#setup.clock.now()));
   }
 
   /** Moves threads that can move by themselves: crashed ones, and idle ones with an input waiting. Ends with `signal`. */
@@ -364,7 +445,7 @@ export class Runner<Out = string, Deps = unknown> {
       get closed() {
         return isClosed();
       },
-      find: async () => (await this.threads()).filter((row) => isMovable(row, clock.now())),
+      find: () => this.#movable(),
       move: (row) => this.#move(row),
       wait: (ms, signal) =>
         new Promise((resolve) => {
@@ -483,6 +564,15 @@ function isMovable({ state, lease, damaged, queued, answered, rest }: ThreadRow,
     default:
       return false;
   }
+}
+
+function readId(option: string, id: unknown): string {
+  if (typeof id === "string" && id !== "" && id.length <= 200) return id;
+  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(id), needed: "text of 1–200 characters" });
+}
+
+function unlessDamaged(error: BelayError): undefined {
+  if (!error.code.startsWith("JOURNAL_")) throw error;
 }
 
 function unlessBusy(error: BelayError): undefined {

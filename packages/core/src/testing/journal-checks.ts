@@ -58,7 +58,8 @@ export function factProblems(facts: readonly Fact[]): string[] {
     // Running after running: whoever held the lease is gone, and the thread was read as paused.
     const from: SessionState = state === "running" && fact.state === "running" ? "paused" : state;
     const stays = from === "paused" && fact.state === "paused";
-    if (!stays && !moves[from].includes(fact.state))
+    // A fork stands where its past leads to.
+    if (fact.forked === undefined && !stays && !moves[from].includes(fact.state))
       problems.push(`fact ${fact.seq} moves from ${from} to ${fact.state}`);
     state = fact.state;
     const waits = new Set(fact.pauseType === "tool_interrupt" ? asks.values() : []);

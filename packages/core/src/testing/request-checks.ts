@@ -30,6 +30,7 @@ export function requestProblems(facts: readonly Fact[]): string[] {
         if (key !== undefined && callId !== undefined && !running.has(callId)) {
           problems.push(`request ${id} is raised by call ${callId}, which does not run`);
         }
+        if (interrupt.replaces !== undefined) requests.delete(interrupt.replaces);
         requests.set(id, { interrupt, votes: [], decided: undefined });
         break;
       }
