@@ -17,7 +17,57 @@ export const problems = {
     (d) => `${d.file} cannot be used: ${d.problem}.`,
     "Correct the file; nothing was changed.",
   ),
+  EDIT_AMBIGUOUS: entry<{ path: string; times: number }>(
+    (d) => `The old text occurs ${d.times} times in ${d.path}.`,
+    "Give more of the lines around it, so that it occurs once, or set all to true.",
+  ),
+  EDIT_EMPTY: entry<{ path: string }>(
+    (d) => `That edit would change nothing in ${d.path}.`,
+    "Give an old text that is not empty and a new text that differs from it.",
+  ),
+  EDIT_NOT_FOUND: entry<{ path: string; near: string }>(
+    (d) => `The old text does not occur in ${d.path}${d.near}.`,
+    "Read the file again and give the text exactly as it stands there, blanks and line breaks included.",
+  ),
+  FETCH_FAILED: entry<{ url: string; reason: string }>(
+    (d) => `${d.url} could not be fetched: ${d.reason}.`,
+    "Check the address; try again later or use another source.",
+  ),
+  FETCH_FORBIDDEN: entry<{ url: string; reason: string }>(
+    (d) => `${d.url} may not be fetched: ${d.reason}.`,
+    "Only public http and https addresses may be fetched. A person can allow one more by BELAY_FETCH_ALLOW=host:port.",
+  ),
+  FILE_EXISTS: entry<{ path: string }>(
+    (d) => `${d.path} is there already.`,
+    "Use edit to change a part of it, or set overwrite to true to replace all of it.",
+  ),
+  FILE_TOO_LARGE: entry<{ path: string; bytes: number; most: number }>(
+    (d) => `${d.path} has ${d.bytes} bytes; at most ${d.most} can be handled.`,
+    "Use search, or a shell command that shows a part of it.",
+  ),
   FOLDER_MISSING: entry<{ folder: string }>((d) => `${d.folder} is not a folder.`, "Give one that is there."),
+  PATH_MISSING: entry<{ path: string }>((d) => `There is no ${d.path}.`, "List the folder to see what is there."),
+  PATH_NOT_FILE: entry<{ path: string }>((d) => `${d.path} is not a plain file.`, "Give the path of a file of text."),
+  PATH_NOT_TEXT: entry<{ path: string }>(
+    (d) => `${d.path} is not text in UTF-8.`,
+    "Leave it as it is, or look at it with a shell command.",
+  ),
+  PATH_OUTSIDE: entry<{ path: string; root: string }>(
+    (d) => `${d.path} lies outside of ${d.root}.`,
+    "Only what is in this folder can be read or written, also through links.",
+  ),
+  PATH_PROTECTED: entry<{ path: string }>(
+    (d) => `${d.path} belongs to Git itself and is not written to.`,
+    "Use git commands for what concerns the repository.",
+  ),
+  PATTERN_INVALID: entry<{ pattern: string; reason: string }>(
+    (d) => `${JSON.stringify(d.pattern)} is not a regular expression: ${d.reason}.`,
+    "Correct it, or escape its special characters to find them as they are.",
+  ),
+  PATTERN_SLOW: entry<{ pattern: string; path: string }>(
+    (d) => `${JSON.stringify(d.pattern)} takes too long on ${d.path}.`,
+    "Use a simpler pattern, without repetitions inside repetitions.",
+  ),
 } as const;
 
 export type ProblemCode = keyof typeof problems;

@@ -1,0 +1,48 @@
+// What the rules in the file say of a call, before a tool decides whether, and how, to ask a person. The runtime knows how
+// rules are read; so it is asked, by a session on which nothing ever runs.
+
+import {
+  agent,
+  createRunner,
+  type Json,
+  jsonSchema,
+  type Model,
+  type Permissions,
+  type Tool,
+  tool,
+  type Verdict,
+} from "@belay/core";
+
+export type Judge = (tool: string, args: Json) => Promise<Verdict>;
+
+const silent: Model = {
+  id: "none",
+  // biome-ignore lint/correctness/useYield: it is never asked.
+  async *stream() {
+    throw new Error("Nothing runs here.");
+  },
+};
+
+/** `tools` are asked for when the first call is judged: they need the judge themselves. */
+export function judgeBy(permissions: Permissions, tools: () => readonly Tool<unknown>[]): Judge {
+  let court: Promise<{ permission(tool: string, args: Json): Promise<Verdict> }> | undefined;
+  return async (name, args) => {
+    court ??= courtOf(permissions, tools()).open();
+    return (await court).permission(name, args);
+  };
+}
+
+/** Throws `PERMISSION_INVALID`, as the runner would. */
+export function checkPermissions(permissions: Permissions): void {
+  courtOf(permissions, []);
+}
+
+function courtOf(permissions: Permissions, tools: readonly Tool<unknown>[]) {
+  return createRunner({ agent: agent({ name: "judge", model: silent, tools: tools.map(bare) }), permissions });
+}
+
+/** What a tool is, without what it says of its calls. */
+function bare({ name, readOnly, repeatable, destructive }: Tool<unknown>): Tool<unknown> {
+  const input = jsonSchema({ type: "object" });
+  return tool({ name, description: "", input, readOnly, repeatable, destructive, execute: () => null });
+}

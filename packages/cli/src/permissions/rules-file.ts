@@ -1,0 +1,59 @@
+// The rules that people write by hand: permissions.json in the config folder. Without the file the rules below hold; they
+// are what `belay rules init` writes into a new one.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BelayError, type Permissions } from "@belay/core";
+import { problem } from "../problem.ts";
+import { checkPermissions } from "./judge.ts";
+
+export const defaultPermissions: Permissions = {
+  rules: [
+    { id: "env-files", tool: "read", args: { path: "*.env*" }, effect: "ask", reason: "such files often hold keys" },
+    { id: "private-keys", tool: "read", args: { path: "*id_rsa*" }, effect: "deny", reason: "private keys stay here" },
+    { id: "pem-files", tool: "read", args: { path: "*.pem" }, effect: "ask", reason: "such files often hold keys" },
+  ],
+};
+
+export interface RulesFile {
+  readonly file: string;
+  readonly exists: boolean;
+  readonly permissions: Permissions;
+}
+
+export function rulesFileOf(configFolder: string): string {
+  return join(configFolder, "permissions.json");
+}
+
+/** Throws `CONFIG_INVALID`: rules with a slip in them protect nothing, so nothing runs by them. */
+export function readRulesFile(configFolder: string): RulesFile {
+  const file = rulesFileOf(configFolder);
+  if (!existsSync(file)) return { file, exists: false, permissions: defaultPermissions };
+  const refuse = (words: string, cause?: unknown) => problem("CONFIG_INVALID", { file, problem: words }, cause);
+  let permissions: Permissions;
+  try {
+    permissions = JSON.parse(readFileSync(file, "utf8")) as Permissions;
+  } catch (error) {
+    throw refuse((error as Error).message, error);
+  }
+  try {
+    // Read as the runner will read it.
+    checkPermissions(permissions);
+  } catch (error) {
+    throw error instanceof BelayError ? refuse(String(error.details.problem ?? error.message), error) : error;
+  }
+  return { file, exists: true, permissions };
+}
+
+/** False where there is one already. */
+export function writeDefaultRules(configFolder: string): boolean {
+  const file = rulesFileOf(configFolder);
+  mkdirSync(configFolder, { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(file, `${JSON.stringify(defaultPermissions, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,70 @@
+import { tool } from "@belay/core";
+import type { Judge } from "../permissions/judge.ts";
+import { problem } from "../problem.ts";
+import { approvalUnlessAllowed } from "./approval.ts";
+import { unifiedDiff } from "./diff.ts";
+import { placeOf, readText, refuseProtected, writeText } from "./paths.ts";
+import { checked, flag, object, path, text } from "./schema.ts";
+
+interface Edit {
+  readonly path: string;
+  readonly old: string;
+  readonly new: string;
+  readonly all?: boolean;
+}
+
+export function editTool(root: string, judge: Judge) {
+  const input = object<Edit>(
+    { path, old: text("What stands there now, exactly, and once."), new: text("What shall stand there instead.") },
+    { all: flag("Replace it wherever it occurs.") },
+  );
+  return tool({
+    name: "edit",
+    description:
+      "Replaces a text in a file by another one. The old text must be given exactly as it stands in the file.",
+    input: checked(input, (args) => preview(root, args)),
+    serial: true,
+    needsApproval: (args) =>
+      approvalUnlessAllowed(judge, "edit", args, async () => {
+        const { shown, before, after } = await preview(root, args);
+        return { reason: `Edit ${shown}?`, context: { path: shown, diff: unifiedDiff(shown, before, after) } };
+      }),
+    async execute(args) {
+      const { shown, after, times, mode } = await preview(root, args);
+      await writeText(root, args.path, after, mode);
+      return `Replaced ${times === 1 ? "once" : `${times} times`} in ${shown}.`;
+    },
+  });
+}
+
+async function preview(root: string, edit: Edit) {
+  refuseProtected(await placeOf(root, edit.path));
+  const { text: before, place, mode } = await readText(root, edit.path);
+  const { after, times } = replace(before, edit, place.shown);
+  return { shown: place.shown, before, after, times, mode };
+}
+
+function replace(before: string, edit: Edit, shown: string): { after: string; times: number } {
+  if (edit.old === "" || edit.old === edit.new) throw problem("EDIT_EMPTY", { path: shown });
+  // Models write \n; a file that has \r\n keeps it.
+  const crlf = before.includes("\r\n") && !edit.old.includes("\r") && !before.includes(edit.old);
+  const old = crlf ? edit.old.replaceAll("\n", "\r\n") : edit.old;
+  const fresh = crlf ? edit.new.replaceAll(/\r?\n/g, "\r\n") : edit.new;
+  const parts = before.split(old);
+  const times = parts.length - 1;
+  if (times === 0) throw problem("EDIT_NOT_FOUND", { path: shown, near: near(before, edit.old) });
+  if (times > 1 && edit.all !== true) throw problem("EDIT_AMBIGUOUS", { path: shown, times });
+  return { after: parts.join(fresh), times };
+}
+
+/** Where its first line stands with other blanks: the usual slip. */
+function near(before: string, old: string): string {
+  const squeeze = (line: string) => line.trim().replace(/\s+/g, " ");
+  const first = old
+    .split("\n")
+    .map(squeeze)
+    .find((line) => line !== "");
+  if (first === undefined) return "";
+  const at = before.split("\n").findIndex((line) => squeeze(line) === first);
+  return at < 0 ? "" : `; its first line looks like line ${at + 1}, but what follows, or the blanks, differ`;
+}

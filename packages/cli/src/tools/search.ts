@@ -1,0 +1,48 @@
+import { stat } from "node:fs/promises";
+import { tool } from "@belay/core";
+import { problem } from "../problem.ts";
+import { Matcher } from "./matcher.ts";
+import { placeOf, readText } from "./paths.ts";
+import { flag, object, path, text } from "./schema.ts";
+import { walk } from "./walk.ts";
+
+const MOST = 300;
+
+export function searchTool(root: string) {
+  return tool({
+    name: "search",
+    description: `Finds the lines that match a regular expression of JavaScript, in the files below the folder: path:line: text, ${MOST} at most. What .gitignore names is left out.`,
+    input: object<{ pattern: string; path?: string; ignoreCase?: boolean }>(
+      { pattern: text("What to look for, in one line.", { minLength: 1, maxLength: 1000 }) },
+      { path, ignoreCase: flag("Also in other case.") },
+    ),
+    readOnly: true,
+    async execute({ pattern, path = ".", ignoreCase = false }, ctx) {
+      const { shown } = await placeOf(root, path);
+      const matcher = new Matcher(pattern, ignoreCase ? "iu" : "u", ctx.signal);
+      try {
+        const lines: string[] = [];
+        for await (const file of filesBelow(root, shown, ctx.signal)) {
+          const found = await readText(root, file).catch(() => undefined);
+          if (found === undefined) continue;
+          for (const { line, text } of await matcher.match(file, found.text, MOST + 1 - lines.length)) {
+            if (lines.length === MOST)
+              return [...lines, `[more than ${MOST}; look in a folder, or for less]`].join("\n");
+            lines.push(`${file}:${line}: ${text.trim()}`);
+          }
+        }
+        return lines.length === 0 ? `[nothing in ${shown} matches]` : lines.join("\n");
+      } finally {
+        await matcher.close();
+      }
+    },
+  });
+}
+
+async function* filesBelow(root: string, shown: string, signal: AbortSignal): AsyncGenerator<string> {
+  const { real } = await placeOf(root, shown);
+  const found = await stat(real).catch(() => undefined);
+  if (found === undefined) throw problem("PATH_MISSING", { path: shown });
+  if (!found.isDirectory()) return yield shown;
+  for await (const { path, isFolder } of walk(root, shown === "." ? "" : shown, { signal })) if (!isFolder) yield path;
+}

@@ -1,0 +1,92 @@
+// A command, in the folder. It runs in a process group of its own: a stop, the end of the call and a time-out end all of it.
+
+import { StringDecoder } from "node:string_decoder";
+import { tool } from "@belay/core";
+import type { Judge } from "../permissions/judge.ts";
+import { approvalUnlessAllowed } from "./approval.ts";
+import { OutputTail } from "./output-tail.ts";
+import { count, object, text } from "./schema.ts";
+
+const TIMEOUT_S = 120;
+const MOST_S = 3_600;
+/** How often what a command writes is passed on. */
+const TELL_EVERY_MS = 50;
+/** How long a command that has run out of time may take to end. */
+const GRACE_MS = 1_000;
+
+interface Command {
+  readonly command: string;
+  readonly timeoutSeconds?: number;
+}
+
+export function shellTool(root: string, judge: Judge) {
+  return tool({
+    name: "shell",
+    description: `Runs a command of the shell in the folder and gives what it writes, stdout and stderr together, and its exit code. It gets no input. It ends after ${TIMEOUT_S} seconds unless timeoutSeconds says otherwise, and nothing that it starts outlives it.`,
+    input: object<Command>(
+      { command: text("As for sh -c.", { minLength: 1, maxLength: 20_000 }) },
+      { timeoutSeconds: count("When to end it.", MOST_S) },
+    ),
+    serial: true,
+    needsApproval: (args) =>
+      approvalUnlessAllowed(judge, "shell", args, () => ({
+        reason: "Run this command?",
+        context: { command: args.command, folder: root },
+      })),
+    async *execute({ command, timeoutSeconds = TIMEOUT_S }, ctx) {
+      const tail = new OutputTail();
+      const child = ctx.spawn(command, [], { shell: true, cwd: root, env: environment(), input: "" });
+      let wake = () => {};
+      for (const stream of [child.stdout, child.stderr]) {
+        // Pieces may be cut inside a character.
+        const decoder = new StringDecoder("utf8");
+        stream.on("data", (chunk: Buffer) => {
+          tail.add(decoder.write(chunk));
+          wake();
+        });
+      }
+      let ended = false;
+      const output = child.output.finally(() => {
+        ended = true;
+        wake();
+      });
+      output.catch(() => {});
+      let timedOut = false;
+      const timer = setTimeout(() => {
+        timedOut = true;
+        child.kill("SIGTERM");
+        setTimeout(() => child.kill("SIGKILL"), GRACE_MS).unref();
+      }, timeoutSeconds * 1_000);
+      try {
+        while (!ended) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            if (ended) resolve();
+          });
+          const text = tail.take();
+          if (text !== "") yield { text };
+          if (!ended) await new Promise((resolve) => setTimeout(resolve, TELL_EVERY_MS));
+        }
+        const { code, signal } = await output;
+        // Cut off by a person it has no result of its own: what it had told is kept.
+        if (signal !== null) ctx.checkInterrupt();
+        return tail.all() + ending(code, signal, timedOut ? timeoutSeconds : undefined);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  });
+}
+
+function ending(code: number | null, signal: string | null, seconds: number | undefined): string {
+  if (seconds !== undefined) {
+    return `[ended after ${seconds} seconds; give timeoutSeconds for more, or run less at once]`;
+  }
+  return signal === null ? `[exit code ${code}]` : `[ended by ${signal}]`;
+}
+
+/** Without the keys that this program was given, and without anything that waits for somebody at a terminal. */
+function environment(): Record<string, string | undefined> {
+  const { ANTHROPIC_API_KEY: _, OPENAI_API_KEY: __, BELAY_API_KEY: ___, ...rest } = process.env;
+  return { ...rest, TERM: "dumb", PAGER: "cat", GIT_PAGER: "cat", GIT_TERMINAL_PROMPT: "0", BELAY: "1" };
+}

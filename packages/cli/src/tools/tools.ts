@@ -1,0 +1,25 @@
+// The tools of the agent: four that look, four that ask a person first.
+
+import type { Tool } from "@belay/core";
+import type { Judge } from "../permissions/judge.ts";
+import { askUserTool } from "./ask-user.ts";
+import { editTool } from "./edit.ts";
+import { fetchTool } from "./fetch.ts";
+import { listTool } from "./list.ts";
+import { readTool } from "./read.ts";
+import { searchTool } from "./search.ts";
+import { shellTool } from "./shell.ts";
+import { writeTool } from "./write.ts";
+
+export function folderTools(root: string, judge: Judge): Tool<unknown>[] {
+  return [
+    readTool(root),
+    listTool(root),
+    searchTool(root),
+    askUserTool(),
+    editTool(root, judge),
+    writeTool(root, judge),
+    shellTool(root, judge),
+    fetchTool(judge),
+  ];
+}
