@@ -365,7 +365,7 @@ export class Runner<Out = string, Deps = unknown> {
     const effects = await forkThread(this.#setup, this.#key(threadId), id, options, (agent) =>
       this.#agentFor(threadId, agent, undefined),
     );
-    return { session: await this.open(id), effects };
+    return { session: await this.#opened(id), effects };
   }
 
   /** What was said, done and decided, each with the point to fork at; of a damaged thread as far as it can be read. */
@@ -384,7 +384,15 @@ export class Runner<Out = string, Deps = unknown> {
     const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
       this.#agentFor(threadId, agent, undefined),
     );
-    return { session: await this.open(id), lost };
+    return { session: await this.#opened(id), lost };
+  }
+
+  /** A thread that is new in the store: a session that waited for its first run may be open on it. */
+  async #opened(threadId: string): Promise<Session<Out>> {
+    const known = this.#sessions.get(threadId)?.deref();
+    const session = await this.open(threadId);
+    if (known === session) await session.refresh();
+    return session;
   }
 
   #newId(as: string | undefined): string {

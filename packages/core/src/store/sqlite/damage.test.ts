@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BelayError } from "../../error.ts";
 import { openDatabase } from "../../testing/open-database.ts";
-import type { Append, Store } from "../store.ts";
+import type { Append, Past, Store } from "../store.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 // BELAY_DAMAGES flips this many bits instead of 1,000.
@@ -12,7 +12,7 @@ const FLIPS = Number(process.env.BELAY_DAMAGES ?? 1_000);
 /** As open-tables sets it. */
 const PAGE = 4096;
 const tenants = ["default", "other"];
-const threads = ["a", "b", "long", "never-there"];
+const threads = ["a", "b", "long", "fork", "orphan", "gone", "never-there"];
 const asked = ["a", "b", "long"].flatMap((threadId) => [0, 1, 2].map((i) => `request ${i} of ${threadId}`));
 const TYPED = /^(JOURNAL_CORRUPT|STORE_CORRUPT|STORE_FAILED|STORE_VERSION)$/;
 
@@ -75,7 +75,23 @@ async function fill(store: Store): Promise<void> {
       }
       await store.withdraw(key, "command 5");
     }
+    await fillForks(store, tenant);
   }
+}
+
+/** A fork, and one whose parent is deleted. */
+async function fillForks(store: Store, tenant: string): Promise<void> {
+  const writer = { take: "owner", ttlMs: 1_000 };
+  for (let i = 0; i < 5; i++) await store.append({ tenant, threadId: "gone" }, append(2 * i, body(i), writer, true));
+  for (const [threadId, parent, seq] of [
+    ["fork", "long", 20],
+    ["orphan", "gone", 6],
+  ] as const) {
+    const key = { tenant, threadId };
+    await store.append(key, append(seq, body(70), writer, true, { parent: { threadId: parent, seq } }));
+    for (let i = 1; i < 4; i++) await store.append(key, append(seq + 2 * i, body(70 + i), writer, true));
+  }
+  await store.delete({ tenant, threadId: "gone" });
 }
 
 function body(i: number): string {
@@ -112,6 +128,13 @@ async function readAll(file: string): Promise<Read> {
       for (const threadId of threads) {
         data.push(JSON.stringify(await store.load({ tenant, threadId }).catch(told)));
         data.push(JSON.stringify(await store.load({ tenant, threadId }, 5).catch(told)));
+        const past = await store.past({ tenant, threadId }).catch((error): Past => {
+          told(error);
+          return { lines: [] };
+        });
+        // A line each: of a damaged one as far as it goes.
+        for (const line of past?.lines ?? []) data.push(`${tenant} ${threadId} ${JSON.stringify(line)}`);
+        if (past?.damage !== undefined) told(past.damage.error);
       }
     }
   } catch (error) {
@@ -381,7 +404,7 @@ describe("a damaged file", () => {
     await expect(store.load({ tenant: "default", threadId: "a" })).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
     expect((await store.load({ tenant: "default", threadId: "b" }))?.lines).toHaveLength(4);
     await store.delete({ tenant: "default", threadId: "a" });
-    expect(await store.threads("default")).toHaveLength(2);
+    expect(await store.threads("default")).toHaveLength(4);
     db.close();
   });
 });
