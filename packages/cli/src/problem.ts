@@ -46,6 +46,18 @@ export const problems = {
     "Use search, or a shell command that shows a part of it.",
   ),
   FOLDER_MISSING: entry<{ folder: string }>((d) => `${d.folder} is not a folder.`, "Give one that is there."),
+  MODEL_KEY: entry<{ provider: string; variable: string }>(
+    (d) => `A model of ${d.provider} needs a key.`,
+    "Set it in the environment (ANTHROPIC_API_KEY or OPENAI_API_KEY), or choose --model demo, which needs none.",
+  ),
+  MODEL_SERVER: entry<{ server: string; problem: string }>(
+    (d) => `The model server ${d.server} ${d.problem}.`,
+    "Start it, and give --base-url as http://host:port/v1 and --model as one of its models.",
+  ),
+  MODEL_UNKNOWN: entry<{ model: string }>(
+    (d) => `There is no provider for the model ${JSON.stringify(d.model)}.`,
+    "Give anthropic/name, openai/name, ollama/name, lmstudio/name or demo; with --base-url, a name of that server.",
+  ),
   PATH_MISSING: entry<{ path: string }>((d) => `There is no ${d.path}.`, "List the folder to see what is there."),
   PATH_NOT_FILE: entry<{ path: string }>((d) => `${d.path} is not a plain file.`, "Give the path of a file of text."),
   PATH_NOT_TEXT: entry<{ path: string }>(

@@ -1,13 +1,29 @@
 // openBelay: everything that a front end needs, ready to use. The app, -p and the commands all begin here.
 
 import { realpathSync, statSync } from "node:fs";
-import { type Agent, agent, createRunner, type InboxItem, type Json, type Runner, type Session } from "@belay/core";
+import {
+  type Agent,
+  agent,
+  createRunner,
+  type InboxItem,
+  type Interrupt,
+  type Runner,
+  type Session,
+  type Tool,
+} from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
 import { configFolderOf, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
 import { noteThread, readNote } from "./data/thread-notes.ts";
+import { instructions } from "./instructions.ts";
 import { chooseModel } from "./model/choose.ts";
+import { judgeBy } from "./permissions/judge.ts";
+import { readRulesFile } from "./permissions/rules-file.ts";
+import { type Preview, previewOf } from "./preview.ts";
 import { problem } from "./problem.ts";
+import { folderTools } from "./tools/tools.ts";
+
+export type { Preview } from "./preview.ts";
 
 export interface SetupOptions {
   /** What it is about; where the program was started by default. */
@@ -23,7 +39,12 @@ export interface SetupOptions {
   readonly unattended?: boolean;
   /** False: no MCP servers. */
   readonly mcp?: boolean;
+  /** How long the demo model takes over each word; not at all by default. */
+  readonly delayMs?: number;
 }
+
+/** Threads are its; it is in every journal. */
+export const AGENT = "belay";
 
 export interface BelaySetup {
   readonly runner: Runner;
@@ -40,26 +61,29 @@ export interface BelaySetup {
   readonly warnings: readonly string[];
   /** runner.open(), which also notes the folder of a new thread. */
   openThread(threadId?: string): Promise<Session>;
-  /** What to show a person of a call that waits for approval. */
-  previewOf(item: InboxItem | { readonly tool?: string; readonly args?: Json; readonly context?: Json }): Preview;
+  /** What to show a person of a call that waits for approval; undefined for other requests. */
+  previewOf(request: Interrupt | InboxItem): Preview | undefined;
   close(): Promise<void>;
 }
-
-/** An edit as a unified diff, a command as it will run, or the arguments as they are. */
-export type Preview =
-  | { readonly kind: "diff"; readonly path: string; readonly diff: string }
-  | { readonly kind: "command"; readonly command: string; readonly folder: string }
-  | { readonly kind: "args"; readonly args: Json };
 
 export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup> {
   const folder = realFolder(options.folder ?? process.cwd());
   const dataFolder = dataFolderOf(options.dataFolder);
   const configFolder = configFolderOf(options.config);
+  const { permissions } = readRulesFile(configFolder);
   const { model, name: modelName, demo } = await chooseModel(options);
+  const tools: readonly Tool<unknown>[] = folderTools(
+    folder,
+    judgeBy(permissions, () => tools),
+  );
+  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder) });
   const db = await openDatabase(dataFolder);
-  const store = sqliteStore(db);
-  const guide = agent({ name: "belay", model });
-  const runner = createRunner({ agent: guide, store, unattended: options.unattended ?? false });
+  const runner = createRunner({
+    agent: guide,
+    store: sqliteStore(db),
+    permissions,
+    unattended: options.unattended ?? false,
+  });
   return {
     runner,
     agent: guide,
@@ -74,7 +98,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       if (readNote(dataFolder, session.threadId) === undefined) noteThread(dataFolder, session.threadId, { folder });
       return session;
     },
-    previewOf: ({ args = null }) => ({ kind: "args", args }),
+    previewOf,
     async close() {
       await runner.close();
       db.close();

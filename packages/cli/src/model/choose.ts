@@ -1,20 +1,144 @@
 // Which model speaks: the one that was asked for, else the one that a key is there for, else one that runs on this machine,
-// else the demo.
+// else the demo. Providers are loaded when the first word is asked of them.
 
-import type { Model } from "@belay/core";
-import { demoModel } from "./demo-model.ts";
+import { fromAiSdk, type Model } from "@belay/core";
+import { problem } from "../problem.ts";
+import { DEMO, demoModel } from "./demo-model.ts";
+import { type LookOptions, localServers, modelsAt } from "./local-servers.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
 
 export interface ChosenModel {
   readonly model: Model;
+  /** "provider/name". */
   readonly name: string;
   readonly demo: boolean;
 }
 
 export interface ModelWish {
+  /** "provider/name", "demo", or, with `baseUrl`, a name. */
   readonly model?: string;
   readonly baseUrl?: string;
+  readonly env?: Env;
+  readonly look?: LookOptions;
+  readonly delayMs?: number;
 }
 
-export async function chooseModel(_wish: ModelWish): Promise<ChosenModel> {
-  return { model: demoModel(), name: "demo (offline)", demo: true };
+const defaults = { anthropic: "claude-sonnet-4-5", openai: "gpt-5" } as const;
+/** A server that was named may be far away. */
+const NAMED_PATIENCE_MS = 3_000;
+
+export async function chooseModel(wish: ModelWish): Promise<ChosenModel> {
+  const env = wish.env ?? process.env;
+  const wanted = filled(wish.model) ?? filled(env.BELAY_MODEL);
+  const baseUrl = filled(wish.baseUrl) ?? filled(env.BELAY_BASE_URL);
+  if (baseUrl !== undefined) return atServer(readBaseUrl(baseUrl), wanted, env);
+  if (wanted !== undefined) return byName(wanted, env, wish);
+  if (filled(env.ANTHROPIC_API_KEY)) return anthropic(defaults.anthropic, env);
+  if (filled(env.OPENAI_API_KEY)) return openai(defaults.openai, env);
+  const [server] = await localServers(wish.look);
+  if (server !== undefined) return compatible(server.name, server.models[0]!, server.baseUrl, undefined);
+  return demo(wish, env);
+}
+
+async function byName(wanted: string, env: Env, wish: ModelWish): Promise<ChosenModel> {
+  const [provider, name] = splitName(wanted);
+  switch (provider) {
+    case "demo":
+      return demo(wish, env);
+    case "anthropic":
+      return anthropic(name || defaults.anthropic, env);
+    case "openai":
+      return openai(name || defaults.openai, env);
+    case "ollama":
+    case "lmstudio": {
+      const server = (await localServers(wish.look)).find((each) => each.name === provider);
+      if (server === undefined) throw problem("MODEL_SERVER", { server: provider, problem: "does not answer" });
+      return compatible(provider, name || server.models[0]!, server.baseUrl, undefined);
+    }
+    default:
+      throw problem("MODEL_UNKNOWN", { model: wanted });
+  }
+}
+
+/** Names may have slashes of their own: "openai/org/model". */
+function splitName(wanted: string): [provider: string, name: string] {
+  const slash = wanted.indexOf("/");
+  return slash < 0 ? [wanted, ""] : [wanted.slice(0, slash), wanted.slice(slash + 1)];
+}
+
+async function atServer(baseUrl: string, wanted: string | undefined, env: Env): Promise<ChosenModel> {
+  const host = new URL(baseUrl).host;
+  const key = filled(env.BELAY_API_KEY) ?? filled(env.OPENAI_API_KEY);
+  if (wanted !== undefined) return compatible(host, wanted, baseUrl, key);
+  const [first] = await modelsAt(baseUrl, NAMED_PATIENCE_MS);
+  if (first === undefined) throw problem("MODEL_SERVER", { server: baseUrl, problem: "names no models" });
+  return compatible(host, first, baseUrl, key);
+}
+
+function readBaseUrl(given: string): string {
+  try {
+    const url = new URL(given);
+    if (url.protocol === "http:" || url.protocol === "https:") return given.replace(/\/+$/, "");
+  } catch {}
+  throw problem("MODEL_SERVER", { server: given, problem: "is no http or https address" });
+}
+
+function anthropic(name: string, env: Env): ChosenModel {
+  const apiKey = keyOf(env, "ANTHROPIC_API_KEY", "anthropic");
+  return lazily(`anthropic/${name}`, "anthropic.messages", async () => {
+    const { createAnthropic } = await import("@ai-sdk/anthropic");
+    return fromAiSdk(createAnthropic({ apiKey, ...baseUrlOf(env.ANTHROPIC_BASE_URL) })(name));
+  });
+}
+
+function openai(name: string, env: Env): ChosenModel {
+  const apiKey = keyOf(env, "OPENAI_API_KEY", "openai");
+  return lazily(`openai/${name}`, "openai.responses", async () => {
+    const { createOpenAI } = await import("@ai-sdk/openai");
+    return fromAiSdk(createOpenAI({ apiKey, ...baseUrlOf(env.OPENAI_BASE_URL) })(name));
+  });
+}
+
+function baseUrlOf(given: string | undefined): { baseURL?: string } {
+  const baseURL = filled(given);
+  return baseURL === undefined ? {} : { baseURL };
+}
+
+function compatible(server: string, name: string, baseURL: string, apiKey: string | undefined): ChosenModel {
+  return lazily(`${server}/${name}`, `${server}.chat`, async () => {
+    const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+    const options = { name: server, baseURL, includeUsage: true, ...(apiKey !== undefined && { apiKey }) };
+    return fromAiSdk(createOpenAICompatible(options)(name));
+  });
+}
+
+function demo(wish: ModelWish, env: Env): ChosenModel {
+  const asked = Number(filled(env.BELAY_DEMO_DELAY_MS));
+  const delayMs = Number.isFinite(asked) && env.BELAY_DEMO_DELAY_MS ? asked : (wish.delayMs ?? 0);
+  return { model: demoModel({ delayMs }), name: DEMO, demo: true };
+}
+
+/** `provider` is what the loaded model calls itself: its opaque data must find its way back to it. */
+function lazily(name: string, provider: string, load: () => Promise<Model>): ChosenModel {
+  let loading: Promise<Model> | undefined;
+  const model: Model = {
+    id: name,
+    provider,
+    async *stream(request, options) {
+      loading ??= load();
+      yield* (await loading).stream(request, options);
+    },
+  };
+  return { model, name, demo: false };
+}
+
+function keyOf(env: Env, variable: string, provider: string): string {
+  const key = filled(env[variable]);
+  if (key === undefined) throw problem("MODEL_KEY", { provider, variable });
+  return key;
+}
+
+function filled(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === "" ? undefined : value.trim();
 }

@@ -1,0 +1,133 @@
+// Real providers against a server on loopback that speaks their wire formats.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { agent, createRunner } from "@belay/core";
+import { afterEach, describe, expect, test } from "vitest";
+import { type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { chooseModel, type ModelWish } from "./choose.ts";
+
+const open: (Server | WireServer)[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) {
+    if ("closeAllConnections" in each) each.closeAllConnections();
+    await each.close();
+  }
+});
+
+async function wired(): Promise<WireServer> {
+  const wire = await wireServer();
+  open.push(wire);
+  return wire;
+}
+
+/** A server that names models, as Ollama and LM Studio do. */
+async function naming(...models: string[]): Promise<number> {
+  const server: Server = createServer((request, response) => {
+    if (request.url !== "/v1/models") return void response.writeHead(404).end();
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ object: "list", data: models.map((id) => ({ id, object: "model" })) }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  open.push(server);
+  return (server.address() as AddressInfo).port;
+}
+
+/** Nobody listens there. */
+const nowhere = { ports: { ollama: 1, lmstudio: 1 } } as const;
+
+async function say({ model }: Awaited<ReturnType<typeof chooseModel>>) {
+  const session = await createRunner({ agent: agent({ name: "belay", model }) }).open();
+  return session.run("hi").result;
+}
+
+describe("which model speaks", () => {
+  const names = async (wish: ModelWish) => {
+    const { name, demo } = await chooseModel({ look: nowhere, env: {}, ...wish });
+    return [name, demo];
+  };
+
+  test("the one that was asked for, a key, a local server, the demo: in this order", async () => {
+    const ports = { ollama: await naming("nomic-embed-text", "qwen3:8b"), lmstudio: await naming("gemma") };
+    const keys = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" };
+    expect(await names({ env: keys, model: "openai/gpt-5-mini", look: { ports } })).toEqual([
+      "openai/gpt-5-mini",
+      false,
+    ]);
+    expect(await names({ env: keys, look: { ports } })).toEqual(["anthropic/claude-sonnet-4-5", false]);
+    expect(await names({ env: { OPENAI_API_KEY: "o" }, look: { ports } })).toEqual(["openai/gpt-5", false]);
+    expect(await names({ look: { ports } })).toEqual(["ollama/qwen3:8b", false]);
+    expect(await names({ look: { ports: { ...ports, ollama: 1 } } })).toEqual(["lmstudio/gemma", false]);
+    expect(await names({})).toEqual(["demo (offline)", true]);
+    expect(await names({ env: keys, model: "demo" })).toEqual(["demo (offline)", true]);
+    expect(await names({ model: "lmstudio/other", look: { ports } })).toEqual(["lmstudio/other", false]);
+    expect(await names({ env: { BELAY_MODEL: "demo", ...keys } })).toEqual(["demo (offline)", true]);
+  });
+
+  test("what cannot be is refused with what to do: no key, no such provider, no server, no address", async () => {
+    await expect(names({ model: "anthropic/x" })).rejects.toMatchObject({ code: "MODEL_KEY" });
+    await expect(names({ model: "gpt-5" })).rejects.toMatchObject({ code: "MODEL_UNKNOWN" });
+    await expect(names({ model: "ollama/x" })).rejects.toMatchObject({ code: "MODEL_SERVER" });
+    await expect(names({ baseUrl: "localhost:1234" })).rejects.toMatchObject({ code: "MODEL_SERVER" });
+    await expect(names({ baseUrl: "http://127.0.0.1:1/v1" })).rejects.toMatchObject({ code: "MODEL_SERVER" });
+  });
+
+  test("a server that is silent does not hold up the start", async () => {
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    open.push(server);
+    const { port } = server.address() as AddressInfo;
+    expect(await names({ look: { ports: { ollama: port, lmstudio: 1 }, patienceMs: 30 } })).toEqual([
+      "demo (offline)",
+      true,
+    ]);
+  });
+});
+
+describe("what is sent", () => {
+  test("anthropic, openai and compatible servers are spoken to with the key, and their words come back", async () => {
+    const wire = await wired();
+    wire.script(["from anthropic"], ["from openai"], ["from a server"]);
+    const env = {
+      ANTHROPIC_API_KEY: "key-a",
+      ANTHROPIC_BASE_URL: wire.url,
+      OPENAI_API_KEY: "key-o",
+      OPENAI_BASE_URL: wire.url,
+    };
+    expect(await say(await chooseModel({ env, model: "anthropic/claude-x" }))).toMatchObject({
+      text: "from anthropic",
+    });
+    expect(await say(await chooseModel({ env, model: "openai/gpt-x" }))).toMatchObject({ text: "from openai" });
+    expect(
+      await say(await chooseModel({ env: { BELAY_API_KEY: "key-b" }, baseUrl: wire.url, model: "m" })),
+    ).toMatchObject({
+      text: "from a server",
+    });
+    const [anthropic, openai, server] = await Promise.all([1, 2, 3].map((n) => wire.arrived(n)));
+    expect([anthropic!.headers["x-api-key"], anthropic!.body.model]).toEqual(["key-a", "claude-x"]);
+    expect([openai!.headers.authorization, openai!.body.model]).toEqual(["Bearer key-o", "gpt-x"]);
+    expect([server!.headers.authorization, server!.body.model]).toEqual(["Bearer key-b", "m"]);
+  });
+
+  test("S1: a stop reaches the provider's socket", async () => {
+    const wire = await wired();
+    wire.script(["begun", { stall: true }]);
+    const { model } = await chooseModel({ env: {}, baseUrl: wire.url, model: "m" });
+    const session = await createRunner({ agent: agent({ name: "belay", model }) }).open();
+    const run = session.run("hi");
+    for await (const event of run) if (event.type === "text-delta") break;
+    await session.interrupt();
+    expect(await (await wire.arrived(1)).ended).toBe("closed");
+    expect(await run.result).toMatchObject({ status: "interrupted", partialText: "begun" });
+  });
+
+  test("what a provider signed goes back to it", async () => {
+    const wire = await wired();
+    wire.script([{ reasoning: "hm", signature: "sig" }, "one"], ["two"]);
+    const env = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: wire.url };
+    const { model } = await chooseModel({ env, model: "anthropic/claude-x" });
+    const session = await createRunner({ agent: agent({ name: "belay", model }) }).open();
+    await session.run("first").result;
+    await session.run("second").result;
+    expect(JSON.stringify((await wire.arrived(2)).body.messages)).toContain("sig");
+  });
+});
