@@ -4,6 +4,7 @@ import type { BelayError } from "./error.ts";
 import type { Action, Fact, Patch } from "./event.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { Desk, Frame } from "./frame.ts";
+import type { HookTable } from "./hooks/hooks.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { Inside, InterruptData } from "./interrupt/view.ts";
 import type { Json } from "./json.ts";
@@ -49,6 +50,10 @@ export interface Agent<out Out = unknown, in Deps = never> {
   childAt?(segment: string): Agent<unknown, never> | undefined;
   /** What the interrupts inside it look like from outside (W2); a list where it does not say. */
   view?(inside: Inside): InterruptData;
+  /** Called around what it does. */
+  readonly hooks?: HookTable | undefined;
+  /** It is no agent to people: hooks around replies are not called for it. */
+  readonly plain?: true;
   /** What it is made of. */
   fingerprint(): Fingerprint;
   /** What is wrong with arguments that a person gave instead of the model's, where something is. */

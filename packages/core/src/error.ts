@@ -112,6 +112,11 @@ export const catalogue = {
     (d) => `That is not a handle: ${d.problem}.`,
     "Pass the `handle` of an interrupted result, as it was, or parsed from its JSON.",
   ),
+  HOOK_FAILED: entry<{ hook: string; agent: string; reason: string }>(
+    "A hook threw, or gave something that cannot be used.",
+    (d) => `Hook ${d.hook} of agent ${d.agent} failed: ${d.reason}`,
+    "What the hook comes before did not happen: correct the hook and resume(), or run again. Of a hook that comes after something, that thing is recorded as it was.",
+  ),
   GRAPH_INVALID: entry<{ graph: string; problem: string }>(
     "A graph cannot be compiled; or a branch of it chose what is no node.",
     (d) => `Graph ${d.graph} is not valid: ${d.problem}.`,

@@ -47,8 +47,10 @@ export interface ToolStartEvent extends EventBase {
   readonly address: string;
   /** Taken from the message that made the call, so it is stored once. */
   readonly args: Json;
-  /** What runs, where a person changed it. */
+  /** What runs, where a person or a hook changed it. */
   readonly ranArgs?: Json;
+  /** Who changed it, where that was no person. */
+  readonly changedBy?: "hook";
   /** The permission rule that lets it run, where one does. */
   readonly rule?: string;
 }
@@ -90,18 +92,18 @@ export interface ToolLateEvent extends EventBase {
   readonly as: "replace" | "note";
 }
 
-/** An input waits: a steer for the next model call, an input for the next run. */
+/** An input waits: a steer or what is only to be known for the next model call, an input for the next run. */
 export interface InputQueuedEvent extends EventBase {
   readonly type: "input-queued";
   readonly id: string;
-  readonly kind: "steer" | "input";
+  readonly kind: "steer" | "input" | "observe";
 }
 
 /** It has become part of the history, in the same append. */
 export interface InputConsumedEvent extends EventBase {
   readonly type: "input-consumed";
   readonly id: string;
-  readonly kind: "steer" | "input";
+  readonly kind: "steer" | "input" | "observe";
 }
 
 export interface ActionEvent extends EventBase {

@@ -22,11 +22,13 @@ import type {
   TurnEndEvent,
   TurnStartEvent,
 } from "./event.ts";
+import type { HookTable } from "./hooks/hooks.ts";
 import type { Decision, RequestState } from "./interrupt/decision.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { StopSignal } from "./interrupt/stop-signal.ts";
 import type { CallState, Scope, SetBreakpoint } from "./journal/state.ts";
 import type { Json } from "./json.ts";
+import type { Log } from "./log.ts";
 import type { Message, Outcome, Usage } from "./message.ts";
 import type { CheckedPermissions } from "./permission/permissions.ts";
 import type { PermissionRule } from "./permission/rule.ts";
@@ -90,6 +92,10 @@ export interface Desk {
   readonly unattended: boolean;
   /** The runner's rules. */
   readonly permissions: CheckedPermissions | undefined;
+  /** The runner's hooks. */
+  readonly hooks: HookTable | undefined;
+  /** Where things go that fail nothing. */
+  readonly log: Log;
   /** What people allowed: for this thread, and for good. */
   remembered(): Promise<Remembered>;
 }
@@ -203,7 +209,7 @@ export class Frame {
   }
 
   childEnd(
-    child: Frame,
+    child: Pick<Frame, "place">,
     status: RunEndEvent["status"],
     more: Pick<RunEndEvent, "output" | "error" | "patch">,
   ): RunEndEvent {
@@ -263,10 +269,16 @@ export class Frame {
     };
   }
 
-  /** A start of what a person changed, or a rule allows. */
-  changedStart(call: CallState, ranArgs: Json | undefined, rule: string | undefined): ToolStartEvent {
+  /** A start of what a person or a hook changed, or a rule allows. */
+  changedStart(call: CallState, more: Pick<ToolStartEvent, "ranArgs" | "changedBy" | "rule">): ToolStartEvent {
     const start = this.toolStart(call);
-    return { ...start, ...(ranArgs !== undefined && { ranArgs }), ...(rule !== undefined && { rule }) };
+    const { ranArgs, changedBy, rule } = more;
+    return {
+      ...start,
+      ...(ranArgs !== undefined && { ranArgs }),
+      ...(changedBy !== undefined && { changedBy }),
+      ...(rule !== undefined && { rule }),
+    };
   }
 
   raised(interrupted: Interrupt): ActionEvent {

@@ -38,8 +38,10 @@ export interface CallPart {
   readonly tool: string;
   /** What the model asked for; a string when the model's arguments were not a JSON object. */
   readonly args: Json;
-  /** What ran, where a person changed it. */
+  /** What ran, where a person or a hook changed it. */
   readonly ranArgs?: Json;
+  /** Who changed it, where that was no person. */
+  readonly changedBy?: "hook";
   readonly provider?: ProviderData;
 }
 
@@ -88,6 +90,8 @@ export interface Message {
   readonly at: number;
   readonly origin: "person" | "model" | "runtime" | "hook";
   readonly interrupted?: Cut;
+  /** Said by an `onInterrupt` hook after a stop: for people, and for no model. */
+  readonly isInterrupted?: true;
   /** The id of the cut message that this one goes on with. */
   readonly continues?: string;
   /** The id of the model that wrote it. */

@@ -19,6 +19,8 @@ export type PointName =
   | "step:end"
   | "ask:raised"
   | "answer:taken"
+  | "hook:begin"
+  | "hook:end"
   | "child:start"
   | "child:end";
 

@@ -4,6 +4,7 @@ import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
 import type { Desk } from "../frame.ts";
+import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
@@ -47,6 +48,8 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly graceMs?: number;
   /** Which calls may run, must be approved by a person, or never run. */
   readonly permissions?: Permissions;
+  /** Called around what it does: one object of hooks, or several, the outermost first. */
+  readonly hooks?: HooksGiven<Deps>;
   /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
   readonly repair?: "synthetic" | "drop";
 }
@@ -66,6 +69,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
     repair: options.repair ?? "synthetic",
     chats: true,
     children: [...subAgents, ...inTools(definition)],
+    hooks: definition.hooks,
     run: (frame) => chatLoop(frame, definition),
     fingerprint: () => {
       print ??= printOf(definition);
@@ -204,6 +208,7 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
     name,
     model,
     permissions,
+    hooks: readHooks(options.hooks),
     family: undefined,
     instructions: systemMessage(instructions),
     tools: toolTable(name, options.tools ?? []),

@@ -1,3 +1,4 @@
+import type { HookTable } from "../hooks/hooks.ts";
 import type { Message } from "../message.ts";
 import type { Model, ModelRequest } from "../model/model.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
@@ -32,6 +33,7 @@ export interface ChatDefinition {
   readonly graceMs: number;
   /** Which calls may run, must be asked for, or never run. */
   readonly permissions: CheckedPermissions | undefined;
+  readonly hooks: HookTable | undefined;
   /** Those that may have the word in the same history, by name, itself among them; undefined where it is alone. */
   readonly family: ReadonlyMap<string, ChatDefinition> | undefined;
   /** Chooses what of the history is sent. */

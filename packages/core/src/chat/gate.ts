@@ -30,14 +30,14 @@ export function gateOf(frame: Frame, agent: ChatDefinition, ready: ReadyCall): G
 }
 
 async function judge(frame: Frame, agent: ChatDefinition, ready: ReadyCall): Promise<Gate> {
-  const { tool, call } = ready;
+  const { tool } = ready;
   const own = await ownVerdict(frame, agent, ready);
   const verdict = await verdictOn(frame, agent, tool, argsOf(ready), typeof own === "object" ? true : own);
   if (verdict.effect === "deny") return { effect: "deny", words: verdict.words };
   const { rule } = verdict;
   if (verdict.effect === "allow") return rule === undefined ? open : { effect: "allow", rule };
   const request = typeof own === "object" ? own : humanApproval(`${agent.name} wants to run ${tool.name}.`);
-  return { effect: "ask", interrupt: approvalOf(frame, call, tool, request, rule) };
+  return { effect: "ask", interrupt: approvalOf(frame, ready, request, rule) };
 }
 
 /** What the tool itself says: it needs no approval, it does, or it does and says how to ask. */
@@ -112,15 +112,11 @@ export function argsOf({ call, ranArgs }: Pick<ReadyCall, "call" | "ranArgs">): 
   return ranArgs ?? call.part.args;
 }
 
-function approvalOf(
-  frame: Frame,
-  call: CallState,
-  tool: Tool,
-  request: Request<Approval>,
-  rule: string | undefined,
-): Interrupt {
+function approvalOf(frame: Frame, ready: ReadyCall, request: Request<Approval>, rule: string | undefined): Interrupt {
+  const { call, tool, changedBy } = ready;
   const { threadId, agentName: by } = frame.place;
-  const { id: callId, args } = call.part;
+  const { id: callId } = call.part;
+  const args = argsOf(ready);
   return {
     ...readRequest(request),
     id: frame.clock.id(),
@@ -131,6 +127,7 @@ function approvalOf(
     tool: tool.name,
     version: tool.version,
     args,
+    ...(changedBy !== undefined && { changedBy }),
     digest: callDigest(tool.name, tool.version, args, threadId, call.address),
     ...(rule !== undefined && { rule }),
   };

@@ -3,7 +3,7 @@
 
 import type { Ended, StoppedCalls } from "../agent.ts";
 import { noCalls } from "../agent.ts";
-import { type BelayError, belayError } from "../error.ts";
+import { BelayError, belayError, errorText } from "../error.ts";
 import type { Action, Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
@@ -12,11 +12,13 @@ import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { validate } from "../schema/schema.ts";
 import { asText } from "../workflow/child.ts";
-import { callModel, type ModelCallEnd } from "./call-model.ts";
+import type { ModelCallEnd } from "./call-model.ts";
 import { keepWithin } from "./compact.ts";
 import type { ChatDefinition } from "./definition.ts";
+import { callHooked } from "./model-hooks.ts";
 import { type NextCall, newCall, openCall } from "./open-call.ts";
 import { promptFor } from "./request.ts";
+import { afterToolHooks } from "./tool-hooks.ts";
 import { TurnCalls } from "./turn-calls.ts";
 
 type Next = Ended | "on";
@@ -99,9 +101,12 @@ function runCalls(
   open: readonly CallState[],
 ): Promise<Next> {
   if (found.every(isReady)) return runReady(frame, agent, found, first);
-  return frame.signal.orStopped(Promise.all(found)).then((calls) => {
-    if (calls !== undefined) return runReady(frame, agent, calls, first);
+  const all = Promise.all(found).catch((error: unknown) => ({ error }));
+  return frame.signal.orStopped(all).then((calls): Promise<Next> | Ended => {
+    if (Array.isArray(calls)) return runReady(frame, agent, calls, first);
     for (const next of found) if (isReady(next) && "live" in next) next.live.drop();
+    // A hook failed: nothing has started, and what is on its way is kept.
+    if (calls !== undefined) return { how: "failed", facts: first, error: failureOf(agent, calls.error) };
     const notStarted: string[] = [];
     const stopped: string[] = [];
     for (const call of open) {
@@ -110,6 +115,11 @@ function runCalls(
     }
     return stoppedWith(first, { ...noCalls, stopped, notStarted });
   });
+}
+
+function failureOf(agent: ChatDefinition, error: unknown): BelayError {
+  if (error instanceof BelayError) return error;
+  return belayError("AGENT_FAILED", { agent: agent.name, reason: errorText(error) }, error);
 }
 
 function isReady(found: NextCall | Promise<NextCall>): found is NextCall {
@@ -128,7 +138,8 @@ function runReady(
     return openCall(frame, agent, known, []) ?? { call, left: true };
   };
   return new Promise((ended) => {
-    new TurnCalls(frame, calls, agent.graceMs, first, resolve, (done) => ended(afterCalls(frame, done))).start();
+    const done = (turn: TurnCalls) => ended(afterCalls(frame, turn));
+    new TurnCalls(frame, calls, agent.graceMs, first, resolve, done, afterToolHooks(frame, agent)).start();
   });
 }
 
@@ -192,14 +203,14 @@ async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
   frame.turnStart(turn, scope.attempt + 1);
   const { model, timeouts, retry } = agent;
   const call = { model, request: { ...agent.request, messages }, messageId, timeouts, retry, attempt: scope.attempt };
-  let end = await callModel(frame, call);
+  let end = await callHooked(frame, agent, call, turn);
   if (agent.budget !== undefined && end.how === "failed" && end.error.code === "CONTEXT_OVERFLOW") {
     // The provider counts more than we do: once, whatever the estimate says.
     const before = scope.prompt.length;
     const ended = await keepWithin(frame, agent, agent.budget, true);
     if (ended !== undefined) return { ...ended, turn };
     const again = { ...call, request: { ...agent.request, messages: promptFor(scope, agent) }, attempt: end.attempt };
-    if (scope.prompt.length < before) end = await callModel(frame, again);
+    if (scope.prompt.length < before) end = await callHooked(frame, agent, again, turn);
   }
   const next = await conclude({ frame, agent, end, turn, id: messageId, continues: continued?.id });
   return next === "on" ? next : { ...next, turn };

@@ -4,6 +4,8 @@
 import { belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
+import { hookFailed } from "../hooks/call-hooks.ts";
+import type { Hook } from "../hooks/hooks.ts";
 import type { Decision } from "../interrupt/decision.ts";
 import { callDigest } from "../interrupt/digest.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
@@ -14,6 +16,7 @@ import { LiveCall } from "../tool/call.ts";
 import { type PreparedCall, prepareCall, type ReadyCall } from "../tool/prepare-call.ts";
 import type { ChatDefinition } from "./definition.ts";
 import { argsOf, denial, doubtOf, gateOf } from "./gate.ts";
+import { askHooks, beforeToolHooks } from "./tool-hooks.ts";
 
 /** It waits for a person; `raise` is what has yet to be asked, `waits` what was. */
 export interface AskingCall {
@@ -44,10 +47,29 @@ export interface LeftCall {
 export type NextCall = PreparedCall | AskingCall | SettledCall | AdoptedCall | LeftCall;
 
 export function newCall(frame: Frame, agent: ChatDefinition, call: CallState): NextCall | Promise<NextCall> {
+  const hooks = beforeToolHooks(frame, agent, call);
+  if (hooks !== undefined) return hookedCall(frame, agent, call, hooks);
   const prepared = prepareCall(agent.tools, call);
   return prepared instanceof Promise
     ? prepared.then((ready) => gated(frame, agent, ready))
     : gated(frame, agent, prepared);
+}
+
+/** Hooks first: what they make of it is what is judged. Rejects with HOOK_FAILED. */
+async function hookedCall(
+  frame: Frame,
+  agent: ChatDefinition,
+  call: CallState,
+  hooks: readonly Hook[],
+): Promise<NextCall> {
+  const made = await askHooks(frame, call, hooks);
+  if (made === undefined) return { call, left: true };
+  if ("outcome" in made) return { call, ...made };
+  const { ranArgs } = made;
+  const ready = await prepareCall(agent.tools, call, ranArgs);
+  if (ranArgs === undefined) return gated(frame, agent, ready);
+  if ("refusal" in ready) throw hookFailed(frame, "beforeTool", ready.refusal);
+  return gated(frame, agent, { ...ready, changedBy: "hook" });
 }
 
 function gated(frame: Frame, agent: ChatDefinition, ready: PreparedCall): NextCall | Promise<NextCall> {
@@ -78,7 +100,9 @@ export function openCall(
   if (call.status === "started") return startedCall(frame, agent, call, lost);
   if (call.resumes) return goesOn(frame, agent, call, "resumes");
   const { gate } = call;
-  if (gate === undefined) return call.cut ? cutCall(frame, agent, call, lost) : newCall(frame, agent, call);
+  if (gate === undefined && !call.cut)
+    return call.passed ? passedCall(frame, agent, call) : newCall(frame, agent, call);
+  if (gate === undefined) return cutCall(frame, agent, call, lost);
   const decision = frame.desk.request(gate)?.decision;
   if (decision === undefined) return { call, waits: [gate] };
   return call.cut ? cutCall(frame, agent, call, lost) : decidedCall(frame, agent, call, decision);
@@ -112,7 +136,7 @@ async function goesOn(
 ): Promise<NextCall> {
   const ready = await prepareCall(agent.tools, call, call.ranArgs);
   const bar = barOf(frame, agent, ready);
-  if (bar === undefined) return { ...(ready as ReadyCall), [how]: true };
+  if (bar === undefined) return { ...(ready as ReadyCall), ...changer(call), [how]: true };
   return { call, outcome: "error", output: `It had begun, and cannot go on: ${bar}` };
 }
 
@@ -120,8 +144,19 @@ async function goesOn(
 async function again(frame: Frame, agent: ChatDefinition, call: CallState): Promise<NextCall> {
   const ready = await prepareCall(agent.tools, call, call.ranArgs);
   const bar = barOf(frame, agent, ready);
-  if (bar === undefined) return ready;
+  if (bar === undefined) return { ...ready, ...changer(call) };
   return { call, outcome: "unknown", output: `It was not run again: ${bar}` };
+}
+
+/** Its start was on record once, and it never began: it was judged then. */
+async function passedCall(frame: Frame, agent: ChatDefinition, call: CallState): Promise<NextCall> {
+  const ready = await prepareCall(agent.tools, call, call.ranArgs);
+  const bar = "refusal" in ready ? undefined : barOf(frame, agent, ready);
+  return bar === undefined ? { ...ready, ...changer(call) } : { call, outcome: "rejected", output: bar };
+}
+
+function changer({ changedBy }: Pick<CallState, "changedBy">): Pick<ReadyCall, "changedBy"> {
+  return changedBy === undefined ? {} : { changedBy };
 }
 
 /** A crash cut it off: by its tool's policy. */
@@ -209,9 +244,13 @@ async function approvedCall(
   call: CallState,
   edited: Json | undefined,
 ): Promise<NextCall> {
-  const ready = await prepareCall(agent.tools, call, edited);
+  // What was approved is what the hooks made of it, unless the person has changed it again.
+  const { args, changedBy } = frame.desk.request(call.gate!)!.interrupt;
+  const hooked = changedBy !== undefined && edited === undefined;
+  const ready = await prepareCall(agent.tools, call, hooked ? args : edited);
   const bar = "refusal" in ready ? undefined : barOf(frame, agent, ready);
-  return bar === undefined ? ready : { call, outcome: "rejected", output: bar };
+  if (bar !== undefined) return { call, outcome: "rejected", output: bar };
+  return hooked ? { ...ready, ...changer({ changedBy }) } : ready;
 }
 
 /**

@@ -23,6 +23,7 @@ import type { ReadyCall } from "../tool/prepare-call.ts";
 import { runChild } from "../workflow/child.ts";
 import type { AnyAgent } from "../workflow/composite.ts";
 import type { AskingCall, NextCall } from "./open-call.ts";
+import type { AfterTool } from "./tool-hooks.ts";
 
 const none: readonly never[] = [];
 
@@ -71,6 +72,8 @@ export class TurnCalls implements Recording, StopListener {
   /** What they were saying. */
   partialText = "";
   readonly #done: (calls: TurnCalls) => void;
+  /** What hooks make of what a call gave. */
+  readonly after: AfterTool | undefined;
 
   constructor(
     frame: Frame,
@@ -79,6 +82,7 @@ export class TurnCalls implements Recording, StopListener {
     first: readonly Fact[],
     resolve: Resolve,
     done: (calls: TurnCalls) => void,
+    after: AfterTool | undefined,
   ) {
     this.#frame = frame;
     this.#calls = calls.some(isUnderWay) ? underWayFirst(calls) : calls;
@@ -86,6 +90,7 @@ export class TurnCalls implements Recording, StopListener {
     this.#first = first;
     this.#resolve = resolve;
     this.#done = done;
+    this.after = after;
     this.#open = calls.length;
   }
 
@@ -213,9 +218,8 @@ export class TurnCalls implements Recording, StopListener {
     if (next.tool.serial) this.#serialRunning = true;
     // On record as started, where it only goes on after a person's answer.
     if (next.goesOn) return facts;
-    const { ranArgs, rule } = next;
-    const plain = ranArgs === undefined && rule === undefined;
-    return added(facts, plain ? this.#frame.toolStart(call) : this.#frame.changedStart(call, ranArgs, rule));
+    const plain = next.ranArgs === undefined && next.rule === undefined;
+    return added(facts, plain ? this.#frame.toolStart(call) : this.#frame.changedStart(call, next));
   }
 
   #ends(call: CallState, outcome: Outcome, output: Json, facts: Fact[] | undefined): Fact[] {
@@ -295,16 +299,18 @@ export class TurnCalls implements Recording, StopListener {
     this.#running += 1;
     if (agent !== undefined) return this.#beginAgent(ready, agent);
     const running = new RunningCall(this, this.#frame, ready.call, ready.tool.serial);
+    running.ranArgs = ready.ranArgs;
     // Before it begins: it may park, or break, at once.
     running.live = new LiveCall(this.#frame, ready, this.#graceMs, running);
     running.live.start();
   }
 
   #beginAgent(ready: ReadyCall, agent: AnyAgent): void {
-    const { call, tool, args } = ready;
+    const { call, tool, args, ranArgs } = ready;
     const path = `${call.address}/${agent.name}`;
     const value = (args as { readonly request: string }).request;
     const running = new RunningCall(this, this.#frame, call, tool.serial);
+    running.ranArgs = ranArgs;
     void runChild(this.#frame, { agent, path, fresh: true, deaf: true }, { value }).then((end) => {
       this.#inside?.delete(call.part.id);
       if ("calls" in end) {
@@ -353,6 +359,7 @@ export class TurnCalls implements Recording, StopListener {
     if (live.isSerial) this.#serialRunning = true;
     const running = new RunningCall(this, this.#frame, live.call, live.isSerial);
     running.live = live;
+    running.ranArgs = live.call.ranArgs;
     if (live.isParked) this.parked(live, true);
     live.adopt(this.#frame, running);
   }
@@ -424,6 +431,8 @@ class RunningCall implements CallEnding, Recording {
   /** What an agent inside it recorded last, and what it did that ends those above it. */
   first: readonly Fact[] | undefined;
   action: Action | undefined;
+  /** What ran, where it is not what the model asked for. */
+  ranArgs: Json | undefined;
   #outcome: Outcome = "unknown";
   #output: Json = null;
 
@@ -439,7 +448,12 @@ class RunningCall implements CallEnding, Recording {
     if (this.live?.isParked) this.#turn.parked(this.live, false);
     this.#outcome = outcome;
     this.#output = output;
-    this.#frame.desk.record(this);
+    const { after } = this.#turn;
+    if (after === undefined) return this.#frame.desk.record(this);
+    void after(this.#call, this.ranArgs, outcome, output).then((made) => {
+      this.#output = made;
+      this.#frame.desk.record(this);
+    });
   }
 
   parked(parked: boolean): void {

@@ -2,6 +2,7 @@
 
 import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
+import type { HooksGiven } from "../hooks/hooks.ts";
 import { canonical } from "../interrupt/digest.ts";
 import { type Json, toJson } from "../json.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
@@ -33,6 +34,7 @@ export interface GraphOptions<State, Keys extends string> {
   readonly trigger?: Trigger;
   /** The most node runs of one run of the graph. */
   readonly maxSteps?: number;
+  readonly hooks?: HooksGiven<unknown>;
 }
 
 export type Breakpoint<State, Keys extends string> =
@@ -131,6 +133,7 @@ class Builder {
       name,
       children: [...new Set([...nodes.values()].map(({ agent }) => agent))],
       shape: printOf(shape, trigger, state),
+      hooks: options.hooks,
       run: (frame) => runGraph(frame, plan),
     });
     return Object.freeze({

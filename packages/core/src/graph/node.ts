@@ -26,7 +26,13 @@ export type NodeCode = (input: never, ctx: never) => unknown;
 type Change = (state: never) => object;
 
 export function functionNode(key: string, code: NodeCode, initial: State): AnyAgent {
-  return composite({ kind: "custom", name: key, children: [], run: (frame) => runNode(frame, key, code, initial) });
+  return composite({
+    kind: "custom",
+    name: key,
+    children: [],
+    plain: true,
+    run: (frame) => runNode(frame, key, code, initial),
+  });
 }
 
 async function runNode(frame: Frame, key: string, code: NodeCode, initial: State): Promise<Ended> {

@@ -30,6 +30,8 @@ export interface Interrupt {
   readonly tool?: string;
   readonly version?: string;
   readonly args?: Json;
+  /** Who changed the arguments that the model asked for, where that was no person. */
+  readonly changedBy?: "hook";
   /** Of a request raised inside a call: its key there. */
   readonly key?: string;
   /** Names, for the asker's own use, what the answer belongs to. */

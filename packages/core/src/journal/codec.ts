@@ -15,6 +15,7 @@ import type {
   DriftEvent,
   EventBase,
   Fact,
+  InputQueuedEvent,
   MessageEvent,
   RequestAnsweredEvent,
   RunEndEvent,
@@ -67,11 +68,11 @@ type Written = (
   | Own<StateEvent>
   | Own<ActionEvent>
   | (Pick<ToolLateEvent, "id" | "tool" | "address" | "outcome" | "output" | "as"> & { readonly late: string })
-  | { readonly queued: "steer" | "input"; readonly id: string }
-  | { readonly consumed: "steer" | "input"; readonly id: string }
+  | { readonly queued: InputQueuedEvent["kind"]; readonly id: string }
+  | { readonly consumed: InputQueuedEvent["kind"]; readonly id: string }
   | ({ readonly call: string; readonly tool: string; readonly address: string } & Pick<
       ToolStartEvent,
-      "ranArgs" | "rule"
+      "ranArgs" | "changedBy" | "rule"
     >)
   | ({ readonly step: string } & Omit<Own<StepEvent>, "key">)
   | ({ readonly answered: string } & Omit<Own<RequestAnsweredEvent>, "id">)
@@ -91,7 +92,7 @@ type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
 /** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
 type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
-  Pick<Message, "interrupted" | "continues" | "model" | "summary"> & {
+  Pick<Message, "interrupted" | "isInterrupted" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
     readonly finish?: Message["finish"] | null;
   };
@@ -103,7 +104,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 const KEYS = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted x n p".split(
     " ",
   ),
 );
@@ -169,6 +170,13 @@ function versionFor(facts: readonly Fact[]): number {
       case "run-end":
         if (fact.patch !== undefined) return 2;
         break;
+      case "message":
+        if (fact.message.isInterrupted) return 2;
+        break;
+      case "input-queued":
+      case "input-consumed":
+        if (fact.kind === "observe") return 2;
+        break;
       default:
     }
   }
@@ -208,7 +216,14 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "tool-start":
       if (fact.ranArgs === undefined && fact.rule === undefined)
         return { call: fact.callId, tool: fact.tool, address: fact.address };
-      return { call: fact.callId, tool: fact.tool, address: fact.address, ranArgs: fact.ranArgs, rule: fact.rule };
+      return {
+        call: fact.callId,
+        tool: fact.tool,
+        address: fact.address,
+        ranArgs: fact.ranArgs,
+        changedBy: fact.changedBy,
+        rule: fact.rule,
+      };
     case "tool-end": {
       const { callId: end, tool, address, outcome, output, held } = fact;
       if (outcome === "ok" && held === undefined) return { end, tool, address, output };
@@ -254,15 +269,15 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
   }
 }
 
-/** The arguments of a call that waits for an approval stand in the message that made it. */
+/** The arguments of a call that waits for an approval stand in the message that made it, unless a hook has changed them. */
 function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
   if (action.interrupted === undefined || !isGate(action.interrupted)) return action;
   const { args: _args, ...interrupted } = action.interrupted;
   return { interrupted };
 }
 
-function isGate({ kind, callId, key }: Interrupt): boolean {
-  return kind === "approval" && callId !== undefined && key === undefined;
+function isGate({ kind, callId, key, changedBy }: Interrupt): boolean {
+  return kind === "approval" && callId !== undefined && key === undefined && changedBy === undefined;
 }
 
 function writeMessage(fact: MessageEvent, input: number): Written {
@@ -276,6 +291,7 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   if (at !== known.at) written.at = at;
   if (origin !== known.origin) written.origin = origin;
   if (interrupted !== undefined) written.interrupted = interrupted;
+  if (message.isInterrupted) written.isInterrupted = true;
   if (continues !== undefined) written.continues = continues;
   if (model !== undefined) written.model = model;
   if (usage !== undefined) written.usage = writeUsage(usage);
@@ -372,7 +388,7 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
       }
       facts[i] = fact;
     } else if ("call" in one) {
-      const { call: callId, tool, address, ranArgs, rule } = one;
+      const { call: callId, tool, address, ranArgs, changedBy, rule } = one;
       const args = asked?.get(callId) ?? argsOf?.(callId) ?? null;
       const start: Mutable<ToolStartEvent> = {
         type: "tool-start",
@@ -390,6 +406,7 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
         args,
       };
       if (ranArgs !== undefined) start.ranArgs = ranArgs;
+      if (changedBy !== undefined) start.changedBy = changedBy;
       if (rule !== undefined) start.rule = rule;
       facts[i] = start;
     } else if ("action" in one) {
@@ -550,6 +567,7 @@ function readMessage(written: WrittenMessage, place: EventBase, input: number): 
   if (written.usage !== undefined) message.usage = readUsage(written.usage);
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
+  if (written.isInterrupted) message.isInterrupted = true;
   const finish = written.finish === undefined ? usualFinish(message, turn) : written.finish;
   if (finish) message.finish = finish;
   if (written.summary !== undefined) message.summary = written.summary;

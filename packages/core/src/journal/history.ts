@@ -7,7 +7,7 @@
 import type { StepEvent } from "../event.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { Json } from "../json.ts";
-import type { Message, Outcome } from "../message.ts";
+import type { CallPart, Message, Outcome } from "../message.ts";
 import { isBlank } from "../message.ts";
 import { joined, lateNote, resultPart, sendable } from "./render.ts";
 import type { CallState, Scope } from "./state.ts";
@@ -22,6 +22,38 @@ export function addInput(scope: Scope, message: Message): void {
   const sent = sendable(message, false);
   if (sent !== undefined) scope.prompt.push(sent);
   scope.last = "input";
+}
+
+/** What a hook says after a stop: people see it where it was said. Nothing else of the history moves. */
+export function addSaid(scope: Scope, message: Message): void {
+  scope.said ??= [];
+  scope.said.push({ message, after: scope.messages.at(-1)?.id });
+}
+
+/** The messages as people see them. */
+export function shownMessages({ messages, said }: Scope): Message[] {
+  if (said === undefined) return messages.slice();
+  const shown: Message[] = [];
+  const left = new Set(said);
+  const say = (after: string | undefined) => {
+    for (const each of left) {
+      if (each.after !== after) continue;
+      shown.push(each.message);
+      left.delete(each);
+    }
+  };
+  say(undefined);
+  let due: string[] = [];
+  for (const [i, { id }] of messages.entries()) {
+    shown.push(messages[i]!);
+    due.push(id);
+    // Nothing is shown between calls and their results.
+    if (messages[i + 1]?.role === "tool") continue;
+    for (const each of due) say(each);
+    due = [];
+  }
+  // The message before them is there no more.
+  return [...shown, ...[...left].map(({ message }) => message)];
 }
 
 /** A summary takes the place of what it covers in the prompt; people keep seeing the originals. */
@@ -65,7 +97,7 @@ function openCalls(message: Message, path: string, turn: number): CallState[] | 
   return calls;
 }
 
-export function startCall(scope: Scope, callId: string, ranArgs?: Json): void {
+export function startCall(scope: Scope, callId: string, ranArgs?: Json, changedBy?: "hook"): void {
   const call = findCall(scope, callId);
   if (call === undefined) return;
   call.status = "started";
@@ -74,14 +106,16 @@ export function startCall(scope: Scope, callId: string, ranArgs?: Json): void {
   if (call.resumes) delete call.resumes;
   if (ranArgs === undefined) return;
   call.ranArgs = ranArgs;
-  showRanArgs(scope, callId, ranArgs);
+  if (changedBy === undefined) delete call.changedBy;
+  else call.changedBy = changedBy;
+  showRanArgs(scope, callId, changedBy === undefined ? { ranArgs } : { ranArgs, changedBy });
 }
 
 /** People see both what the model asked for and what ran. */
-function showRanArgs(scope: Scope, callId: string, ranArgs: Json): void {
+function showRanArgs(scope: Scope, callId: string, ran: Pick<CallPart, "ranArgs" | "changedBy">): void {
   const index = groupIndex(scope);
   const message = scope.messages[index]!;
-  const parts = message.parts.map((part) => (part.type === "call" && part.id === callId ? { ...part, ranArgs } : part));
+  const parts = message.parts.map((part) => (part.type === "call" && part.id === callId ? { ...part, ...ran } : part));
   scope.messages[index] = { ...message, parts };
 }
 
@@ -97,6 +131,7 @@ export function addStep(scope: Scope, fact: StepEvent): void {
 export function holdCall(scope: Scope, callId: string, outcome: Outcome): void {
   const call = findCall(scope, callId);
   if (call === undefined) return;
+  if (call.status === "started" && outcome === "not-executed") call.passed = true;
   call.status = "held";
   if (outcome === "unknown") call.cut = true;
   if (outcome === "interrupted") call.resumes = true;
@@ -106,7 +141,7 @@ export function endCall(scope: Scope, callId: string, outcome: Outcome, output: 
   const call = findCall(scope, callId);
   if (call === undefined) return;
   call.status = "ended";
-  call.result = resultPart(call.part, outcome, output, call.ranArgs);
+  call.result = resultPart(call.part, outcome, output, call.ranArgs, call.changedBy);
   showResults(scope);
   if (scope.calls.every((c) => c.status === "ended")) closeGroup(scope);
 }

@@ -9,6 +9,7 @@ import { addUsage, messageText } from "../message.ts";
 import {
   addAnswer,
   addInput,
+  addSaid,
   addStep,
   addSummary,
   closeCalls,
@@ -55,7 +56,9 @@ export function reduce(state: ThreadState, fact: Fact): void {
     }
     case "message": {
       const scope = scopeOf(state, fact.runPath);
-      if (fact.message.summary !== undefined) {
+      if (fact.message.isInterrupted) {
+        addSaid(scope, fact.message);
+      } else if (fact.message.summary !== undefined) {
         addSummary(scope, fact.message, fact.message.summary.coversTo);
         if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
       } else if (fact.message.role === "assistant") {
@@ -75,7 +78,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       break;
     }
     case "tool-start":
-      startCall(scopeOf(state, fact.runPath), fact.callId, fact.ranArgs);
+      startCall(scopeOf(state, fact.runPath), fact.callId, fact.ranArgs, fact.changedBy);
       break;
     case "tool-end":
       if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome);
@@ -211,6 +214,8 @@ function startChild(state: ThreadState, fact: Extract<Fact, { type: "run-start" 
     scope.failed = undefined;
     scope.settled = undefined;
     scope.allowedFrom = scope.turn;
+    // It failed before it was given anything.
+    if (fact.input !== undefined) scope.input = fact.input;
     return;
   }
   begin(scope, fact.runId);

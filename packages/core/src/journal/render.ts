@@ -18,17 +18,19 @@ export function resultPart(
   outcome: Outcome,
   output: Json,
   ranArgs?: Json,
+  changedBy?: "hook",
 ): ResultPart {
   const words = wording(outcome, output);
-  const told = ranArgs === undefined ? words : withRanArgs(words, call.args ?? null, ranArgs);
+  const told = ranArgs === undefined ? words : withRanArgs(words, call.args ?? null, ranArgs, changedBy);
   return { type: "result", id: call.id, tool: call.tool, outcome, output: told };
 }
 
 /** The model asked for something else than what ran: it is told. */
-function withRanArgs(output: Json, args: Json, ranArgs: Json): Json {
+function withRanArgs(output: Json, args: Json, ranArgs: Json, changedBy: "hook" | undefined): Json {
   const changed = changes(args, ranArgs);
   if (changed === "") return output;
-  const note = `A person changed the arguments before it ran: ${changed}.`;
+  const who = changedBy === undefined ? "A person" : "The program";
+  const note = `${who} changed the arguments before it ran: ${changed}.`;
   return typeof output === "string" ? `[${note}]\n${output}` : { note, output };
 }
 

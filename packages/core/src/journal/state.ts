@@ -74,6 +74,8 @@ export interface Scope {
   readonly path: string;
   /** As people see it. */
   readonly messages: Message[];
+  /** What hooks said after stops, each after the message that was then the last; undefined while none has. */
+  said: Said[] | undefined;
   /** As a model sees it: valid for every provider in every state (H1), because a call enters together with its result. */
   readonly prompt: Message[];
   /** The last turn of this run that has a message. */
@@ -117,6 +119,12 @@ export interface Scope {
   goneOn: GoneOn[] | undefined;
 }
 
+export interface Said {
+  readonly message: Message;
+  /** The id of the message before it; undefined at the beginning. */
+  readonly after: string | undefined;
+}
+
 export interface ChildEnded {
   readonly output: Json;
   readonly action?: Action;
@@ -141,8 +149,12 @@ export interface CallState {
   /** It is held, and ran up to a point that is on record: it goes on from there, whatever a crash did to it before. */
   resumes?: true;
   result: ResultPart | undefined;
-  /** What runs, where a person changed it. */
+  /** What runs, where a person or a hook changed it. */
   ranArgs?: Json;
+  /** Who changed it, where that was no person. */
+  changedBy?: "hook";
+  /** Its start was on record, and a stop came before it began: what comes before a start is not asked again. */
+  passed?: true;
   /** The request that it waits, or waited, for before it may run. */
   gate?: string;
   /** The request that asks what became of it. */
@@ -198,6 +210,7 @@ export function newScope(path: string): Scope {
   return {
     path,
     messages: [],
+    said: undefined,
     prompt: [],
     turn: 0,
     allowedFrom: 0,

@@ -33,7 +33,8 @@ export class AnswerSchemas {
 
 export interface AnswerChecker {
   readonly agent: Agent<unknown, never>;
-  readonly setup: Pick<DriveSetup, "clock" | "groups">;
+  readonly setup: DriveSetup;
+  readonly deps: unknown;
   /** What the code behind open requests takes as their answers, by id. */
   readonly schemas: AnswerSchemas;
 }

@@ -16,6 +16,7 @@ import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { BelayEvent, Draft, Fact } from "../event.ts";
 import type { Awaiting, Desk, Frame, FramePlace, HotCode, LateResult, Recording, Remembered } from "../frame.ts";
+import type { HookTable } from "../hooks/hooks.ts";
 import type { Groups, RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { encode } from "../journal/codec.ts";
@@ -25,6 +26,7 @@ import { openRequests } from "../journal/requests.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
 import { type CallState, newThread, type Scope, type SetBreakpoint, type ThreadState } from "../journal/state.ts";
 import type { SessionState } from "../lifecycle.ts";
+import type { Log } from "../log.ts";
 import type { Message } from "../message.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
 import type { PermissionRule } from "../permission/rule.ts";
@@ -52,6 +54,8 @@ export interface DriveSetup {
   /** How long the token of a pause is good; for ever where it is not there. */
   readonly tokenTtlMs: number | undefined;
   readonly hot: HotRoom;
+  readonly hooks: HookTable | undefined;
+  readonly log: Log;
 }
 
 /** What a session hands to each of its drives. */
@@ -189,6 +193,14 @@ export class Drive implements Desk {
 
   get unattended(): boolean {
     return this.#setup.unattended;
+  }
+
+  get hooks(): HookTable | undefined {
+    return this.#setup.hooks;
+  }
+
+  get log(): Log {
+    return this.#setup.log;
   }
 
   get permissions(): CheckedPermissions | undefined {

@@ -13,7 +13,7 @@ import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
-import { addUsage, type Usage } from "../message.ts";
+import { addUsage, type Message, type Usage } from "../message.ts";
 import { interruptedFact, runEnd, stateFact } from "./facts.ts";
 import { nest } from "./nest.ts";
 import { answeredCalls, waitingEnds, withdrawals } from "./requests.ts";
@@ -232,11 +232,19 @@ export function resultOf(
       const { interruptType } = handle;
       const partialText = ended.how === "stopped" ? ended.partialText : "";
       const interrupt = nest(agent, place.runPath, state, interrupts);
-      return { ...at, status: "interrupted", interruptType, handle, interrupts, interrupt, partialText };
+      const said = saidIn(ended.facts, place);
+      const more = said.length === 0 ? {} : { said };
+      return { ...at, status: "interrupted", interruptType, handle, interrupts, interrupt, partialText, ...more };
     }
     default:
       return ended satisfies never;
   }
+}
+
+function saidIn(facts: readonly Fact[], { runPath }: FramePlace): readonly Message[] {
+  return facts.flatMap((fact) =>
+    fact.type === "message" && fact.runPath === runPath && fact.message.isInterrupted ? [fact.message] : [],
+  );
 }
 
 /** `accepted` says whether a person's stop ended it, where it was waiting for people. */

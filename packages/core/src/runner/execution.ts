@@ -8,17 +8,19 @@
 // Long, and still one piece: whoever may end it (the agent, a stop, a lost lease) must agree on one end.
 
 import type { Agent, Ended } from "../agent.ts";
-import { BelayError, belayError, errorRecord, errorText } from "../error.ts";
+import { BelayError, belayError, errorRecord, UserInterrupt } from "../error.ts";
 import type { Breakpoint, Fact } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
 import { overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { addUsage } from "../message.ts";
+import { runReply } from "../reply.ts";
 import type { Change, Command } from "../store/store.ts";
+import { sayAfterStop, speakersOf } from "./after-stop.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { Drive, type DriveHost, storeError } from "./drive.ts";
-import { type Circumstances, type Ending, endingOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
+import { type Circumstances, type Ending, endingOf, interruptOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
 import { breakpointFact, ruleRemoved, turnEnd } from "./facts.ts";
 import type { HotSession } from "./hot.ts";
 import { type AnswerMail, Mailbox, type StopMail } from "./mailbox.ts";
@@ -40,7 +42,11 @@ export interface ExecutionHost extends DriveHost {
 }
 
 /** How the stretch begins: facts for the thread as it is, or a refusal (thrown). */
-export type Opening = (state: ThreadState, place: FramePlace) => readonly Fact[] | Promise<readonly Fact[]>;
+export type Opening = (
+  state: ThreadState,
+  place: FramePlace,
+  signal: StopSignal,
+) => readonly Fact[] | Promise<readonly Fact[]>;
 
 const REOPEN_TRIES = 5;
 
@@ -113,10 +119,37 @@ export class Execution {
     try {
       state = await this.#open(opening);
     } catch (error) {
-      return this.#fail(storeError(this.#host.key, error));
+      const { key } = this.#host;
+      const closed = this.#intent === "close" && error instanceof UserInterrupt;
+      return this.#fail(closed ? belayError("SESSION_CLOSED", { threadId: key.threadId }) : storeError(key, error));
     }
-    const ended = await this.#runToEnd(state);
+    let ended = await this.#runToEnd(state);
+    const speakers = this.#speakers(ended, state);
+    if (speakers !== undefined) ended = await this.#speak(ended, state, speakers);
     if (!this.#over) this.#close(ended, state);
+  }
+
+  /** Who has something to say about a person's stop; undefined where nobody has. */
+  #speakers(ended: Ended, state: ThreadState): ReturnType<typeof speakersOf> | undefined {
+    const stopped = ended.how === "stopped" || ended.how === "asking";
+    if (!stopped || this.#over || this.#asked === undefined || this.#intent !== undefined) return undefined;
+    const speakers = speakersOf(this.#host, this.#place, state, this.signal);
+    return speakers.length === 0 ? undefined : speakers;
+  }
+
+  /** What the stop has cut is on record before hooks take their time; what they say is recorded with the stop. */
+  async #speak(ended: Ended, state: ThreadState, speakers: ReturnType<typeof speakersOf>): Promise<Ended> {
+    const { how, turn } = ended;
+    if ((how !== "stopped" && how !== "asking") || this.#asked === undefined) return ended;
+    const drive = this.#drive!;
+    const cut = how === "stopped" && ended.facts.length > 0;
+    if (cut) await new Promise<void>((recorded) => drive.record({ facts: () => ended.facts, recorded }));
+    const now = this.#host.setup.clock.now();
+    const at = turn ?? state.scopes.get(this.#place.runPath)?.turn ?? 0;
+    const interrupt = interruptOf(this.#place, at, ended.calls, { asked: this.#asked, late: this.#late, now });
+    const partialText = how === "stopped" ? ended.partialText : "";
+    const said = await sayAfterStop(speakers, { interrupt, partialText });
+    return { ...ended, facts: cut ? said : [...ended.facts, ...said] };
   }
 
   /** Answers that came while it settled down to wait for them let it go on. */
@@ -292,14 +325,14 @@ export class Execution {
   ): Promise<{ readonly facts: readonly Fact[]; readonly state: ThreadState }> {
     const { head, openOnly } = state;
     try {
-      return { facts: await opening(state, this.#at(state)), state };
+      return { facts: await opening(state, this.#at(state), this.signal), state };
     } catch (refusal) {
       const { key, setup } = this.#host;
       const row = (await setup.store.load(key, head))?.row;
       if (row?.lease !== undefined) throw busy(key.threadId, row.lease.owner, row.lease.until);
       if (row === undefined || (row.head === head && !openOnly)) throw refusal;
       const whole = await this.#host.load(true, undefined);
-      return { facts: await opening(whole, this.#at(whole)), state: whole };
+      return { facts: await opening(whole, this.#at(whole), this.signal), state: whole };
     }
   }
 
@@ -310,20 +343,12 @@ export class Execution {
     return this.#place;
   }
 
-  async #runAgent(state: ThreadState): Promise<Ended> {
+  #runAgent(state: ThreadState): Promise<Ended> {
     const { agent, deps, setup } = this.#host;
     const scope = state.scopes.get(this.#place.runPath)!;
     const beginning = { only: this.only, from: this.#from };
     const frame = new Frame(this.#place, scope, this.signal, setup.clock, deps, this.#drive!, beginning);
-    try {
-      return await agent.run(frame);
-    } catch (error) {
-      const failure =
-        error instanceof BelayError
-          ? error
-          : belayError("AGENT_FAILED", { agent: agent.name, reason: errorText(error) }, error);
-      return { how: "failed", facts: [], error: failure };
-    }
+    return runReply(agent, frame);
   }
 
   /** Asks for a stop; the receipt is the same for all who do. */
@@ -468,7 +493,9 @@ export class Execution {
     const blank = { reason: error.code, message: undefined, rollbackPartial: true, graceMs: 0 };
     this.signal.raise({ at: clock.now(), by: "error", ...blank });
     this.signal.force();
-    const receipt = receiptOf(undefined, this.#place, this.#late);
+    // Stopped before it began: there is nothing to tell of but that.
+    const accepted = error instanceof UserInterrupt;
+    const receipt = { ...receiptOf(undefined, this.#place, this.#late), accepted };
     const known = error.code === "RUN_KNOWN" && this.askedBy !== undefined;
     this.#finish(undefined, known ? undefined : { runId, segment, usage, status: "failed", error }, receipt);
     if (known) this.#host.replay(this.askedBy, this.run);

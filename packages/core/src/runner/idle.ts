@@ -77,7 +77,12 @@ export const terminated: IdleFacts = (place, state) => {
 };
 
 /** A stop while the thread only waits for people: what it asked for is dead, and the person has the word (S9). */
-export function stopWaiting(stop: Stop, stops: readonly string[], pause: Pausing<Handed>): IdleFacts {
+export function stopWaiting(
+  stop: Stop,
+  stops: readonly string[],
+  said: readonly Fact[],
+  pause: Pausing<Handed>,
+): IdleFacts {
   return (place, state) => {
     const open = openRequests(state);
     // Running, and nobody has it: a crash cut it off.
@@ -86,7 +91,7 @@ export function stopWaiting(stop: Stop, stops: readonly string[], pause: Pausing
     }
     const { interrupt, fact } = pause(place, state);
     const ends = [...waitingEnds(place, state), ...withdrawals(place, state, stop.by)];
-    return [...ends, interruptedFact(place, interrupt), stops.length === 0 ? fact : { ...fact, stops }];
+    return [...ends, ...said, interruptedFact(place, interrupt), stops.length === 0 ? fact : { ...fact, stops }];
   };
 }
 

@@ -23,6 +23,8 @@ export interface StopMail {
 export interface InputMail {
   readonly messages: readonly { readonly id?: string; readonly parts: readonly Part[] }[];
   readonly by?: string;
+  /** To be known, and not to be answered: nothing is done because of it. */
+  readonly observed?: true;
 }
 
 export interface LateMail {
@@ -104,7 +106,7 @@ export class Mailbox {
   }
 
   get hasSteer(): boolean {
-    return this.#steers.length > 0;
+    return this.#steers.some(({ mail }) => !mail.observed);
   }
 
   has(path: string, root: boolean): boolean {
@@ -140,13 +142,20 @@ export class Mailbox {
         as,
       } satisfies ToolLateEvent);
     }
-    if (root) for (const steer of this.#steers) facts.push(...inputFactsOf(place, steer.key, "steer", steer.mail, now));
+    if (root) {
+      for (const { key, mail } of this.#steers) facts.push(...inputFactsOf(place, key, kindOf(mail), mail, now));
+    }
     return facts;
   }
 
   /** They are consumed. */
   taken(facts: readonly Fact[]): void {
     this.drop(facts.flatMap((fact) => (fact.type === "tool-late" || fact.type === "input-consumed" ? [fact.id] : [])));
+  }
+
+  #steer(key: string, at: number, mail: InputMail): void {
+    this.#steers.push({ key, at, mail });
+    this.#fresh.push({ id: key, kind: kindOf(mail) });
   }
 
   #sort(command: Command): void {
@@ -157,8 +166,7 @@ export class Mailbox {
         this.stops.push(key.slice(stopKey("").length));
         break;
       case "steer":
-        this.#steers.push({ key, at, mail: read(this.#key, command) });
-        this.#fresh.push({ id: key, kind });
+        this.#steer(key, at, read<InputMail>(this.#key, command));
         break;
       case "late":
         this.#lates.push({ key, at, mail: read(this.#key, command) });
@@ -178,14 +186,18 @@ export class Mailbox {
 
 interface InputQueuedMail {
   readonly id: string;
-  readonly kind: "steer" | "input";
+  readonly kind: InputQueuedEvent["kind"];
+}
+
+function kindOf({ observed }: InputMail): "steer" | "observe" {
+  return observed ? "observe" : "steer";
 }
 
 /** The facts by which a command's input becomes part of the history. */
 export function inputFactsOf(
   place: FramePlace,
   id: string,
-  kind: "steer" | "input",
+  kind: InputQueuedEvent["kind"],
   mail: InputMail,
   at: number,
 ): Fact[] {

@@ -17,6 +17,7 @@ import { driftFact, inputFacts, lostCalls, runStart, stateFact } from "./facts.t
 import { samePause } from "./idle.ts";
 import type { readInput } from "./input.ts";
 import type { AnswerMail } from "./mailbox.ts";
+import { inputHooks } from "./reply-input.ts";
 import { answerFact, expiries, waitingEnds, withdrawals } from "./requests.ts";
 
 type Inputs = ReturnType<typeof readInput>;
@@ -24,12 +25,12 @@ type Inputs = ReturnType<typeof readInput>;
 export function newRun(
   opener: AnswerChecker,
   place: FramePlace,
-  inputs: (at: number) => readonly Fact[],
+  inputs: Inputs,
+  factsOf: (inputs: Inputs, at: number) => readonly Fact[],
   id?: string,
 ): Opening {
-  return (state) => {
-    refuseIfAsked(state, id);
-    refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
+  const hooked = inputHooks(opener, place, inputs);
+  const open = (state: ThreadState, made: Inputs): readonly Fact[] => {
     const { agent, setup } = opener;
     const { repair } = agent;
     const print = agent.fingerprint();
@@ -40,8 +41,14 @@ export function newRun(
     facts.push(...lostCalls(place, state), ...withdrawals(place, state, "user"));
     const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair } as const) : undefined;
     facts.push(stateFact(place, "running", id === undefined ? closing : { ...closing, id }));
-    facts.push(...inputs(setup.clock.now()));
+    facts.push(...factsOf(made, setup.clock.now()));
     return facts;
+  };
+  return (state, _place, signal) => {
+    refuseIfAsked(state, id);
+    refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
+    const made = hooked(signal);
+    return made instanceof Promise ? made.then((given) => open(state, given)) : open(state, made);
   };
 }
 
@@ -63,13 +70,17 @@ export interface Going {
   readonly tokenHash?: string | undefined;
 }
 
-export function goOn(opener: AnswerChecker, place: FramePlace, going: Going): Opening {
-  return async (state) => {
+export function goOn(opener: AnswerChecker, place: FramePlace, asked: Going): Opening {
+  const hooked = inputHooks(opener, place, asked.inputs);
+  return async (state, _place, signal) => {
+    let going = asked;
     refuseIfAsked(state, going.id);
     refuseIfSpent(state, place, going.tokenHash);
     refuseUnless(state, ["paused", "running", "error"], "resume");
     const given = [...going.answers].map(([id, answer]) => [id, signed(answer, going.by)] as const);
     for (const [id, answer] of given) await checkAnswer(opener, state, id, answer);
+    const words = hooked(signal);
+    if (words instanceof Promise) going = { ...asked, inputs: await words };
     const { agent, setup } = opener;
     const drifted = await drift(agent, place, state, going.drift);
     const now = setup.clock.now();
@@ -84,7 +95,7 @@ export function goOn(opener: AnswerChecker, place: FramePlace, going: Going): Op
     );
     const { mode, inputs, facts: changed } = await newInput(opener, place, state, going, open);
     const { repair } = agent;
-    const asked = going.id === undefined ? {} : { id: going.id };
+    const called = going.id === undefined ? {} : { id: going.id };
     const facts: Fact[] = [...drifted];
     if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
     facts.push(...answers, ...expired, ...changed);
@@ -92,7 +103,7 @@ export function goOn(opener: AnswerChecker, place: FramePlace, going: Going): Op
     const to = going.to === undefined ? {} : { to: paths ?? [going.to] };
     if (mode === "rethink") facts.push(...lostCalls(place, state, false, to.to));
     const edits = editsOf(place, state, going);
-    const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...asked } : { mode, ...edits, ...asked };
+    const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
     facts.push(stateFact(place, "running", moved));
     for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now));
     return facts;

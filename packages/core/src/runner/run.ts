@@ -5,7 +5,7 @@ import type { BelayEvent } from "../event.ts";
 import type { Handle, Interrupt } from "../interrupt/interrupt.ts";
 import type { InterruptView } from "../interrupt/view.ts";
 import type { PauseType } from "../lifecycle.ts";
-import type { Finish, Usage } from "../message.ts";
+import type { Finish, Message, Usage } from "../message.ts";
 import type { Feed, Reader } from "./feed.ts";
 
 export interface RunPlace {
@@ -26,6 +26,8 @@ export type RunResult<Out = unknown> = RunPlace &
         /** The same as the root sees it: nested, level by level. */
         readonly interrupt: InterruptView;
         readonly partialText: string;
+        /** What `onInterrupt` hooks of the root said about it; not there where they said nothing. */
+        readonly said?: readonly Message[];
       }
     | { readonly status: "failed"; readonly error: BelayError }
     | { readonly status: "terminated" }

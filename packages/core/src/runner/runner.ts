@@ -7,9 +7,11 @@ import { builtIn } from "../built-in.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type BelayError, belayError } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
+import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Groups } from "../interrupt/decision.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
+import { consoleLog, type Log } from "../log.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -69,6 +71,10 @@ export interface RunnerOptions<Out, Deps> {
   readonly tokenTtlMs?: number;
   /** work() removes threads that have ended and were left alone for so long; by default none. */
   readonly ttlMs?: number;
+  /** Called around what every agent does, outside of its own: one object of hooks, or several, the outermost first. */
+  readonly hooks?: HooksGiven<Deps>;
+  /** Told what goes wrong beside a run and fails nothing, such as a hook after a step; the console by default. */
+  readonly log?: Log;
   readonly clock?: Clock;
 }
 
@@ -157,6 +163,8 @@ export class Runner<Out = string, Deps = unknown> {
       unattended: options.unattended ?? false,
       groups: readGroups(options.groups),
       tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
+      hooks: readHooks(options.hooks),
+      log: options.log ?? consoleLog,
       hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
     };
     this.#leases = new Leases(clock, leaseTtlMs);

@@ -6,19 +6,22 @@
 
 import type { Agent, Checkpoint } from "../agent.ts";
 import { type BelayError, belayError, errorRecord } from "../error.ts";
-import type { BelayEvent } from "../event.ts";
+import type { BelayEvent, Fact } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import { isExpired } from "../interrupt/decision.ts";
 import { type Handle, type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
+import { shownMessages } from "../journal/history.ts";
 import { openRequests } from "../journal/requests.ts";
+import type { ThreadState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import { move, type PauseType, type SessionState } from "../lifecycle.ts";
 import type { Message } from "../message.ts";
 import type { Verdict } from "../permission/decide.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
 import type { Command, Loaded, ThreadKey } from "../store/store.ts";
+import { sayOfIdleStop } from "./after-stop.ts";
 import { type AnswerChecker, AnswerSchemas } from "./check-answer.ts";
 import { Drive, type DriveSetup } from "./drive.ts";
 import { interruptOf, newHandle, type Receipt } from "./ending.ts";
@@ -39,6 +42,7 @@ import {
 } from "./idle.ts";
 import { type Input, readInput } from "./input.ts";
 import { type AnswerMail, type InputMail, inputFactsOf, read } from "./mailbox.ts";
+import { ObserveHooks, observed, observedIn, readObserved } from "./observe.ts";
 import { answering, goOn, newRun, woken } from "./openings.ts";
 import {
   type AnswerOptions,
@@ -150,7 +154,8 @@ export class Session<Out = string> {
   /** The history of the root agent. */
   get messages(): readonly Message[] {
     const state = this.#recall.whole((this.#execution ?? this.#calls)?.state);
-    return state.scopes.get(this.agent.name)?.messages.slice() ?? [];
+    const scope = state.scopes.get(this.agent.name);
+    return scope === undefined ? [] : shownMessages(scope);
   }
 
   /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
@@ -175,8 +180,8 @@ export class Session<Out = string> {
     if (inputs.length === 0) throw belayError("INPUT_EMPTY", { threadId });
     const { clock } = this.#host.setup;
     const place = this.#place(clock.id(), 1);
-    const begin = (at: number) => inputFacts(place, inputs, at);
-    return this.#start(place, newRun(this.#checker(), place, begin, id), id);
+    const begin = (made: typeof inputs, at: number) => inputFacts(place, made, at);
+    return this.#start(place, newRun(this.#checker(), place, inputs, begin, id), id);
   }
 
   /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
@@ -250,10 +255,10 @@ export class Session<Out = string> {
   ): Promise<{ readonly open: number } | "busy" | undefined> {
     let known: number | undefined;
     const open = answering(this.#checker(), mail, key);
-    const execution = this.#startCalls((state, place) => {
+    const execution = this.#startCalls((state, ...rest) => {
       known = isKnown(state, mail) ? openRequests(state).length : undefined;
       if (known !== undefined) throw belayError("ANSWER_TAKEN", { id: mail.id, by: "", at: "", how: "" });
-      return open(state, place);
+      return open(state, ...rest);
     });
     const refusal = await execution.opening;
     if (refusal === undefined) return { open: openRequests(execution.state!).length };
@@ -395,18 +400,24 @@ export class Session<Out = string> {
   }
 
   /** Nothing runs, and people are asked for something: they need not answer any more. */
-  async #stopWaiting(stop: Stop, options: InterruptOptions): Promise<Receipt> {
+  async #stopWaiting(stop: Stop, options: InterruptOptions, words?: readonly Fact[]): Promise<Receipt> {
     const { clock, tokenTtlMs } = this.#host.setup;
+    const told = (place: FramePlace, state: ThreadState) => {
+      const turn = state.scopes.get(place.runPath)?.turn ?? 0;
+      const calls = waitingCalls(state);
+      return interruptOf(place, turn, calls, { asked: stop, late: [...this.#behind], now: clock.now() });
+    };
+    // Hooks are asked once, however often it has to be written.
+    const said =
+      words ?? (await sayOfIdleStop(this.#checker(), this.#resting(), stop, () => this.#recall.load(true), told));
     const stops = options.id === undefined ? [] : [options.id];
     let receipt: Receipt = this.#notAccepted();
     try {
       await this.#appendIdle(
-        stopWaiting(stop, stops, (place, state) => {
-          const now = clock.now();
+        stopWaiting(stop, stops, said, (place, state) => {
           const calls = waitingCalls(state);
-          const turn = state.scopes.get(place.runPath)?.turn ?? 0;
-          const interrupt = interruptOf(place, turn, calls, { asked: stop, late: [...this.#behind], now });
-          const { token } = newHandle(place, "user_interrupt", { now, tokenTtlMs });
+          const interrupt = told(place, state);
+          const { token } = newHandle(place, "user_interrupt", { now: clock.now(), tokenTtlMs });
           receipt = { ...receipt, accepted: true, runId: place.runId, segment: place.segment, ...calls };
           const more = { pauseType: "user_interrupt" as const, interrupts: [interrupt], ...token };
           return { interrupt, fact: stateFact(place, "paused", more) };
@@ -420,7 +431,7 @@ export class Session<Out = string> {
       // Who goes on after a stop means it.
       if (this.#execution !== undefined) return this.#notAccepted();
       if (this.#calls !== undefined) return this.#calls.interrupt(stop, options);
-      if (code === "STORE_CONFLICT") return this.#stopWaiting(stop, options);
+      if (code === "STORE_CONFLICT") return this.#stopWaiting(stop, options, said);
       return this.#orBehind(stopElsewhere(this.#host.setup, this.#key, options));
     }
     this.#hot.dropAll();
@@ -442,6 +453,24 @@ export class Session<Out = string> {
     const command = await this.#send("input", input, options);
     await this.startQueued();
     return { id: command.key };
+  }
+
+  /**
+   * Adds something to the history that is to be known and not to be answered: at once where nothing runs and nothing is
+   * open, else before the next model call. Resolves when nothing can lose it; to no id where a hook let it go.
+   */
+  async observe(
+    message: string | Pick<Message, "parts">,
+    options: SendOptions = {},
+  ): Promise<{ readonly id?: string }> {
+    this.#refuseIfClosed();
+    const hooks = new ObserveHooks(this.#host.setup, this.agent as Agent<unknown, never>, this.#resting(), this.#deps);
+    const made = await hooks.before(readObserved(message));
+    if (made === null) return {};
+    const { key: id } = await this.#send("observe", [made], options);
+    await this.#takeObserved();
+    await hooks.after(id, made);
+    return { id };
   }
 
   /** Takes a steer or an enqueued input back; false when it was consumed already. */
@@ -491,6 +520,19 @@ export class Session<Out = string> {
     // While a run of ours writes, it alone changes the fold.
     if (this.#isWriting) return;
     await this.#recall.load(true, () => !this.#isWriting);
+  }
+
+  /** The seq of the last fact in the store, the facts after one, and word of more: for hub(). */
+  async head(): Promise<number> {
+    return (await this.#host.setup.store.load(this.#key, Number.MAX_SAFE_INTEGER))?.row.head ?? 0;
+  }
+
+  factsAfter(after: number): Promise<readonly Fact[]> {
+    return readFacts(this.#host.setup.store, this.#key, after);
+  }
+
+  watch(changed: () => void): () => void {
+    return this.#host.setup.store.watch(this.#key, changed, "append", true);
   }
 
   /** Resolves when the present stretch is on record, or to why it could not begin. */
@@ -621,7 +663,8 @@ export class Session<Out = string> {
   }
 
   #checker(): AnswerChecker {
-    return { agent: this.agent as Agent<unknown, never>, setup: this.#host.setup, schemas: this.#schemas };
+    const { setup } = this.#host;
+    return { agent: this.agent as Agent<unknown, never>, setup, deps: this.#deps, schemas: this.#schemas };
   }
 
   /** The stretch that the thread rests after. */
@@ -658,20 +701,22 @@ export class Session<Out = string> {
         // Where it failed the store may know more; whoever writes next finds out by its refusal.
         const known = state ?? execution.state;
         if (known !== undefined) this.#recall.settleOn(known);
-        if (state?.state === "completed" && execution.mail) void this.startQueued();
+        if (state?.state === "completed" && execution.mail) void this.#startWaiting();
       },
     };
   }
 
-  async #send(kind: "steer" | "input", input: Input, options: SendOptions): Promise<Command> {
+  async #send(how: "steer" | "input" | "observe", input: Input, options: SendOptions): Promise<Command> {
     this.#refuseIfClosed();
     const { threadId, state } = this;
     if (state === "terminated")
-      throw belayError("INVALID_STATE", { threadId, state, action: kind === "steer" ? "steer()" : "enqueue()" });
+      throw belayError("INVALID_STATE", { threadId, state, action: how === "input" ? "enqueue()" : `${how}()` });
     const messages = readInput(input, this.#host.setup.maxBytes);
     if (messages.length === 0) throw belayError("INPUT_EMPTY", { threadId });
     const { store, clock } = this.#host.setup;
-    const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }) };
+    const observed = how === "observe" ? { observed: true as const } : {};
+    const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }), ...observed };
+    const kind = how === "input" ? how : "steer";
     const command: Command = { key: options.id ?? clock.id(), kind, body: JSON.stringify(mail), at: clock.now() };
     // A new thread has to be on record before anything can wait for it; a run may begin to put it there meanwhile.
     for (let seen: Execution | undefined | null = null; seen !== this.#execution; ) {
@@ -681,6 +726,26 @@ export class Session<Out = string> {
     if (this.state === "created") await this.#initialize();
     if (await store.send(this.#key, command)) this.#execution?.deliver(command);
     return command;
+  }
+
+  /** A run has ended, and more has come meanwhile. */
+  async #startWaiting(): Promise<void> {
+    await this.#takeObserved().catch(() => {});
+    await this.startQueued();
+  }
+
+  /** What waits to be known enters a history that rests. Refused means that somebody takes it along. */
+  async #takeObserved(): Promise<void> {
+    const { store, clock } = this.#host.setup;
+    const rests = () => !this.#isWriting && (this.state === "initialized" || this.state === "completed");
+    if (!rests() || !this.#host.accepts() || this.#closing !== undefined) return;
+    try {
+      const commands = await observedIn(store, this.#key);
+      if (commands.length > 0 && rests()) await this.#appendIdle(observed(this.#key, commands, clock.now()));
+    } catch (error) {
+      const { code } = error as Partial<BelayError>;
+      if (code !== "INVALID_STATE" && code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
+    }
   }
 
   /** Puts a new thread on record. Refused means that somebody else has done it. */
@@ -703,8 +768,9 @@ export class Session<Out = string> {
     const { clock } = this.#host.setup;
     const place = this.#place(clock.id(), 1);
     const mail = read<InputMail>(this.#key, command);
-    const inputs = (at: number) => inputFactsOf(place, command.key, "input", mail, at);
-    const run = this.#start(place, newRun(this.#checker(), place, inputs));
+    const begin = (messages: InputMail["messages"], at: number) =>
+      inputFactsOf(place, command.key, "input", { ...mail, messages }, at);
+    const run = this.#start(place, newRun(this.#checker(), place, mail.messages, begin));
     // Somebody took it back, or took it, in the meantime: the next one is due.
     void run.result.then((result) => {
       if (result.status === "failed" && result.error.code === "INPUT_WITHDRAWN") void this.startQueued();

@@ -10,8 +10,10 @@ export interface ReadyCall {
   readonly call: CallState;
   readonly tool: Tool;
   readonly args: unknown;
-  /** What runs, where a person changed it. */
+  /** What runs, where a person or a hook changed it. */
   readonly ranArgs?: Json;
+  /** Who changed it, where that was no person. */
+  readonly changedBy?: "hook";
   /** The permission rule that lets it run. */
   readonly rule?: string;
   /** Its start is on record: it goes on after a person's answer, from its recorded steps. */

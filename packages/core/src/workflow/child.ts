@@ -5,13 +5,16 @@
 
 import type { Agent, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
-import { BelayError, belayError, errorFromRecord, errorRecord, errorText } from "../error.ts";
+import { type BelayError, errorFromRecord, errorRecord } from "../error.ts";
 import type { Action, Fact, Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
+import type { ReplyInput } from "../hooks/hooks.ts";
+import type { Scope } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { point } from "../point.ts";
+import { inputAfterHooks, runReply } from "../reply.ts";
 
 /** What a child is given: the words of people as they are, or a value. */
 export type ChildInput = { readonly messages: readonly Message[] } | { readonly value: Json };
@@ -45,13 +48,18 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   if (!begun || failed === "again") {
     if (frame.beginning.only === "calls") return asking;
     if (signal.halts("after-tools")) return stopped;
-    await frame.record(() => (begun ? [frame.childStart(agent.name, path)] : startFacts(frame, place, input)));
+    const isNew = !begun || wasGivenNothing(agent, known);
+    const hooks = isNew ? hooked(frame, place, input) : undefined;
+    const made = hooks === undefined ? { input } : await hooks;
+    if (made === undefined) return stopped;
+    if ("error" in made) return refused(frame, place, made.error);
+    await frame.record(() => (isNew ? startFacts(frame, place, made.input) : [frame.childStart(agent.name, path)]));
     point("child:start", path);
   }
   const child = frame.child(agent.name, path, desk.scope(path)!, frame.hears && !place.deaf);
   child.branches = branchesOf(frame, place);
   child.isNew = !begun;
-  const ended = await run(agent, child);
+  const ended = await runReply(agent, child);
   switch (ended.how) {
     case "completed": {
       const output = storable(ended.output, agent.name);
@@ -108,16 +116,39 @@ function acts(child: Frame, action: Action | undefined): readonly Fact[] {
 const asking: ChildEnd = { how: "asking", facts: [], calls: noCalls };
 const stopped: ChildEnd = { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 };
 
-async function run(agent: Agent<unknown, never>, frame: Frame): Promise<Ended> {
-  try {
-    return await agent.run(frame);
-  } catch (error) {
-    const failure =
-      error instanceof BelayError
-        ? error
-        : belayError("AGENT_FAILED", { agent: agent.name, reason: errorText(error) }, error);
-    return { how: "failed", facts: [], error: failure };
-  }
+/** What the hooks make of its input: undefined after a stop, or what one of them failed with. */
+function hooked(
+  frame: Frame,
+  { agent, path }: ChildPlace,
+  input: ChildInput,
+): Promise<{ readonly input: ChildInput } | { readonly error: BelayError } | undefined> | undefined {
+  if (frame.desk.hooks === undefined && agent.hooks === undefined) return undefined;
+  const { signal, clock, deps, desk } = frame;
+  const host = { place: { ...frame.place, agentName: agent.name, runPath: path }, signal, clock, deps, desk };
+  const made = inputAfterHooks(agent, host, input)?.then(
+    (given) => ({ input: childInput(given) }),
+    (error: BelayError) => ({ error }),
+  );
+  // One that comes at the boundary costs no start, either.
+  return made && signal.orStopped(made).then((end) => (signal.halts("after-tools") ? undefined : end));
+}
+
+function childInput(given: ReplyInput): ChildInput {
+  if ("value" in given) return given;
+  const of = { id: "", role: "user", at: 0, origin: "person" } as const;
+  return { messages: given.messages.map(({ parts }): Message => ({ ...of, parts })) };
+}
+
+/** It begins and ends on record, with nothing given to it: once it is tried again, its hooks are asked again. */
+function refused(frame: Frame, { agent, path, fresh }: ChildPlace, error: BelayError): ChildEnd {
+  const start = frame.childStart(agent.name, path, undefined, fresh);
+  const place = { ...frame.place, agentName: agent.name, runPath: path };
+  const end = frame.childEnd({ place }, "failed", { error: errorRecord(error) });
+  return { how: "failed", facts: [start, end], error };
+}
+
+function wasGivenNothing({ chats }: Agent<unknown, never>, scope: Scope): boolean {
+  return chats ? scope.given.length === 0 : scope.input === undefined;
 }
 
 function startFacts(frame: Frame, place: ChildPlace, input: ChildInput): readonly Fact[] {

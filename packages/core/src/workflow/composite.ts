@@ -7,6 +7,7 @@ import { belayError } from "../error.ts";
 import type { Action } from "../event.ts";
 import { type Fingerprint, shapeOf } from "../fingerprint.ts";
 import type { Frame } from "../frame.ts";
+import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Inside } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
@@ -24,10 +25,13 @@ interface Composite {
   readonly children: readonly AnyAgent[];
   /** What makes it another one besides its children. */
   readonly shape?: Json;
+  readonly hooks?: HooksGiven<never> | undefined;
+  /** It is no agent to people. */
+  readonly plain?: true;
   run(frame: Frame): Promise<Ended>;
 }
 
-export function composite({ kind, name, children, shape = null, run }: Composite): AnyAgent {
+export function composite({ kind, name, children, shape = null, hooks, plain, run }: Composite): AnyAgent {
   if (typeof name !== "string" || !NAME.test(name)) {
     throw belayError("AGENT_INVALID", { agent: String(name), problem: `its name is ${JSON.stringify(name)}` });
   }
@@ -36,6 +40,7 @@ export function composite({ kind, name, children, shape = null, run }: Composite
     throw belayError("AGENT_INVALID", { agent: name, problem: "one of those inside it is no agent" });
   }
   const childAt = (segment: string) => childIn(children, kind, segment);
+  const table = readHooks(hooks);
   let known: Fingerprint | undefined;
   return Object.freeze({
     name,
@@ -43,6 +48,8 @@ export function composite({ kind, name, children, shape = null, run }: Composite
     chats: false,
     children,
     childAt,
+    ...(table && { hooks: table }),
+    ...(plain && { plain }),
     // Code of one's own has no shape that could be told.
     ...(kind !== "custom" && { view: (inside: Inside) => workflowView(kind, children.length, inside) }),
     run: (frame: Frame) => (frame.beginning.only === "calls" ? runOpen(frame, childAt) : run(frame)),

@@ -3,6 +3,7 @@
 import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
+import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
 import { type AnyAgent, composite } from "./composite.ts";
 import { type AgentCode, type AgentContext, LiveAgent } from "./live-agent.ts";
@@ -14,12 +15,13 @@ export interface CustomAgentOptions<Out, Deps> {
   /** The agents that it may run, for the record: a change of theirs is a change of this one. */
   readonly agents?: readonly Agent<unknown, Deps>[];
   readonly version?: string;
+  readonly hooks?: HooksGiven<Deps>;
 }
 
 export function defineAgent<Out = unknown, Deps = unknown>(
   options: CustomAgentOptions<Out, Deps>,
 ): Agent<Awaited<Out>, Deps> {
-  const { name, run, agents = [], version = "1" } = options;
+  const { name, run, agents = [], version = "1", hooks } = options;
   if (typeof run !== "function") {
     throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no run function" });
   }
@@ -29,6 +31,7 @@ export function defineAgent<Out = unknown, Deps = unknown>(
     name,
     children: agents as readonly AnyAgent[],
     shape: version,
+    hooks,
     run: (frame) => runCode(frame, name, code),
   });
   return made as Agent<Awaited<Out>, Deps>;

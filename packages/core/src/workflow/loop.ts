@@ -3,6 +3,7 @@
 import type { Agent, Ended } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
+import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
 import { type ChildInput, runChild } from "./child.ts";
 import { type AnyAgent, completed, composite, inputOf } from "./composite.ts";
@@ -13,18 +14,19 @@ export interface LoopOptions<Deps> {
   /** One, or several that run one after the other in each round. */
   readonly agents: readonly Agent<unknown, Deps>[];
   readonly maxIterations?: number;
+  readonly hooks?: HooksGiven<Deps>;
   /** Says after each round whether that is enough. Pure: it is asked again of what is on record. */
   until?(output: Json, iteration: number): boolean;
 }
 
 export function loop<Deps = unknown>(options: LoopOptions<Deps>): Agent<unknown, Deps> {
-  const { name, agents, maxIterations = 10, until } = options;
+  const { name, agents, maxIterations = 10, until, hooks } = options;
   const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(name), problem });
   if (!Array.isArray(agents) || agents.length === 0) throw refuse("it has no agents to run again and again");
   if (!Number.isInteger(maxIterations) || maxIterations < 1) throw refuse(`maxIterations is ${maxIterations}`);
   const children = agents as readonly AnyAgent[];
   const run = (frame: Frame) => runAll(frame, children, maxIterations, until);
-  return composite({ kind: "loop", name, children, shape: maxIterations, run }) as Agent<unknown, Deps>;
+  return composite({ kind: "loop", name, children, shape: maxIterations, hooks, run }) as Agent<unknown, Deps>;
 }
 
 async function runAll(

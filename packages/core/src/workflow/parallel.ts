@@ -4,6 +4,7 @@
 import type { Agent, Ended } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
+import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
 import { type ChildEnd, type ChildInput, type ChildPlace, runChild } from "./child.ts";
 import { type AnyAgent, completed, composite, inputOf, together } from "./composite.ts";
@@ -11,14 +12,15 @@ import { type AnyAgent, completed, composite, inputOf, together } from "./compos
 export interface ParallelOptions<Deps> {
   readonly name: string;
   readonly agents: readonly Agent<unknown, Deps>[];
+  readonly hooks?: HooksGiven<Deps>;
 }
 
-export function parallel<Deps = unknown>({ name, agents }: ParallelOptions<Deps>): Agent<unknown[], Deps> {
+export function parallel<Deps = unknown>({ name, agents, hooks }: ParallelOptions<Deps>): Agent<unknown[], Deps> {
   if (!Array.isArray(agents) || agents.length === 0) {
     throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no agents to run at once" });
   }
   const children = agents as readonly AnyAgent[];
-  return composite({ kind: "parallel", name, children, run: (frame) => runAll(frame, children) }) as Agent<
+  return composite({ kind: "parallel", name, children, hooks, run: (frame) => runAll(frame, children) }) as Agent<
     unknown[],
     Deps
   >;

@@ -3,6 +3,7 @@
 import type { Agent, Ended } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
+import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
 import { type ChildInput, runChild, wordsOf } from "./child.ts";
 import { type AnyAgent, completed, composite, inputOf } from "./composite.ts";
@@ -10,14 +11,15 @@ import { type AnyAgent, completed, composite, inputOf } from "./composite.ts";
 export interface SequentialOptions<Deps> {
   readonly name: string;
   readonly agents: readonly Agent<unknown, Deps>[];
+  readonly hooks?: HooksGiven<Deps>;
 }
 
-export function sequential<Deps = unknown>({ name, agents }: SequentialOptions<Deps>): Agent<unknown, Deps> {
+export function sequential<Deps = unknown>({ name, agents, hooks }: SequentialOptions<Deps>): Agent<unknown, Deps> {
   if (!Array.isArray(agents) || agents.length === 0) {
     throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no agents to run one after the other" });
   }
   const children = agents as readonly AnyAgent[];
-  return composite({ kind: "sequential", name, children, run: (frame) => runAll(frame, children) }) as Agent<
+  return composite({ kind: "sequential", name, children, hooks, run: (frame) => runAll(frame, children) }) as Agent<
     unknown,
     Deps
   >;

@@ -1,0 +1,74 @@
+// Hooks around a model call. What they change is this request alone; what the model said is what was shown (S3), and no
+// hook changes that.
+
+import type { BelayError } from "../error.ts";
+import type { Frame } from "../frame.ts";
+import { historyProblems } from "../history-problems.ts";
+import { lookOn, runBefore, show } from "../hooks/call-hooks.ts";
+import { type Hook, hooksNamed } from "../hooks/hooks.ts";
+import type { ModelRequest } from "../model/model.ts";
+import { Answer } from "./answer.ts";
+import { callModel, type ModelCall, type ModelCallEnd } from "./call-model.ts";
+import type { ChatDefinition } from "./definition.ts";
+
+/** Never rejects. */
+export function callHooked(frame: Frame, agent: ChatDefinition, call: ModelCall, turn: number): Promise<ModelCallEnd> {
+  const outer = frame.desk.hooks;
+  if (outer === undefined && agent.hooks === undefined) return callModel(frame, call);
+  const before = hooksNamed(outer, agent.hooks, "beforeModel");
+  const after = hooksNamed(outer, agent.hooks, "afterModel");
+  return before === undefined && after === undefined
+    ? callModel(frame, call)
+    : callBetween(frame, call, turn, before, after);
+}
+
+async function callBetween(
+  frame: Frame,
+  call: ModelCall,
+  turn: number,
+  before: readonly Hook[] | undefined,
+  after: readonly Hook[] | undefined,
+): Promise<ModelCallEnd> {
+  const { signal, desk } = frame;
+  const made =
+    before === undefined ? { request: call.request } : await signal.orStopped(ask(frame, call, turn, before));
+  // Nothing was tried: the next try has the same number.
+  const untried = { answer: new Answer(call.model, desk), attempt: call.attempt };
+  if (made === undefined || signal.stop !== undefined) return { how: "stopped", ...untried };
+  if ("error" in made) return { how: "failed", error: made.error, ...untried };
+  const end = await callModel(frame, { ...call, request: made.request });
+  if (after === undefined) return end;
+  const { answer, how } = end;
+  const { usage } = answer;
+  const error = how === "failed" ? { error: end.error } : {};
+  const parts = answer.parts();
+  const info = { turn, how, parts, text: answer.text(), ...(usage && { usage }), ...error };
+  await lookOn(frame, "afterModel", after, info);
+  return end;
+}
+
+function ask(
+  frame: Frame,
+  call: ModelCall,
+  turn: number,
+  hooks: readonly Hook[],
+): Promise<{ readonly request: ModelRequest } | { readonly error: BelayError }> {
+  const info = (request: ModelRequest) => ({ turn, request });
+  return runBefore(frame, "beforeModel", hooks, call.request, info, takeRequest).then(
+    (request) => ({ request }),
+    (error: BelayError) => ({ error }),
+  );
+}
+
+/** It must still be one that every provider takes (H1). */
+function takeRequest(request: ModelRequest, given: unknown): ModelRequest {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new TypeError(`it gave ${show(given)}, not what to change in the request`);
+  }
+  const made: ModelRequest = { ...request, ...given };
+  if (made.messages === request.messages) return made;
+  if (!Array.isArray(made.messages) || made.messages.length === 0) throw new TypeError("it left no messages");
+  const problems = historyProblems(made.messages);
+  if (problems.length > 0) throw new TypeError(`no provider takes its messages: ${problems.join("; ")}`);
+  return made;
+}

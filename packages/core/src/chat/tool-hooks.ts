@@ -1,0 +1,83 @@
+// Hooks around a call. Before: what one makes of the arguments is judged like what a model asks for (schema, rules,
+// people) and recorded with the verdict; nothing changes them after. After: what one makes of the output is what is
+// recorded, once.
+
+import type { Frame } from "../frame.ts";
+import { callHook, hookFailed, runAfter, show } from "../hooks/call-hooks.ts";
+import { type Hook, type HookCall, hooksNamed } from "../hooks/hooks.ts";
+import { canonical } from "../interrupt/digest.ts";
+import type { CallState } from "../journal/state.ts";
+import { bytesOver, type Json, toJson } from "../json.ts";
+import type { Outcome } from "../message.ts";
+import type { ChatDefinition } from "./definition.ts";
+
+/** What hooks make of a call before anyone judges it: other arguments, or its end without running. */
+export type HookedCall =
+  | { readonly ranArgs?: Json }
+  | { readonly outcome: "rejected" | "ok"; readonly output: Json }
+  /** A stop came: nobody waits for it. */
+  | undefined;
+
+/** The hooks for a call that can be made at all. */
+export function beforeToolHooks(frame: Frame, agent: ChatDefinition, { part }: CallState): readonly Hook[] | undefined {
+  const outer = frame.desk.hooks;
+  if (outer === undefined && agent.hooks === undefined) return undefined;
+  const { tool, args } = part;
+  if (!agent.tools.has(tool) || typeof args !== "object" || args === null || Array.isArray(args)) return undefined;
+  return hooksNamed(outer, agent.hooks, "beforeTool");
+}
+
+/** Rejects with HOOK_FAILED. */
+export async function askHooks(frame: Frame, call: CallState, hooks: readonly Hook[]): Promise<HookedCall> {
+  const asked = call.part.args;
+  let args = asked;
+  for (const hook of hooks) {
+    if (frame.signal.stop !== undefined) return undefined;
+    const given = await callHook(frame, "beforeTool", hook, infoOf(call, args));
+    if (given === undefined) continue;
+    const { args: other, reject, result } = (given ?? {}) as Record<string, unknown>;
+    if (typeof reject === "string") return { outcome: "rejected", output: reject };
+    try {
+      if (result !== undefined) return { outcome: "ok", output: fitting(frame, result) };
+      if (typeof other === "object" && other !== null && !Array.isArray(other)) args = toJson(other, "Arguments");
+      else throw new TypeError(`it gave ${show(given)}, none of { args }, { reject }, { result }`);
+    } catch (error) {
+      throw hookFailed(frame, "beforeTool", (error as Error).message, error);
+    }
+  }
+  return canonical(args) === canonical(asked) ? {} : { ranArgs: args };
+}
+
+/** What is recorded of a call that has run. Never rejects. */
+export type AfterTool = (call: CallState, ran: Json | undefined, outcome: Outcome, output: Json) => Promise<Json>;
+
+export function afterToolHooks(frame: Frame, agent: ChatDefinition): AfterTool | undefined {
+  const outer = frame.desk.hooks;
+  if (outer === undefined && agent.hooks === undefined) return undefined;
+  const hooks = hooksNamed(outer, agent.hooks, "afterTool");
+  if (hooks === undefined) return undefined;
+  return async (call, ran, outcome, output) => {
+    const info = (now: Json) => ({ ...infoOf(call, ran ?? call.part.args), outcome, output: now });
+    const take = (_: Json, given: unknown): Json => {
+      if (typeof given !== "object" || given === null || !("output" in given)) {
+        throw new TypeError(`it gave ${show(given)}, not { output }`);
+      }
+      return fitting(frame, given.output);
+    };
+    const made = await frame.signal.orStopped(
+      runAfter(frame, "afterTool", hooks, output, info, take).then((value) => ({ value })),
+    );
+    return made === undefined ? output : made.value;
+  };
+}
+
+function fitting(frame: Frame, given: unknown): Json {
+  const output = toJson(given, "A result");
+  const bytes = bytesOver(output, frame.desk.maxBytes);
+  if (bytes !== undefined) throw new TypeError(`its result is too large to store (${bytes} bytes)`);
+  return output;
+}
+
+function infoOf({ part, address }: CallState, args: Json): HookCall {
+  return { callId: part.id, tool: part.tool, address, asked: part.args, args };
+}

@@ -1,0 +1,193 @@
+// Calling hooks. Invariants:
+// 1. A hook holds up no stop: whoever calls one waits for it no longer than the stop allows.
+// 2. One that fails before a step fails that step, with HOOK_FAILED; one that fails after it is told to the log, and the
+//    step is recorded as it was.
+
+import type { Clock } from "../clock.ts";
+import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
+import { LazyAbort } from "../interrupt/lazy-abort.ts";
+import type { StopSignal } from "../interrupt/stop-signal.ts";
+import { type Json, toJson } from "../json.ts";
+import type { Log } from "../log.ts";
+import { isBlank, type Message, type Part } from "../message.ts";
+import { point } from "../point.ts";
+import type { Hook, HookName, HookTable, ReplyInput, Spoken } from "./hooks.ts";
+
+/** What a stop leaves a hook that it waits for. */
+const GRACE_MS = 500;
+
+/** Where hooks are called: the frame of an agent, or something like it. */
+export interface HookHost {
+  readonly place: {
+    readonly threadId: string;
+    readonly runId: string;
+    readonly segment: number;
+    readonly agentName: string;
+    readonly runPath: string;
+  };
+  readonly signal: StopSignal;
+  readonly clock: Clock;
+  readonly deps: unknown;
+  readonly desk: { readonly hooks: HookTable | undefined; readonly log: Log };
+}
+
+/** What the hook gives. Rejects with HOOK_FAILED. */
+export async function callHook(host: HookHost, name: HookName, hook: Hook, more: object): Promise<unknown> {
+  const abort = new LazyAbort();
+  const stopped = () => {
+    const { stop } = host.signal;
+    if (stop !== undefined) abort.abort(new UserInterrupt(stop.at, stop.reason));
+  };
+  const listener = { stopped };
+  host.signal.on(listener);
+  stopped();
+  const { threadId, runId, segment, agentName, runPath } = host.place;
+  const info = {
+    threadId,
+    runId,
+    segment,
+    agentName,
+    runPath,
+    deps: host.deps,
+    get signal() {
+      return abort.signal;
+    },
+    ...more,
+  };
+  point("hook:begin", name);
+  try {
+    return await hook(info as never);
+  } catch (error) {
+    throw hookFailed(host, name, errorText(error), error);
+  } finally {
+    host.signal.off(listener);
+    point("hook:end", name);
+  }
+}
+
+export function hookFailed({ place }: Pick<HookHost, "place">, hook: HookName, reason: string, cause?: unknown) {
+  return belayError("HOOK_FAILED", { hook, agent: place.agentName, reason }, cause);
+}
+
+/** Each hook sees what the one before it made of `first`. Rejects with HOOK_FAILED. */
+export async function runBefore<T>(
+  host: HookHost,
+  name: HookName,
+  hooks: readonly Hook[],
+  first: T,
+  info: (value: T) => object,
+  take: (value: T, given: unknown) => T,
+): Promise<T> {
+  let value = first;
+  for (const hook of hooks) {
+    const given = await callHook(host, name, hook, info(value));
+    if (given !== undefined) value = taken(host, name, () => take(value, given));
+  }
+  return value;
+}
+
+/** The same for hooks that come after a step: never rejects, and one that fails changes nothing. */
+export async function runAfter<T>(
+  host: HookHost,
+  name: HookName,
+  hooks: readonly Hook[],
+  first: T,
+  info: (value: T) => object,
+  take: (value: T, given: unknown) => T,
+): Promise<T> {
+  let value = first;
+  for (const hook of hooks) {
+    try {
+      const given = await callHook(host, name, hook, info(value));
+      if (given !== undefined) value = taken(host, name, () => take(value, given));
+    } catch (error) {
+      report(host, error);
+    }
+  }
+  return value;
+}
+
+/** Calls hooks that only look on. Waits for them unless there is a stop. Never rejects. */
+export async function lookOn(host: HookHost, name: HookName, hooks: readonly Hook[], info: object): Promise<void> {
+  await host.signal.orStopped(
+    runAfter(
+      host,
+      name,
+      hooks,
+      undefined,
+      () => info,
+      () => undefined,
+    ),
+  );
+}
+
+function taken<T>(host: HookHost, name: HookName, take: () => T): T {
+  try {
+    return take();
+  } catch (error) {
+    throw hookFailed(host, name, errorText(error), error);
+  }
+}
+
+/** Somebody has to hear of it; a log that fails, too, is past helping. */
+export function report({ place, desk }: Pick<HookHost, "place" | "desk">, error: unknown): void {
+  if (!(error instanceof BelayError)) return;
+  const { threadId, runId, agentName, runPath } = place;
+  try {
+    desk.log({ level: "warn", error, threadId, runId, agentName, runPath });
+  } catch {
+    // As said.
+  }
+}
+
+/** What `work` gives, or undefined where a stop has come and it takes longer than its grace. */
+export function withinGrace<T>({ signal, clock }: HookHost, work: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    let timer: unknown;
+    const over = () => resolve(undefined);
+    const listener = {
+      stopped: () => {
+        if (signal.forced) over();
+        else timer ??= clock.setTimeout(over, signal.stop?.graceMs ?? GRACE_MS);
+      },
+    };
+    signal.on(listener);
+    work.then(resolve, reject).finally(() => {
+      signal.off(listener);
+      clock.clearTimeout(timer);
+    });
+    if (signal.stop !== undefined) listener.stopped();
+  });
+}
+
+/** What a `beforeReply` hook makes of an input. */
+export function takeInput(was: ReplyInput, given: unknown): ReplyInput {
+  if (typeof given === "string") return "value" in was ? { value: given } : { messages: [spoken(given)!] };
+  const { messages, value } = (given ?? {}) as { readonly messages?: unknown; readonly value?: unknown };
+  if (Array.isArray(messages)) return { messages: messages.flatMap((each) => spoken(each) ?? []) };
+  if (value !== undefined) return { value: toJson(value, "An input") };
+  throw new TypeError(`it gave ${show(given)}, neither text nor { messages } nor { value }`);
+}
+
+/** A text, or the text and files of a message; undefined where it says nothing. */
+export function spoken(given: unknown): Spoken | undefined {
+  if (typeof given === "string") return isBlank(given) ? undefined : { parts: [{ type: "text", text: given }] };
+  const parts: unknown = (given as Partial<Message> | null)?.parts;
+  if (!Array.isArray(parts)) throw new TypeError(`it gave ${show(given)}, neither text nor a message with parts`);
+  const said = (toJson(parts, "A message of a hook") as unknown as readonly Part[]).filter(isSaid);
+  return said.length === 0 ? undefined : { parts: said };
+}
+
+function isSaid(part: Part): boolean {
+  if (part?.type === "text" && typeof part.text === "string") return !isBlank(part.text);
+  if (part?.type === "file" && typeof part.mediaType === "string") return true;
+  throw new TypeError(`it gave a part of type ${show(part?.type)}; text and file can be said`);
+}
+
+export function show(value: unknown): string {
+  try {
+    return JSON.stringify(value as Json) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}

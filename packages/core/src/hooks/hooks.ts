@@ -1,0 +1,147 @@
+// What people may hang onto an agent, or onto all agents of a runner. A hook is called for work that is done now, never
+// for what is on record: what one changes is recorded with the step it belongs to, and read from there.
+
+import { belayError } from "../error.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { Json } from "../json.ts";
+import type { Message, Outcome, Part, Usage } from "../message.ts";
+import type { ModelRequest } from "../model/model.ts";
+
+/** Where a hook is called. */
+export interface HookInfo<Deps = unknown> {
+  readonly threadId: string;
+  readonly runId: string;
+  readonly segment: number;
+  readonly agentName: string;
+  readonly runPath: string;
+  readonly deps: Deps;
+  /** Fires when the run is stopped: nobody waits for the hook any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What an agent is given: words of people, or a value of the agent around it. */
+export type ReplyInput = { readonly messages: readonly Pick<Message, "parts">[] } | { readonly value: Json };
+
+/** A call of a tool, as a hook sees it. */
+export interface HookCall {
+  readonly callId: string;
+  readonly tool: string;
+  readonly address: string;
+  /** What the model asked for. */
+  readonly asked: Json;
+  /** What runs, or is about to. */
+  readonly args: Json;
+}
+
+type Seen = void | Promise<void>;
+type Changed<T> = void | undefined | T | Promise<void | undefined | T>;
+
+/** All are optional. Those of the runner go around those of the agent; of a list the first is the outermost. */
+export interface Hooks<Deps = unknown> {
+  /** An agent is given something: change it by returning something else. It is recorded as you return it. */
+  beforeReply?(info: HookInfo<Deps> & { readonly input: ReplyInput }): Changed<string | ReplyInput>;
+  /** Its reply is whole, and about to be recorded as the end. */
+  afterReply?(info: HookInfo<Deps> & { readonly text: string; readonly output: unknown }): Seen;
+  /** The model is about to be called: return what to change in this request. The history stays as it is. */
+  beforeModel?(
+    info: HookInfo<Deps> & { readonly turn: number; readonly request: ModelRequest },
+  ): Changed<Partial<ModelRequest>>;
+  /** The model has answered, or was stopped, or has failed. What was shown is what is kept: it cannot be changed. */
+  afterModel?(
+    info: HookInfo<Deps> & {
+      readonly turn: number;
+      readonly how: "finished" | "stopped" | "failed";
+      readonly parts: readonly Part[];
+      readonly text: string;
+      readonly usage?: Usage;
+      readonly error?: Error;
+    },
+  ): Seen;
+  /** A call is about to be judged by rules and people: change its arguments, reject it, or give its result without running it. */
+  beforeTool?(
+    info: HookInfo<Deps> & HookCall,
+  ): Changed<{ readonly args: Json } | { readonly reject: string } | { readonly result: Json }>;
+  /** A call has run: change what is recorded of it. After a stop nobody waits for that. */
+  afterTool?(
+    info: HookInfo<Deps> & HookCall & { readonly outcome: Outcome; readonly output: Json },
+  ): Changed<{ readonly output: Json }>;
+  /** session.observe() was called: change the message, or let it go with null. */
+  beforeObserve?(info: HookInfo<Deps> & { readonly message: Pick<Message, "parts"> }): Changed<string | Spoken | null>;
+  /** The message is on its way into the history, and nothing can lose it. */
+  afterObserve?(info: HookInfo<Deps> & { readonly id: string; readonly message: Pick<Message, "parts"> }): Seen;
+  /** A person has stopped the run: say something to them. It is shown and recorded; no model reads it. */
+  onInterrupt?(
+    info: HookInfo<Deps> & {
+      readonly interrupt: Interrupt;
+      /** What the agent was asked. */
+      readonly input: ReplyInput;
+      readonly partialText: string;
+    },
+  ): Changed<string | Spoken>;
+}
+
+/** One object of hooks, or several. */
+export type HooksGiven<Deps> = Hooks<Deps> | readonly Hooks<Deps>[];
+
+/** Something said: the text and files of a message. */
+export type Spoken = Pick<Message, "parts">;
+
+export type HookName = keyof Hooks;
+
+/** `call` is the hook itself, on the object it came in. */
+export type Hook = (info: never) => unknown;
+
+/** By name, in the order they are called. */
+export type HookTable = { readonly [N in HookName]?: readonly Hook[] };
+
+const NAMES: Readonly<Record<HookName, true>> = {
+  beforeReply: true,
+  afterReply: true,
+  beforeModel: true,
+  afterModel: true,
+  beforeTool: true,
+  afterTool: true,
+  beforeObserve: true,
+  afterObserve: true,
+  onInterrupt: true,
+};
+
+/** Refuses what is no hook: one that is misspelt would never be called. */
+export function readHooks(given: HooksGiven<never> | undefined): HookTable | undefined {
+  if (given === undefined) return undefined;
+  const table: { [N in HookName]?: Hook[] } = {};
+  for (const hooks of Array.isArray(given) ? (given as readonly Hooks<never>[]) : [given as Hooks<never>]) {
+    if (typeof hooks !== "object" || hooks === null) throw invalid("hooks", hooks, "an object of hooks");
+    for (const name in hooks) {
+      const hook: unknown = hooks[name as HookName];
+      if (!Object.hasOwn(NAMES, name)) throw invalid(`hooks.${name}`, name, `one of ${Object.keys(NAMES).join(", ")}`);
+      if (hook === undefined) continue;
+      if (typeof hook !== "function") throw invalid(`hooks.${name}`, hook, "a function");
+      const called: Hook = (info) => hook.call(hooks, info);
+      const known = table[name as HookName] ?? [];
+      table[name as HookName] = isAfter(name) ? [called, ...known] : [...known, called];
+    }
+  }
+  return Object.keys(table).length === 0 ? undefined : table;
+}
+
+function isAfter(name: string): boolean {
+  return name.startsWith("after") || name === "onInterrupt";
+}
+
+/** Those of the runner around those of the agent; undefined where there are none. */
+export function hooksNamed(
+  outer: HookTable | undefined,
+  inner: HookTable | undefined,
+  name: HookName,
+): readonly Hook[] | undefined {
+  const around = outer?.[name];
+  const own = inner?.[name];
+  if (around === undefined) return own;
+  if (own === undefined) return around;
+  return isAfter(name) ? [...own, ...around] : [...around, ...own];
+}
+
+function invalid(option: string, value: unknown, needed: string): Error {
+  return belayError("OPTION_INVALID", { option, value: String(value), needed });
+}

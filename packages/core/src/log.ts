@@ -1,0 +1,18 @@
+// What goes wrong beside a run and fails nothing: somebody has to hear of it all the same.
+
+import type { BelayError } from "./error.ts";
+
+export interface LogEntry {
+  readonly level: "warn";
+  readonly error: BelayError;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly agentName: string;
+  readonly runPath: string;
+}
+
+export type Log = (entry: LogEntry) => void;
+
+export const consoleLog: Log = ({ error, threadId }) => {
+  console.warn(`belay: ${error.message} (thread ${threadId})`);
+};

@@ -1,0 +1,130 @@
+// What `onInterrupt` hooks say after a stop: each agent that was cut may speak, in its own history. They are asked all at
+// once, and the stop waits for them no longer than its grace; what comes later is not recorded.
+
+import type { Agent } from "../agent.ts";
+import type { Fact, MessageEvent } from "../event.ts";
+import type { FramePlace } from "../frame.ts";
+import { callHook, type HookHost, hookFailed, report, spoken, withinGrace } from "../hooks/call-hooks.ts";
+import { type Hook, hooksNamed, type ReplyInput, type Spoken } from "../hooks/hooks.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import { type Stop, StopSignal } from "../interrupt/stop-signal.ts";
+import type { Scope, ThreadState } from "../journal/state.ts";
+import type { Message } from "../message.ts";
+import { agentAt } from "./agent-at.ts";
+import type { ReplyHost } from "./reply-input.ts";
+
+interface Speaker {
+  readonly host: HookHost;
+  readonly hooks: readonly Hook[];
+  readonly input: ReplyInput;
+}
+
+/** The stop as they are told of it. */
+export interface ToldStop {
+  readonly interrupt: Interrupt;
+  readonly partialText: string;
+}
+
+/** Those who may speak: the agents of this run that have begun and not ended, where they have something to say. */
+export function speakersOf(host: ReplyHost, place: FramePlace, state: ThreadState, signal: StopSignal): Speaker[] {
+  const { setup, deps } = host;
+  const speakers: Speaker[] = [];
+  for (const scope of state.scopes.values()) {
+    const { path, ended } = scope;
+    const isRoot = path === place.runPath;
+    if (!isRoot && (scope.runId !== place.runId || ended !== undefined)) continue;
+    const agent = speaking(agentAt(host.agent, path), scope.active);
+    const hooks = agent === undefined || agent.plain ? undefined : hooksNamed(setup.hooks, agent.hooks, "onInterrupt");
+    if (hooks === undefined) continue;
+    const at = { ...place, agentName: agent!.name, runPath: path };
+    const input = inputOf(scope);
+    speakers.push({ host: { place: at, signal, clock: setup.clock, deps, desk: setup }, hooks, input });
+  }
+  return speakers;
+}
+
+/** The agent that has the word there, where it was handed over. */
+function speaking(agent: Agent<unknown, never> | undefined, active: string | undefined) {
+  if (active === undefined || agent === undefined || agent.name === active) return agent;
+  const waiting = [...agent.children];
+  for (const child of waiting) {
+    if (child.name === active) return child;
+    waiting.push(...child.children.filter((each) => !waiting.includes(each)));
+  }
+  return agent;
+}
+
+function inputOf({ given, later, input }: Scope): ReplyInput {
+  return input === undefined ? { messages: [...given, ...later] } : { value: input };
+}
+
+/** What they say, to be recorded with the stop. Never rejects. */
+export async function sayAfterStop(speakers: readonly Speaker[], stop: ToldStop): Promise<readonly Fact[]> {
+  const said = await Promise.all(speakers.map((speaker) => hear(speaker, stop)));
+  return speakers.flatMap(({ host }, i) => said[i]!.map((words, n) => fact(host, words, n)));
+}
+
+/** The same for a stop of a thread that only waits for people. Reads it only where somebody may speak. */
+export async function sayOfIdleStop(
+  host: ReplyHost,
+  place: FramePlace,
+  stop: Stop,
+  load: () => Promise<ThreadState>,
+  told: (place: FramePlace, state: ThreadState) => Interrupt,
+): Promise<readonly Fact[]> {
+  if (host.setup.hooks?.onInterrupt === undefined && !maySpeak(host.agent)) return [];
+  const state = await load();
+  const signal = new StopSignal();
+  signal.raise(stop);
+  const speakers = speakersOf(host, place, state, signal);
+  return speakers.length === 0 ? [] : sayAfterStop(speakers, { interrupt: told(place, state), partialText: "" });
+}
+
+function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, never>>()): boolean {
+  if (seen.has(agent)) return false;
+  seen.add(agent);
+  return agent.hooks?.onInterrupt !== undefined || agent.children.some((child) => maySpeak(child, seen));
+}
+
+async function hear({ host, hooks, input }: Speaker, stop: ToldStop): Promise<readonly Spoken[]> {
+  const said: Spoken[] = [];
+  for (const hook of hooks) {
+    try {
+      const called = callHook(host, "onInterrupt", hook, { ...stop, input });
+      const given = await withinGrace(
+        host,
+        called.then((value) => ({ value })),
+      );
+      if (given === undefined) throw hookFailed(host, "onInterrupt", "it took longer than the stop could wait");
+      const words = given.value === undefined ? undefined : read(host, given.value);
+      if (words !== undefined) said.push(words);
+    } catch (error) {
+      report(host, error);
+    }
+  }
+  return said;
+}
+
+function read(host: HookHost, given: unknown): Spoken | undefined {
+  try {
+    return spoken(given);
+  } catch (error) {
+    throw hookFailed(host, "onInterrupt", (error as Error).message, error);
+  }
+}
+
+function fact({ place, clock }: HookHost, { parts }: Spoken, n: number): MessageEvent {
+  const { threadId, runId, segment, agentName, runPath } = place;
+  const at = runPath.includes("/") ? `${runId}.${runPath}` : runId;
+  const id = `${at}.s${segment}.${n}`;
+  const message: Message = {
+    id,
+    role: "assistant",
+    parts,
+    at: clock.now(),
+    origin: "hook",
+    isInterrupted: true,
+  };
+  const of = { threadId, runId, segment, attempt: 1, agentName, runPath };
+  return { type: "message", seq: 0, at: 0, ...of, turn: 0, message };
+}

@@ -1,0 +1,78 @@
+// session.observe(): something an agent is to know, and not to answer. It is a command like a steer, so that it is never
+// lost; where nothing runs and nothing is open, it becomes part of the history at once.
+
+import type { Agent } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { Fact } from "../event.ts";
+import type { FramePlace } from "../frame.ts";
+import { type HookHost, lookOn, runBefore, spoken } from "../hooks/call-hooks.ts";
+import { hooksNamed, type Spoken } from "../hooks/hooks.ts";
+import { StopSignal } from "../interrupt/stop-signal.ts";
+import type { Message } from "../message.ts";
+import type { Command, Store, ThreadKey } from "../store/store.ts";
+import type { DriveSetup } from "./drive.ts";
+import type { IdleFacts } from "./idle.ts";
+import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
+
+/** The text and files of it; of other messages, such as an agent's reply, the rest is left out. */
+export function readObserved(given: string | Pick<Message, "parts">): Spoken {
+  const said = typeof given === "string" ? spoken(given) : spoken({ parts: (given?.parts ?? []).filter(isSayable) });
+  if (said === undefined) throw belayError("INPUT_INVALID", { problem: "there is nothing in it to observe" });
+  return said;
+}
+
+function isSayable({ type }: Message["parts"][number]): boolean {
+  return type === "text" || type === "file";
+}
+
+/** What hooks have to say around it. */
+export class ObserveHooks {
+  readonly #host: HookHost;
+  readonly #agent: Agent<unknown, never>;
+
+  constructor(setup: DriveSetup, agent: Agent<unknown, never>, place: FramePlace, deps: unknown) {
+    this.#host = { place, signal: new StopSignal(), clock: setup.clock, deps, desk: setup };
+    this.#agent = agent;
+  }
+
+  /** What they make of it; null where they let it go. Rejects with HOOK_FAILED. */
+  async before(message: Spoken): Promise<Spoken | null> {
+    const hooks = hooksNamed(this.#host.desk.hooks, this.#agent.hooks, "beforeObserve") ?? [];
+    for (const hook of hooks) {
+      const take = (_: Spoken | null, given: unknown) => (given === null ? null : (spoken(given) ?? null));
+      const made = await runBefore(this.#host, "beforeObserve", [hook], message as Spoken | null, info, take);
+      if (made === null) return null;
+      message = made;
+    }
+    return message;
+  }
+
+  async after(id: string, message: Spoken): Promise<void> {
+    const hooks = hooksNamed(this.#host.desk.hooks, this.#agent.hooks, "afterObserve");
+    if (hooks !== undefined) await lookOn(this.#host, "afterObserve", hooks, { id, message });
+  }
+}
+
+function info(message: Spoken | null): object {
+  return { message };
+}
+
+/** What waits to be known, oldest first. */
+export async function observedIn(store: Store, key: ThreadKey): Promise<readonly Command[]> {
+  const loaded = await store.load(key, Number.MAX_SAFE_INTEGER);
+  return (loaded?.commands ?? []).filter(
+    (command) => command.kind === "steer" && read<InputMail>(key, command).observed === true,
+  );
+}
+
+/** Lets it into a history that rests; a thread that does not takes it along when it goes on. */
+export function observed(key: ThreadKey, commands: readonly Command[], now: number): IdleFacts {
+  return (place, { state, threadId }) => {
+    if (state !== "initialized" && state !== "completed") {
+      throw belayError("INVALID_STATE", { threadId, state, action: "observe()" });
+    }
+    return commands.flatMap((command): readonly Fact[] =>
+      inputFactsOf(place, command.key, "observe", read<InputMail>(key, command), now),
+    );
+  };
+}
