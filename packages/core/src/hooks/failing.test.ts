@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
+import type { LogEntry } from "../log.ts";
+import { messageText } from "../message.ts";
+import { createRunner } from "../runner/runner.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { history, listen, openKit, said, unpaired } from "../testing/session-kit.ts";
+import { tool } from "../tool/tool.ts";
+import { sequential } from "../workflow/sequential.ts";
+import type { HookName } from "./hooks.ts";
+
+const work = (ran: string[] = []) =>
+  tool({
+    name: "work",
+    description: "Works",
+    input: jsonSchema<object>({ type: "object" }),
+    execute: () => {
+      ran.push("ran");
+      return "worked";
+    },
+  });
+
+const turns = [[{ call: "work", id: "c1" }], "done", "done again"] as const;
+
+/** A hook that throws the first time. */
+function failing(name: HookName) {
+  let times = 0;
+  return {
+    [name]: () => {
+      times += 1;
+      if (times === 1) throw new Error("no");
+    },
+  };
+}
+
+test("A9, W5: a beforeReply that throws leaves the thread as it was", async () => {
+  const { session } = await openKit([...turns], { tools: [work()], agent: { hooks: failing("beforeReply") } });
+  const result = await session.run("go").result;
+  expect(result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED", cause: { message: "no" } } });
+  expect(result.status === "failed" && result.error.message).toBe("Hook beforeReply of agent helper failed: no");
+  expect([session.state, session.messages]).toEqual(["created", []]);
+  expect((await session.run("go").result).status).toBe("completed");
+});
+
+test("A9, W5: a beforeModel that throws fails the run before the model is called; resume() asks it again", async () => {
+  const { session, requests } = await openKit([...turns], {
+    tools: [work()],
+    agent: { hooks: failing("beforeModel") },
+  });
+  const run = session.run("go");
+  const events = listen(run);
+  expect(await run.result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED" } });
+  expect([session.state, requests.length]).toEqual(["error", 0]);
+  await events.all;
+  expect(unpaired(events.events)).toEqual([]);
+  expect((await session.resume().result).status).toBe("completed");
+  expect(history(session.messages)).toEqual(["user: go", "assistant: call c1", "tool: c1 ok", "assistant: done"]);
+});
+
+test("A9, W5: a beforeTool that throws keeps what the model said; its calls are held, and run once after resume()", async () => {
+  const ran: string[] = [];
+  const { session, requests, problems } = await openKit([...turns], {
+    tools: [work(ran)],
+    agent: { hooks: failing("beforeTool") },
+  });
+  expect(await session.run("go").result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED" } });
+  expect([history(session.messages), ran]).toEqual([["user: go", "assistant: call c1"], []]);
+  expect((await session.resume().result).status).toBe("completed");
+  expect([ran, requests.length, problems()]).toEqual([["ran"], 2, []]);
+});
+
+for (const name of ["afterReply", "afterModel", "afterTool"] as const) {
+  test(`A9, W5: ${name} that throws loses nothing: the step is recorded as it was, and the log is told`, async () => {
+    const log: LogEntry[] = [];
+    const { session } = await openKit([...turns], {
+      tools: [work()],
+      agent: { hooks: failing(name) },
+      runner: { log: (entry) => void log.push(entry) },
+    });
+    const run = session.run("go");
+    const events = listen(run);
+    expect((await run.result).status).toBe("completed");
+    await events.all;
+    expect(unpaired(events.events)).toEqual([]);
+    expect(history(session.messages)).toEqual(["user: go", "assistant: call c1", "tool: c1 ok", "assistant: done"]);
+    expect(log.map(({ error, threadId, runPath }) => [error.code, error.message, threadId, runPath])).toEqual([
+      ["HOOK_FAILED", `Hook ${name} of agent helper failed: no`, "thread", "helper"],
+    ]);
+  });
+}
+
+test("W5: what a hook gives and nobody can use is a failure of the hook, also where no provider would take it (H1)", async () => {
+  const tried = await Promise.all(
+    [
+      { beforeModel: () => ({ messages: [] }) },
+      { beforeModel: () => ({ messages: [{ id: "x", role: "tool", parts: [], at: 0, origin: "hook" }] }) },
+      { beforeTool: () => ({ arguments: {} }) },
+      { beforeTool: () => ({ args: "text" }) },
+      { beforeReply: () => ({ messages: [] }) },
+    ].map(async (hooks) => {
+      const { session } = await openKit([...turns], { tools: [work()], agent: { hooks: hooks as never } });
+      const result = await session.run("go").result;
+      return result.status === "failed" ? result.error.code : result.status;
+    }),
+  );
+  expect(tried).toEqual(tried.map(() => "HOOK_FAILED"));
+});
+
+test("W5: a child whose beforeReply throws fails on record, and its hooks are asked again when it is tried again", async () => {
+  const seen: string[] = [];
+  let times = 0;
+  const child = agent({
+    name: "child",
+    model: scriptedModel((request) => request.messages.map(messageText).join("|")),
+    hooks: {
+      beforeReply: ({ input }) => {
+        times += 1;
+        if (times === 1) throw new Error("no");
+        seen.push(JSON.stringify(input));
+        return "changed";
+      },
+    },
+  });
+  const runner = createRunner({ agent: sequential({ name: "all", agents: [child] }) });
+  const session = await runner.open("t");
+  expect(await session.run("go").result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED" } });
+  expect(await session.resume().result).toMatchObject({ status: "completed", output: "changed" });
+  expect(seen.length).toBe(1);
+  const read = listen(session.events());
+  await read.until(({ type, ...event }) => type === "state" && "state" in event && event.state === "completed");
+  const facts = read.events.filter(({ runPath, type }) => runPath.includes("/") && type.startsWith("run-"));
+  expect(said(facts)).toEqual(["run-start", "run-end failed HOOK_FAILED", "run-start", "run-end completed"]);
+});
