@@ -59,8 +59,8 @@ export interface Desk {
   readonly head: number;
   /** The most that one result may take, in bytes of JSON. */
   readonly maxBytes: number;
-  /** `wanted`, or another id where the thread has that one already. */
-  callId(wanted: string): string;
+  /** `wanted`, or another id where the thread has that one already, or somebody beside `by`, who asks, was just given it. */
+  callId(wanted: string, by: string): string;
   /** A call that was left behind; `late` is what it gives in the end, if there is anything to tell. */
   leaveBehind(frame: Frame, call: CallState, late: Promise<LateResult | undefined>): void;
   /** True when something waits to enter this frame's history: a steer, or, unless only those count, a late result. */

@@ -9,12 +9,13 @@ import { parseArgs } from "../tool/parse-args.ts";
 
 /** Says under which id a call may enter the thread. */
 export interface CallIds {
-  callId(wanted: string): string;
+  callId(wanted: string, by: string): string;
 }
 
 export class Answer {
   readonly #provider: string;
   readonly #ids: CallIds;
+  readonly #by: string;
   readonly #parts: Part[] = [];
   #open: { type: "text" | "reasoning"; text: string; block: string | undefined } | undefined;
   /** Characters of text and of reasoning so far, over all parts. */
@@ -24,9 +25,11 @@ export class Answer {
   finish: Finish | undefined;
   usage: Usage | undefined;
 
-  constructor(model: Model, ids: CallIds) {
+  /** `by` is the path of whose answer it is. */
+  constructor(model: Model, ids: CallIds, by: string) {
     this.#provider = model.provider ?? model.id;
     this.#ids = ids;
+    this.#by = by;
   }
 
   /** True once anything at all has come. */
@@ -124,7 +127,7 @@ export class Answer {
     const { args } = parseArgs(event.args);
     const given = typeof event.id === "string" ? event.id : "";
     const repeated = this.#parts.some((part) => part.type === "call" && part.id === given);
-    const id = this.#ids.callId(repeated ? "" : given);
+    const id = this.#ids.callId(repeated ? "" : given, this.#by);
     // The provider's data speaks of its own id.
     const provider = id === event.id ? this.#data(event.provider) : undefined;
     return { type: "call", id, tool: String(event.tool), args, ...(provider && { provider }) };

@@ -96,7 +96,7 @@ class Calling implements StopListener {
     this.#call = call;
     this.#resolve = resolve;
     this.#attempt = call.attempt;
-    this.#answer = new Answer(call.model, frame.desk);
+    this.#answer = new Answer(call.model, frame.desk, frame.place.runPath);
     this.#abort = new LazyAbort();
   }
 
@@ -120,7 +120,7 @@ class Calling implements StopListener {
   }
 
   #again(): void {
-    this.#answer = new Answer(this.#call.model, this.#frame.desk);
+    this.#answer = new Answer(this.#call.model, this.#frame.desk, this.#frame.place.runPath);
     this.#abort = new LazyAbort();
     this.#source = undefined;
     this.#limits = undefined;

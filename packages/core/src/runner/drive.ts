@@ -112,6 +112,8 @@ export class Drive implements Desk {
   /** An append was tried again: a refusal no longer says that it was not written, for others may have written after it. */
   #answerLost = false;
   readonly #behind: string[];
+  /** Ids of calls that models have given in this stretch, and to whom, by its path. */
+  #callIds: Map<string, string> | undefined;
   readonly #mailbox: Mailbox | undefined;
   readonly hot: HotCode;
   readonly #schemas: AnswerSchemas;
@@ -163,9 +165,15 @@ export class Drive implements Desk {
     if (!this.#over) this.#feed.publish(draft);
   }
 
-  callId(wanted: string): string {
-    if (CALL_ID.test(wanted) && !this.state.callIds.has(wanted)) return wanted;
-    return `call_${this.#setup.clock.id()}`;
+  callId(wanted: string, by: string): string {
+    const given = this.#callIds?.get(wanted) ?? by;
+    if (!CALL_ID.test(wanted) || this.state.callIds.has(wanted) || given !== by) {
+      return `call_${this.#setup.clock.id()}`;
+    }
+    // Agents that run at once may be given the same one before either is on record; a second try of one may have it again.
+    this.#callIds ??= new Map();
+    this.#callIds.set(wanted, by);
+    return wanted;
   }
 
   leaveBehind(frame: Frame, call: CallState, late: Promise<LateResult | undefined>): void {

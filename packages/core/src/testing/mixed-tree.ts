@@ -40,18 +40,18 @@ export function mixedRepeatable(effect: string): boolean {
   return effect.includes("/s:");
 }
 
-export function mixedTree({ effect, asked = () => {} }: MixedTreeKit): AnyAgent {
-  const speaker = (
+export interface Cast {
+  /** An agent whose model says what `next` makes of its request. */
+  speaker(
     name: string,
     next: (request: ModelRequest) => readonly ScriptedPart[],
-    more: { readonly tools?: readonly Tool<unknown>[]; readonly subAgents?: readonly AnyAgent[] } = {},
-  ) => {
-    const model = scriptedModel((request) => {
-      asked(request);
-      return next(request);
-    });
-    return agent({ name, model, graceMs: 20, ...more } as Parameters<typeof agent>[0]) as AnyAgent;
-  };
+    more?: { readonly tools?: readonly Tool<unknown>[]; readonly subAgents?: readonly AnyAgent[] },
+  ): AnyAgent;
+  /** Needs approval, and touches the world. */
+  readonly pay: Tool<unknown>;
+}
+
+export function castOf({ effect, asked = () => {} }: MixedTreeKit): Cast {
   const pay = toolOf(
     "pay",
     (ctx) => {
@@ -60,7 +60,21 @@ export function mixedTree({ effect, asked = () => {} }: MixedTreeKit): AnyAgent 
     },
     { needsApproval: true, onStop: "finish" },
   );
+  return {
+    pay,
+    speaker(name, next, more = {}) {
+      const model = scriptedModel((request) => {
+        asked(request);
+        return next(request);
+      });
+      return agent({ name, model, graceMs: 20, ...more } as Parameters<typeof agent>[0]) as AnyAgent;
+    },
+  };
+}
 
+export function mixedTree(kit: MixedTreeKit): AnyAgent {
+  const { effect } = kit;
+  const { speaker, pay } = castOf(kit);
   const payer = speaker("payer", callThenSay("pay", "payer heard"), { tools: [pay] });
   const round = graph<{ n: number }>("round")
     .node("note", async (input: string, ctx) => {
@@ -101,7 +115,7 @@ export function mixedTree({ effect, asked = () => {} }: MixedTreeKit): AnyAgent 
   return sequential({ name: "seq", agents: [parallel({ name: "par", agents: [outer, code] }), last] });
 }
 
-function callThenSay(call: string, words: string, args: unknown = {}) {
+export function callThenSay(call: string, words: string, args: unknown = {}) {
   return (request: ModelRequest): readonly ScriptedPart[] => {
     const results = request.messages.flatMap(({ parts }) => parts.filter((part) => part.type === "result"));
     if (calls(request) === 0) return [{ call, args }];
@@ -109,15 +123,15 @@ function callThenSay(call: string, words: string, args: unknown = {}) {
   };
 }
 
-function handOver(to: string): readonly ScriptedPart[] {
+export function handOver(to: string): readonly ScriptedPart[] {
   return [{ call: "transfer_to_agent", id: `to-${to}`, args: { agent_name: to } }];
 }
 
-function calls({ messages }: ModelRequest): number {
+export function calls({ messages }: ModelRequest): number {
   return messages.reduce((sum, { parts }) => sum + parts.filter((part) => part.type === "call").length, 0);
 }
 
-function firstSaid({ messages }: ModelRequest): string {
+export function firstSaid({ messages }: ModelRequest): string {
   const first = messages.find(({ role }) => role === "user");
   return first?.parts.map((part) => (part.type === "text" ? part.text : "")).join("") ?? "";
 }

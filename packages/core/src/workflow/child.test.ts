@@ -82,6 +82,35 @@ describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => 
     expect(await wrong(store, log)).toEqual([]);
   });
 
+  test("H1: an id that the models of two agents give at once is one call's; each runs with its own arguments, in another process, too", async () => {
+    const store = await make();
+    const log = newLog();
+    const note = tool({
+      name: "note",
+      description: "",
+      input: jsonSchema<{ of: string }>({ type: "object" }),
+      needsApproval: true,
+      execute: ({ of }) => `note of ${of} ${log.did.push(of) > 0}`,
+    });
+    const says = (name: string) => worker(log, name, note, "same", { of: name });
+    const root = () => parallel({ name: "par", agents: [says("x"), says("y")] });
+    const first = await enter(root(), store);
+    await first.run("hi").result;
+    const asked = first.interrupts.map(({ args }) => args);
+    expect(asked).toEqual([{ of: "x" }, { of: "y" }]);
+    await first.close();
+    const second = await enter(root(), store);
+    const ids = second.interrupts.map(({ callId }) => callId);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids).toContain("same");
+    expect(second.interrupts.map(({ args }) => args)).toEqual(asked);
+    const answers = Object.fromEntries(second.interrupts.map(({ id }) => [id, approve()]));
+    const output = ["x[ok note of x true]", "y[ok note of y true]"];
+    expect(await second.resume({ answers }).result).toMatchObject({ status: "completed", output });
+    expect(log.did.sort()).toEqual(["x", "y"]);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
   test("Q4: edited arguments are judged by the tool of the agent that asks, whoever else has its name", async () => {
     const log = newLog();
     const typed = (type: string) =>
