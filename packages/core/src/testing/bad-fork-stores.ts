@@ -5,6 +5,8 @@ import type { BadStore } from "./bad-stores.ts";
 
 const nameOf = (key: ThreadKey) => JSON.stringify([key.tenant, key.threadId]);
 
+const ALONE = "what a tenant is told, by any method, is what it would be told alone";
+
 /** Forks that read their parent's lines when they are read themselves. */
 function byName(store: Store): Partial<Store> {
   const parents = new Map<string, { key: ThreadKey; seq: number }>();
@@ -166,6 +168,78 @@ export const badForkStores: Record<string, BadStore> = {
       },
     }),
     caught: "of those that delete a thread by its head and those that take it, one does",
+  },
+  "deletes the thread of that name of every tenant": {
+    change: (store) => {
+      const keys = new Map<string, ThreadKey>();
+      return {
+        append(key, append) {
+          keys.set(nameOf(key), key);
+          return store.append(key, append);
+        },
+        async delete(key, head) {
+          const deleted = await store.delete(key, head);
+          if (deleted)
+            for (const other of keys.values()) if (other.threadId === key.threadId) await store.delete(other);
+          return deleted;
+        },
+      };
+    },
+    caught: ALONE,
+  },
+  "finds a request of any tenant": {
+    change: (store) => {
+      const tenants = new Set<string>();
+      return {
+        append(key, append) {
+          tenants.add(key.tenant);
+          return store.append(key, append);
+        },
+        async requestThread(tenant, id) {
+          for (const each of [tenant, ...tenants]) {
+            const found = await store.requestThread(each, id);
+            if (found !== undefined) return found;
+          }
+          return undefined;
+        },
+      };
+    },
+    caught: ALONE,
+  },
+  "keeps the rules of all tenants together": {
+    change: (store) => ({
+      rules: () => store.rules("all"),
+      removeRule: (_, id) => store.removeRule("all", id),
+      async append(key, { remember, ...append }) {
+        const appended = await store.append(key, append);
+        if (!appended.ok || remember === undefined) return appended;
+        const blank = { expect: 0, count: 1, at: 0, body: "", release: true, agent: "", state: "created" } as const;
+        const writer = { take: "rules", ttlMs: 1 };
+        const own = { tenant: "all", threadId: append.appendId + key.tenant };
+        await store.append(own, { ...blank, appendId: append.appendId, writer, remember });
+        return appended;
+      },
+    }),
+    caught: ALONE,
+  },
+  "finds a fork's parent in any tenant": {
+    change: (store) => {
+      const tenants = new Set<string>();
+      return {
+        async append(key, append) {
+          const { parent } = append;
+          tenants.add(key.tenant);
+          const appended = await store.append(key, append);
+          if (appended.ok || appended.why !== "orphan" || parent === undefined) return appended;
+          const { parent: _, ...rest } = append;
+          for (const tenant of tenants)
+            if ((await store.load({ tenant, threadId: parent.threadId })) !== undefined)
+              return store.append(key, { ...rest, expect: 0 });
+          return appended;
+        },
+      };
+    },
+    caught: ALONE,
   },
   "says of every thread that it was deleted": {
     change: (store) => ({

@@ -8,10 +8,19 @@ import { Bench, type StoreCheck, type StoreUnderTest } from "./store-cases/bench
 import { commandCases } from "./store-cases/command.ts";
 import { forkCases } from "./store-cases/fork.ts";
 import { leaseCases } from "./store-cases/lease.ts";
+import { randomCases } from "./store-cases/random.ts";
 import { readingCases } from "./store-cases/reading.ts";
 import { requestCases } from "./store-cases/request.ts";
 
-const cases = { ...appendCases, ...leaseCases, ...commandCases, ...requestCases, ...readingCases, ...forkCases };
+const cases = {
+  ...appendCases,
+  ...leaseCases,
+  ...commandCases,
+  ...requestCases,
+  ...readingCases,
+  ...forkCases,
+  ...randomCases,
+};
 
 export type StoreCaseName = keyof typeof cases;
 
