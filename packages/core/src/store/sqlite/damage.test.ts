@@ -1,3 +1,7 @@
+// One file is filled, damaged in every way we know, and read.
+//
+// Long, and still one piece: each way of damage is held to the same file and the same reading.
+
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
