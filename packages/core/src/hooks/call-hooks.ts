@@ -147,7 +147,8 @@ export function withinGrace<T>({ signal, clock }: HookHost, work: Promise<T>): P
     const over = () => resolve(undefined);
     const listener = {
       stopped: () => {
-        if (signal.forced) over();
+        // What needs no time is taken all the same.
+        if (signal.forced) setImmediate(over);
         else timer ??= clock.setTimeout(over, signal.stop?.graceMs ?? GRACE_MS);
       },
     };

@@ -42,6 +42,8 @@ export interface Circumstances {
   readonly stops: readonly string[];
   /** Calls that were left behind and still run. */
   readonly late: readonly string[];
+  /** What hooks say about a person's stop. */
+  readonly said: readonly Fact[];
   /** Nodes of graphs that wait for somebody to go on. */
   readonly halts: readonly Interrupt[];
   readonly now: number;
@@ -57,6 +59,8 @@ export interface Pause {
   /** Undefined where they are the requests that are open. */
   readonly interrupts: readonly Interrupt[] | undefined;
   readonly handle: Handle;
+  /** What hooks of the root said about it. */
+  readonly said?: readonly Message[];
 }
 
 export interface Ending {
@@ -112,8 +116,8 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const { attempt } = ended;
       const paused = move("paused", { pauseType, interrupts: [interrupt], ...token, attempt });
       const withdrawn = closing(place, state, endedIn([...ended.facts, ...answered]), interrupt.by);
-      const ending = ends(...answered, ...withdrawn, interruptedFact(place, interrupt), paused);
-      return { ...ending, pause: { interrupts: [interrupt], handle } };
+      const ending = ends(...answered, ...withdrawn, ...circumstances.said, interruptedFact(place, interrupt), paused);
+      return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking": {
       if (intent === "let-go" || circumstances.only === "calls") return ends();
@@ -232,8 +236,7 @@ export function resultOf(
       const { interruptType } = handle;
       const partialText = ended.how === "stopped" ? ended.partialText : "";
       const interrupt = nest(agent, place.runPath, state, interrupts);
-      const said = saidIn(ended.facts, place);
-      const more = said.length === 0 ? {} : { said };
+      const more = pause.said === undefined || pause.said.length === 0 ? {} : { said: pause.said };
       return { ...at, status: "interrupted", interruptType, handle, interrupts, interrupt, partialText, ...more };
     }
     default:
@@ -242,9 +245,7 @@ export function resultOf(
 }
 
 function saidIn(facts: readonly Fact[], { runPath }: FramePlace): readonly Message[] {
-  return facts.flatMap((fact) =>
-    fact.type === "message" && fact.runPath === runPath && fact.message.isInterrupted ? [fact.message] : [],
-  );
+  return facts.flatMap((fact) => (fact.type === "message" && fact.runPath === runPath ? [fact.message] : []));
 }
 
 /** `accepted` says whether a person's stop ended it, where it was waiting for people. */

@@ -77,6 +77,8 @@ export class Execution {
   readonly only: "calls" | undefined;
   /** The head of the thread before it. */
   #from = 0;
+  /** What hooks say about the stop. */
+  #said: readonly Fact[] = [];
   /** Answers that are being written, or refused. */
   readonly #answers = new Set<Promise<void>>();
   /** Its end is being written: answers are for whoever comes next. */
@@ -148,8 +150,8 @@ export class Execution {
     const at = turn ?? state.scopes.get(this.#place.runPath)?.turn ?? 0;
     const interrupt = interruptOf(this.#place, at, ended.calls, { asked: this.#asked, late: this.#late, now });
     const partialText = how === "stopped" ? ended.partialText : "";
-    const said = await sayAfterStop(speakers, { interrupt, partialText });
-    return { ...ended, facts: cut ? said : [...ended.facts, ...said] };
+    this.#said = await sayAfterStop(speakers, { interrupt, partialText });
+    return cut ? { ...ended, facts: [] } : ended;
   }
 
   /** Answers that came while it settled down to wait for them let it go on. */
@@ -458,6 +460,7 @@ export class Execution {
         asked,
         stops,
         late: this.#late,
+        said: this.#said,
         halts: this.#drive!.halts,
         now,
         tokenTtlMs,
