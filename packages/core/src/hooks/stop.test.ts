@@ -326,17 +326,37 @@ test("W5, C2, H1: hooks that look on, change and speak, with every fault at ever
     },
     input: "go",
     repeatable: () => true,
-    faults: [
-      "stop",
-      "stop-twice",
-      "stop-after-model",
-      "stop-after-tools",
-      "pause",
-      "close",
-      "crash",
-      "lost-answer",
-      "steer",
-    ],
+  });
+  expect(report.problems).toEqual([]);
+});
+
+test("W5, Q5: a call that a hook changed and a person approves, with every fault at every point", async () => {
+  const report = await interruptAnywhere({
+    agent: (kit) => {
+      const book = tool({
+        name: "book",
+        description: "Books",
+        input: jsonSchema<{ seats: number }>({ type: "object" }),
+        needsApproval: ({ seats }) => seats === 3,
+        repeatable: true,
+        execute: ({ seats }, ctx) => {
+          kit.effect(ctx.address);
+          return `booked ${seats}`;
+        },
+      });
+      return agent({
+        name: "agent",
+        model: scriptedModel((request) => {
+          const result = request.messages.flatMap(({ parts }) => parts).find(({ type }) => type === "result");
+          if (result === undefined) return [{ call: "book", args: { seats: 2 }, id: "b" }];
+          return speak("All done.")(request);
+        }),
+        tools: [book],
+        hooks: { beforeTool: async () => ({ args: { seats: 3 } }), onInterrupt: async () => "stopped" },
+      });
+    },
+    input: "go",
+    repeatable: () => true,
   });
   expect(report.problems).toEqual([]);
 });

@@ -106,7 +106,8 @@ function startProblems({ interrupt, decided }: Asked, start: ToolStartEvent): st
   if (callId !== start.callId || kind !== "approval" || key !== undefined) return [];
   if (!allows(interrupt, decided))
     return [`call ${callId} starts, and its request is ${decided?.answer.type ?? "open"}`];
-  const allowed = decided?.answer.type === "approve" ? decided.answer.args : undefined;
+  const edited = decided?.answer.type === "approve" ? decided.answer.args : undefined;
+  const allowed = edited ?? (interrupt.changedBy === undefined ? undefined : interrupt.args);
   const ran = JSON.stringify(start.ranArgs);
   if (ran === JSON.stringify(allowed)) return [];
   return [

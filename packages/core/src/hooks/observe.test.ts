@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
+import { messageText } from "../message.ts";
+import { hub } from "../runner/hub.ts";
+import { createRunner } from "../runner/runner.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { gate, history, listen, openKit, said } from "../testing/session-kit.ts";
+import { tool } from "../tool/tool.ts";
+
+describe("session.observe()", () => {
+  for (const { name, make } of eachStore) {
+    test(`W5 (${name}): on a new thread and between runs it is in the history at once, and nothing is answered`, async () => {
+      const store = await make();
+      const { session, requests, problems } = await openKit(["one", "two"], { store });
+      await session.observe("the door is open");
+      expect([session.state, history(session.messages)]).toEqual(["initialized", ["user: the door is open"]]);
+      await session.run("go").result;
+      await session.observe({ parts: [{ type: "text", text: "it rains" }] });
+      expect(requests.length).toBe(1);
+      const again = await openKit(["two"], { store });
+      expect(history(again.session.messages)).toEqual([
+        "user: the door is open",
+        "user: go",
+        "assistant: one",
+        "user: it rains",
+      ]);
+      await session.run("on").result;
+      expect(requests[1]!.messages.map(messageText)).toEqual(["the door is open", "go", "one", "it rains", "on"]);
+      expect(problems()).toEqual([]);
+    });
+  }
+
+  test("W5, H2: while it runs it enters at the next model call, and makes no turn of its own", async () => {
+    const working = gate();
+    const go = gate();
+    const work = tool({
+      name: "work",
+      description: "Works",
+      input: jsonSchema<object>({ type: "object" }),
+      execute: async () => {
+        working.open();
+        await go.opened;
+        return "worked";
+      },
+    });
+    const { session, requests, problems } = await openKit([[{ call: "work", id: "c" }], "done"], { tools: [work] });
+    const run = session.run("go");
+    const events = listen(run);
+    await working.opened;
+    await session.observe("it rains", { id: "o1" });
+    await session.observe("it rains", { id: "o1" });
+    go.open();
+    await run.result;
+    await events.all;
+    expect(requests.map(({ messages }) => messages.length)).toEqual([1, 4]);
+    expect(history(session.messages)).toEqual([
+      "user: go",
+      "assistant: call c",
+      "tool: c ok",
+      "user: it rains",
+      "assistant: done",
+    ]);
+    expect(said(events.events).filter((line) => line.endsWith("observe"))).toEqual([
+      "queued observe",
+      "consumed observe",
+    ]);
+    expect(problems()).toEqual([]);
+  });
+
+  test("W5: what came while the last answer streamed is in the history once the run has ended; no turn is taken for it", async () => {
+    const streaming = gate();
+    const go = gate();
+    const { session, requests } = await openKit([
+      async () => {
+        streaming.open();
+        await go.opened;
+        return "done";
+      },
+    ]);
+    const run = session.run("go");
+    await streaming.opened;
+    await session.observe("it rains");
+    go.open();
+    expect((await run.result).status).toBe("completed");
+    const events = listen(session.events());
+    await events.until(({ type }) => type === "input-consumed");
+    expect([history(session.messages), requests.length, session.state]).toEqual([
+      ["user: go", "assistant: done", "user: it rains"],
+      1,
+      "completed",
+    ]);
+  });
+
+  test("W5, R2: while paused it waits, so that a cut answer is still continued at the cut", async () => {
+    const { session, problems } = await openKit([[{ text: "One " }, { stall: true }], "two", "three"]);
+    const run = session.run("go");
+    await listen(run).until(({ type }) => type === "text-delta");
+    await session.interrupt();
+    await session.observe("it rains");
+    expect(history(session.messages)).toEqual(["user: go", "assistant~user: One "]);
+    await session.resume().result;
+    await session.run("more").result;
+    const rain = history(session.messages).filter((line) => line === "user: it rains");
+    expect(rain.length).toBe(1);
+    expect(history(session.messages).slice(0, 2)).toEqual(["user: go", "assistant: One two"]);
+    expect(problems()).toEqual([]);
+  });
+
+  test("A9, W5: hooks may change what is observed, or let it go; one that throws keeps it out", async () => {
+    const seen: string[] = [];
+    const { session } = await openKit("x", {
+      runner: {
+        hooks: {
+          beforeObserve: ({ message }) => {
+            const text = messageText({ ...message } as never);
+            if (text === "boom") throw new Error("no");
+            return text === "noise" ? null : `${text}!`;
+          },
+          afterObserve: ({ message }) => void seen.push(messageText({ ...message } as never)),
+        },
+      },
+      agent: {
+        hooks: { beforeObserve: ({ message }) => void seen.push(`own ${messageText({ ...message } as never)}`) },
+      },
+    });
+    expect(await session.observe("noise")).toEqual({});
+    await expect(session.observe("boom")).rejects.toMatchObject({ code: "HOOK_FAILED" });
+    await session.observe("hello");
+    expect(history(session.messages)).toEqual(["user: hello!"]);
+    expect(seen).toEqual(["own hello!", "hello!"]);
+  });
+
+  test("W5: nothing to observe, and a thread that has ended for good, are refused", async () => {
+    const { session } = await openKit("x");
+    await expect(session.observe(" ")).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    await session.terminate();
+    await expect(session.observe("x")).rejects.toMatchObject({ code: "INVALID_STATE" });
+  });
+});
+
+describe("hub()", () => {
+  const teller = (name: string, ...turns: Parameters<typeof scriptedModel>[0][]) =>
+    agent({ name, model: scriptedModel(turns as never) });
+
+  for (const { name, make } of eachStore) {
+    test(`W5, A2 (${name}): each reply of one is observed by the others, once`, async () => {
+      const store = await make();
+      const runner = createRunner({
+        agents: [teller("ann", "I am Ann", "bye"), teller("bob", "I am Bob"), teller("eve", "I am Eve")],
+        store,
+      });
+      const ann = await runner.open("a", { agent: "ann" });
+      const bob = await runner.open("b", { agent: "bob" });
+      const eve = await runner.open("e", { agent: "eve" });
+      const room = hub([ann, bob, eve]);
+      await ann.run("who?").result;
+      await room.settled();
+      await bob.run("who?").result;
+      await room.settled();
+      // A second hub on the same threads hands on nothing twice.
+      const second = hub([ann, bob, eve], { from: "start" });
+      await second.settled();
+      expect(history(bob.messages)).toEqual(["user: ann: I am Ann", "user: who?", "assistant: I am Bob"]);
+      expect(history(eve.messages)).toEqual(["user: ann: I am Ann", "user: bob: I am Bob"]);
+      expect(history(ann.messages)).toEqual(["user: who?", "assistant: I am Ann", "user: bob: I am Bob"]);
+      room.close();
+      second.close();
+      await ann.run("bye").result;
+      await room.settled();
+      expect(eve.messages.length).toBe(2);
+    });
+  }
+
+  test("W5: a reply that was stopped is handed on when it is whole, as one, and what a hook said is not", async () => {
+    const speaker = agent({
+      name: "ann",
+      model: scriptedModel([[{ text: "One " }, { stall: true }], "two"]),
+      hooks: { onInterrupt: () => "stopped" },
+    });
+    const runner = createRunner({ agents: [speaker, teller("bob", "x")] });
+    const ann = await runner.open("a", { agent: "ann" });
+    const bob = await runner.open("b", { agent: "bob" });
+    const room = hub([ann, bob], { say: ({ agentName, text }) => `<${agentName}> ${text}` });
+    const run = ann.run("go");
+    await listen(run).until(({ type }) => type === "text-delta");
+    await ann.interrupt();
+    await room.settled();
+    expect(bob.messages).toEqual([]);
+    await ann.resume().result;
+    await room.settled();
+    expect(history(bob.messages)).toEqual(["user: <ann> One two"]);
+    room.close();
+  });
+});
