@@ -1,0 +1,199 @@
+// What still moves, below the transcript: the line that streams, running calls, mail, a request or a list, the prompt, the status.
+// It never fills the screen: what does not fit is left out from the top, never the prompt and the status.
+
+import { markdownLine } from "../rows/markdown.ts";
+import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
+import { chop, fit, type Row, type Span, width } from "../terminal/width.ts";
+import type { Texts } from "../texts/texts.ts";
+import { canGoOn, isHeld, isRunning, type Mail, type RunningCall, type View } from "../view/view.ts";
+import { compact, duration } from "./block-rows.ts";
+import { dialogRows, type PreviewOf } from "./dialog-rows.ts";
+import { popupRows } from "./popup-rows.ts";
+
+export interface Live {
+  readonly rows: readonly Row[];
+  /** Where the cursor stands, from the first of them. */
+  readonly cursor?: { readonly x: number; readonly y: number };
+}
+
+export interface Around {
+  readonly texts: Texts;
+  readonly previewOf: PreviewOf;
+  readonly modelName: string;
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const MOST_CALLS = 4;
+const TAIL_ROWS = 3;
+
+export function liveRows(view: View, around: Around): Live {
+  const columns = Math.max(10, view.columns - 1);
+  const room = Math.max(4, view.rows - 2);
+  if (view.quitting) return { rows: [] };
+  const status = statusRows(view, columns, around);
+  if (view.popup !== undefined) {
+    const { rows, cursor } = popupRows(view.popup, columns, room - status.length - 1, around.texts);
+    return { rows: [[], ...rows, ...status], ...(cursor !== undefined && { cursor: { ...cursor, y: cursor.y + 1 } }) };
+  }
+  const prompt = promptRows(view, columns, Math.max(1, Math.floor(room / 3)), around.texts);
+  const mail = mailRows(view, columns, around.texts);
+  const left = room - status.length - prompt.rows.length - mail.length - 1;
+  const dialog = dialogRows(view, columns, Math.max(3, left), around);
+  const moving = dialog.rows.length > 0 ? [] : [...streamRows(view, columns), ...callRows(view, columns)];
+  const above = [...moving, ...(dialog.rows.length > 0 ? [[], ...dialog.rows] : []), ...mail, []];
+  const kept = above.slice(Math.max(0, above.length - (room - status.length - prompt.rows.length)));
+  const rows = [...kept, ...prompt.rows, ...status];
+  const dialogAt = kept.length - mail.length - 1 - dialog.rows.length;
+  const cursor =
+    dialog.cursor !== undefined
+      ? { x: dialog.cursor.x, y: dialogAt + dialog.cursor.y }
+      : { x: prompt.cursor.x, y: kept.length + prompt.cursor.y };
+  return { rows, cursor };
+}
+
+function streamRows(view: View, columns: number): Row[] {
+  const { stream } = view;
+  if (stream === undefined || stream.line.trim() === "") return [];
+  const { rows } = markdownLine(stream.line, stream.from, columns);
+  const gap: Row[] = stream.begun ? [] : [[]];
+  return [...gap, ...rows.slice(-6)];
+}
+
+function callRows(view: View, columns: number): Row[] {
+  const shown = view.calls.slice(0, MOST_CALLS);
+  const rows = shown.flatMap((call) => runningRows(view, call, columns));
+  const more = view.calls.length - shown.length;
+  return more > 0 ? [...rows, [{ text: `  + ${more}`, style: "dim" }]] : rows;
+}
+
+function runningRows(view: View, call: RunningCall, columns: number): Row[] {
+  const took = duration(Math.max(0, view.now - call.startedAt));
+  const label = fit(sanitizeLine(call.label, 200), columns - took.length - 4);
+  const head: Row = [{ text: `${frame(view)} `, style: "busy" }, { text: label }, { text: ` ${took}`, style: "dim" }];
+  const lines = sanitize(call.tail).replace(/\n+$/, "").split("\n").filter(Boolean).slice(-TAIL_ROWS);
+  return [head, ...lines.map((line): Row => [{ text: `  ${fit(line, columns - 2)}`, style: "dim" }])];
+}
+
+function mailRows(view: View, columns: number, texts: Texts): Row[] {
+  if (view.mail.length === 0) return [];
+  const held = isHeld(view);
+  const word = ({ kind }: Mail) => (kind === "steer" ? texts.mail.steer : held ? texts.mail.held : texts.mail.queue);
+  const rows = view.mail.slice(-4).map((mail): Row => {
+    const lead = `  ${word(mail)}: `;
+    return [
+      { text: lead, style: "stop" },
+      { text: fit(sanitizeLine(mail.text, 400), columns - width(lead)), style: "dim" },
+    ];
+  });
+  const queued = view.mail.some(({ kind }) => kind === "queue");
+  const keys = [...(held && queued ? [texts.mail.sendsQueue] : []), texts.mail.takeBack].join(" · ");
+  return [...rows, [{ text: `  ${fit(keys, columns - 2)}`, style: "dim" }]];
+}
+
+function promptRows(
+  view: View,
+  columns: number,
+  most: number,
+  texts: Texts,
+): Live & { readonly cursor: { x: number; y: number } } {
+  const { text, cursor } = view.draft;
+  if (text === "") {
+    const said = isRunning(view)
+      ? view.stopping > 0
+        ? texts.app.promptStopping
+        : texts.app.promptRunning
+      : canGoOn(view)
+        ? texts.app.promptInterrupted
+        : texts.app.prompt;
+    return {
+      rows: [
+        [
+          { text: "› ", style: "accent" },
+          { text: fit(said, columns - 2), style: "dim" },
+        ],
+      ],
+      cursor: { x: 2, y: 0 },
+    };
+  }
+  return editorRows(text, cursor, columns, most);
+}
+
+/** Of what is long, the rows around the cursor. */
+export function editorRows(
+  text: string,
+  cursor: number,
+  columns: number,
+  most: number,
+): Live & { readonly cursor: { x: number; y: number } } {
+  const rowsOf = (part: string) => part.split("\n").flatMap((line) => chop(line, columns - 2));
+  const rows = rowsOf(text);
+  const before = rowsOf(text.slice(0, cursor));
+  const at = before.length - 1;
+  const from = Math.max(0, Math.min(at - most + 1, rows.length - most));
+  const shown = rows.slice(from, from + most).map((row, index): Row => {
+    const lead = index === 0 && from === 0 ? "› " : index === 0 ? "… " : "  ";
+    return [{ text: lead, style: "accent" }, { text: row }];
+  });
+  return { rows: shown, cursor: { x: 2 + width(before[at] ?? ""), y: at - from } };
+}
+
+function frame(view: View): string {
+  return FRAMES[Math.floor(view.now / 100) % FRAMES.length]!;
+}
+
+function statusRows(view: View, columns: number, { texts, modelName }: Around): Row[] {
+  const { status } = texts;
+  const armed =
+    view.armed?.what === "quit" ? status.quitHint : view.armed?.what === "rewind" ? status.rewindHint : undefined;
+  const tokens = view.tokens > 0 ? [status.tokens(compact(view.tokens))] : [];
+  const running = isRunning(view);
+  const elapsed = running && view.startedAt !== undefined ? [duration(Math.max(0, view.now - view.startedAt))] : [];
+  const key =
+    view.stopping > 0 && running
+      ? [status.escForces]
+      : running || view.requests.length > 0
+        ? [status.escInterrupts]
+        : canGoOn(view)
+          ? [status.enterGoesOn]
+          : [];
+  const parts = [
+    ...elapsed,
+    ...key,
+    ...tokens,
+    ...(armed === undefined ? [] : [armed]),
+    ...(running ? [] : [modelName]),
+  ];
+  const lead: Span = running ? { text: `${frame(view)} `, style: "busy" } : { text: "· ", style: "status" };
+  const word = stateWord(view, texts);
+  const style = view.stopping > 0 || view.requests.length > 0 || canGoOn(view) ? "stop" : running ? "busy" : "status";
+  let text = "";
+  for (const part of parts) if (width(`  ${word}${text} · ${part}`) <= columns) text += ` · ${part}`;
+  return [[lead, { text: fit(word, columns - 2), style }, { text, style: "status" }]];
+}
+
+export function stateWord(view: View, texts: Texts): string {
+  const { status } = texts;
+  if (isRunning(view)) {
+    if (view.stopping === 2) return status.forcing;
+    if (view.stopping === 1) return status.stopping;
+    if (view.requests.length > 0) return status.asking(view.requests.length);
+    if (view.calls.length > 0) return status.working(view.calls.length);
+    return view.stream === undefined ? status.thinking : status.answering;
+  }
+  if (view.stopping > 0 && view.requests.length > 0) return status.stopping;
+  if (view.requests.length > 0) return status.asking(view.requests.length);
+  switch (view.state) {
+    case "paused":
+      return view.pauseType === "user_interrupt"
+        ? status.interrupted
+        : view.pauseType === "crash"
+          ? status.crashed
+          : status.paused;
+    case "error":
+      return status.failed;
+    case "terminated":
+      return status.terminated;
+    default:
+      return status.idle;
+  }
+}

@@ -1,0 +1,422 @@
+// The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session.
+
+import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
+import type { ReadStream, WriteStream } from "node:tty";
+import { type Answer, approve, BelayError, reject, respond, type Session } from "@belay/core";
+import { type Key, KeyDecoder } from "../keys/decoder.ts";
+import { InterruptToken } from "../keys/interrupt-token.ts";
+import type { BelaySetup } from "../setup.ts";
+import { TerminalModes } from "../terminal/modes.ts";
+import { type Texts, textsFor } from "../texts/texts.ts";
+import { emptyEditor } from "../view/editor.ts";
+import { update } from "../view/update.ts";
+import { type DialogAnswer, type Effect, firstView, type Happening, isRunning, type View } from "../view/view.ts";
+import { MOST_PREVIEW, previewRows } from "./dialog-rows.ts";
+import { PlainScreen } from "./plain-screen.ts";
+import { effectLabels, rewindItems } from "./rewind.ts";
+import { InkScreen, type Screen } from "./screen.tsx";
+import { themeOf, themeOfReport } from "./theme.ts";
+import { threadItems } from "./thread-items.ts";
+
+export interface AppOptions {
+  /** Goes on with this thread; else a new one begins. */
+  readonly threadId?: string;
+  /** On a copy of it. */
+  readonly fork?: boolean;
+  /** Lets the person choose one first. */
+  readonly pick?: boolean;
+  readonly lang?: string;
+  /** Lines only, nothing painted over: for screen readers. */
+  readonly plain?: boolean;
+  /** Asked at once. */
+  readonly initial?: string;
+  readonly stdin?: ReadStream;
+  readonly stdout?: WriteStream;
+}
+
+/** How long tools that are told to stop may take before they are left behind: the prompt must not wait for them. */
+const GRACE_MS = 120;
+/** Between two drawings of what streams; keys are drawn at once. */
+const FRAME_MS = 33;
+const TICK_MS = 100;
+/** How long the end of the program waits for a stop to be on record. */
+const LAST_STOP_MS = 1_500;
+
+/** Talks until the person quits; resolves to the exit code. `setup` stays open. */
+export function runApp(setup: BelaySetup, options: AppOptions = {}): Promise<number> {
+  return new App(setup, options).run();
+}
+
+class App {
+  readonly #setup: BelaySetup;
+  readonly #options: AppOptions;
+  readonly #texts: Texts;
+  readonly #stdin: ReadStream;
+  readonly #stdout: WriteStream;
+  readonly #modes: TerminalModes;
+  readonly #keys: KeyDecoder;
+  readonly #token = new InterruptToken();
+  #view: View;
+  #screen: Screen;
+  #session: Session | undefined;
+  /** Ends the reading of the present thread's events. */
+  #reading = new AbortController();
+  #drawing: NodeJS.Timeout | undefined;
+  #drawnAt = 0;
+  #ticker: NodeJS.Timeout | undefined;
+  #resized: NodeJS.Timeout | undefined;
+  #done: (code: number) => void = () => {};
+
+  constructor(setup: BelaySetup, options: AppOptions) {
+    this.#setup = setup;
+    this.#options = options;
+    this.#texts = textsFor(options.lang);
+    this.#stdin = options.stdin ?? process.stdin;
+    this.#stdout = options.stdout ?? process.stdout;
+    const { columns = 80, rows = 24 } = this.#stdout;
+    this.#view = firstView({ columns, rows }, Date.now());
+    const { modelName, folder, demo } = setup;
+    const around = { texts: this.#texts, previewOf: setup.previewOf, modelName };
+    const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
+    this.#view = update(this.#view, welcome, this.#texts).view;
+    this.#keys = new KeyDecoder((key) => this.#onKey(key));
+    this.#modes = new TerminalModes(this.#stdin, this.#stdout, {
+      interrupted: () => this.#onKey({ name: "ctrl-c" }),
+      continued: () => this.#screen.redraw(this.#view),
+      ending: () => this.#screen.close(this.#view),
+    });
+    this.#screen = options.plain
+      ? new PlainScreen(this.#stdout, around)
+      : new InkScreen(this.#stdout, this.#view, around, themeOf(process.env));
+  }
+
+  async run(): Promise<number> {
+    const ended = new Promise<number>((resolve) => (this.#done = resolve));
+    this.#modes.take();
+    this.#stdin.on("data", this.#onData).on("end", this.#onEnd);
+    this.#stdout.on("resize", this.#onResize);
+    this.#askBackground();
+    for (const text of this.#setup.warnings) this.#happen({ type: "note", text, tone: "stop" });
+    try {
+      await this.#begin();
+      return await ended;
+    } finally {
+      this.#end();
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { threadId, fork, pick, initial } = this.#options;
+    this.#draw();
+    if (pick) {
+      const items = await threadItems(this.#setup, this.#texts);
+      const popup = { kind: "threads", items, cursor: 0, query: emptyEditor, must: true } as const;
+      return this.#happen({ type: "popup", popup });
+    }
+    await this.#open(threadId, fork);
+    if (initial !== undefined && initial.trim() !== "") {
+      this.#happen({ type: "draft", text: initial });
+      this.#onKey({ name: "enter" });
+    }
+  }
+
+  /** Shows a thread from now on: its past first, then what happens. */
+  async #open(threadId: string | undefined, fork = false): Promise<void> {
+    if (fork && threadId !== undefined) {
+      const rows = await this.#setup.runner.threads();
+      const head = rows.find((row) => row.threadId === threadId)?.head ?? 0;
+      const forked = await this.#setup.runner.fork(threadId, { at: head });
+      await this.#show(await this.#setup.openThread(forked.session.threadId));
+      return this.#happen({ type: "note", text: this.#texts.picker.forked(threadId), tone: "dim" });
+    }
+    await this.#show(await this.#setup.openThread(threadId));
+  }
+
+  async #show(session: Session): Promise<void> {
+    this.#reading.abort();
+    this.#reading = new AbortController();
+    this.#session = session;
+    const { threadId } = session;
+    const row = (await this.#setup.runner.threads()).find((each) => each.threadId === threadId);
+    this.#take({ type: "opened", threadId });
+    const caughtUp = new Promise<void>((resolve) => void this.#read(session, row?.head ?? 0, resolve));
+    await caughtUp;
+  }
+
+  async #read(session: Session, head: number, caughtUp: () => void): Promise<void> {
+    const { signal } = this.#reading;
+    const arrive = () => {
+      const { state, pauseType, interrupts } = session;
+      const requests = pauseType === "tool_interrupt" ? interrupts : [];
+      this.#happen({ type: "caught-up", state, pauseType, requests, now: Date.now() });
+      caughtUp();
+    };
+    let past = head > 0;
+    if (!past) arrive();
+    let breath = performance.now();
+    for await (const event of session.events({ signal })) {
+      if (signal.aborted) return;
+      if (past) this.#take({ type: "event", event });
+      else this.#onEvent(event);
+      if (past && event.seq >= head) {
+        past = false;
+        arrive();
+      }
+      // A burst of events must not hold up the keys.
+      if (performance.now() - breath > 8) {
+        await breathe();
+        breath = performance.now();
+      }
+    }
+  }
+
+  #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
+    const asked = event.type === "action" ? event.action.interrupted : undefined;
+    if (asked !== undefined) this.#showWhole(asked);
+    this.#happen({ type: "event", event });
+    if (event.type === "state" && event.state !== "running") this.#token.clear();
+  }
+
+  /** What does not fit into a dialog is put above it, to the last line. */
+  #showWhole(request: Parameters<BelaySetup["previewOf"]>[0] & { readonly kind: string }): void {
+    if (request.kind !== "approval") return;
+    const { columns, rows } = this.#view;
+    const drawn = previewRows(request as never, columns - 1, this.#setup.previewOf, this.#texts);
+    if (drawn.length <= Math.min(MOST_PREVIEW, rows - 14)) return;
+    const preview = this.#setup.previewOf(request);
+    if (preview?.kind === "diff") this.#take({ type: "block", block: { kind: "diff", diff: preview.diff } });
+    if (preview?.kind === "command") this.#take({ type: "note", text: preview.command, tone: "dim" });
+    if (preview?.kind === "args")
+      this.#take({ type: "note", text: JSON.stringify(preview.args, null, 2), tone: "dim" });
+  }
+
+  #onData = (bytes: Buffer) => this.#keys.feed(bytes);
+  #onEnd = () => this.#do({ do: "quit" });
+
+  #onKey(key: Key): void {
+    if (key.name === "report") {
+      const theme = themeOfReport(key.text ?? "");
+      if (theme !== undefined) this.#screen.setTheme(theme);
+    }
+    const effects = this.#take({ type: "key", key, now: Date.now() });
+    // The person sees what the key did before anything else is done.
+    this.#draw();
+    for (const effect of effects) this.#do(effect);
+  }
+
+  #onResize = () => {
+    const { columns = 80, rows = 24 } = this.#stdout;
+    this.#take({ type: "resize", columns, rows });
+    clearTimeout(this.#resized);
+    this.#resized = setTimeout(() => this.#screen.redraw(this.#view), 60);
+  };
+
+  /** Something happened that is no key: it is drawn with the next frame. */
+  #happen(happening: Happening): void {
+    for (const effect of this.#take(happening)) this.#do(effect);
+    this.#drawing ??= setTimeout(() => this.#draw(), Math.max(0, this.#drawnAt + FRAME_MS - performance.now()));
+  }
+
+  #take(happening: Happening): readonly Effect[] {
+    const { view, effects } = update(this.#view, happening, this.#texts);
+    this.#view = view;
+    return effects;
+  }
+
+  #draw(): void {
+    clearTimeout(this.#drawing);
+    this.#drawing = undefined;
+    if (this.#view.past) return;
+    const all = this.#screen.draw(this.#view);
+    this.#drawnAt = performance.now();
+    if (!all) this.#drawing = setTimeout(() => this.#draw(), 1);
+    this.#keepTime();
+  }
+
+  /** Time is told while something runs, or something ends with it. */
+  #keepTime(): void {
+    const { armed, requests } = this.#view;
+    const needed =
+      isRunning(this.#view) || armed !== undefined || requests.some((each) => each.expiresAt !== undefined);
+    if (needed) this.#ticker ??= setInterval(() => this.#happen({ type: "tick", now: Date.now() }), TICK_MS);
+    if (needed || this.#ticker === undefined) return;
+    clearInterval(this.#ticker);
+    this.#ticker = undefined;
+  }
+
+  #do(effect: Effect): void {
+    void this.#perform(effect).catch((error: unknown) => {
+      if (!(error instanceof BelayError)) throw error;
+      const input = "input" in effect && typeof effect.input === "string" ? { input: effect.input } : {};
+      this.#happen({ type: "refused", problem: words(error), ...input, ...this.#standing() });
+    });
+  }
+
+  async #perform(effect: Effect): Promise<void> {
+    const session = this.#session;
+    switch (effect.do) {
+      case "quit":
+        return this.#quit();
+      case "suspend":
+        this.#screen.redraw(this.#view);
+        return this.#modes.suspend();
+      case "redraw":
+        return this.#screen.redraw(this.#view);
+      case "open":
+        return this.#open(effect.threadId, this.#options.fork);
+      default:
+    }
+    if (session === undefined) return;
+    switch (effect.do) {
+      case "run":
+        return this.#follow(session, () => session.run(effect.input));
+      case "resume": {
+        const { input } = effect;
+        return this.#follow(session, () => session.resume(input === undefined ? {} : { input: asInput(input) }));
+      }
+      case "go-on":
+        return this.#goOn(session);
+      case "interrupt": {
+        if (!this.#token.isBound) this.#token.bind(session);
+        await this.#token.trigger({ reason: "direction_change", graceMs: GRACE_MS });
+        this.#token.clear();
+        return this.#happen({ type: "stop-ended" });
+      }
+      case "mail": {
+        const send = effect.kind === "steer" ? session.steer(effect.text) : session.enqueue(effect.text);
+        const { id } = await send;
+        return this.#happen({ type: "mailed", mail: { id, kind: effect.kind, text: effect.text } });
+      }
+      case "take-back": {
+        const taken = await session.withdraw(effect.mail.id);
+        return this.#happen({ type: "taken-back", mail: effect.mail, taken });
+      }
+      case "send-queue": {
+        const taken = await Promise.all(effect.mail.map(({ id }) => session.withdraw(id)));
+        const texts = effect.mail.filter((_, at) => taken[at]).map(({ text }) => text);
+        for (const mail of effect.mail) this.#happen({ type: "event", event: consumed(mail.id, session) });
+        return this.#follow(session, () => session.resume({ input: texts }));
+      }
+      case "answer":
+        return this.#answer(session, effect.id, effect.answer);
+      case "list-rewind":
+        return this.#happen({ type: "rewind-items", items: rewindItems(session.messages) });
+      case "rewind":
+        return this.#rewind(session, effect.item);
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  /** What it does comes as events; what only its result tells is told here. */
+  async #follow(session: Session, begin: () => ReturnType<Session["run"]>): Promise<void> {
+    this.#token.bind(session);
+    const result = await begin().result;
+    if (result.status !== "failed") return;
+    await sleep(2 * FRAME_MS);
+    const told = session === this.#session && !this.#view.starting && this.#view.state === session.state;
+    if (!told) this.#happen({ type: "refused", problem: words(result.error), ...this.#standing() });
+  }
+
+  /** Answered, also in another terminal, which may be running what was approved. */
+  async #goOn(session: Session): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      if (session !== this.#session || session.state !== "paused") return;
+      const result = await session.resume().result;
+      if (result.status !== "failed" || result.error.code !== "THREAD_BUSY" || tries > 40) {
+        if (result.status !== "failed") return;
+        return this.#happen({ type: "refused", problem: words(result.error), ...this.#standing() });
+      }
+      await sleep(250);
+    }
+  }
+
+  async #answer(session: Session, id: string, given: DialogAnswer): Promise<void> {
+    try {
+      await session.answer(id, answerOf(given));
+    } catch (error) {
+      if (!(error instanceof BelayError)) throw error;
+      this.#happen({ type: "answer-refused", id, problem: words(error) });
+    }
+  }
+
+  async #rewind(
+    session: Session,
+    item: Parameters<typeof effectLabels>[0] & { messageId: string; text: string },
+  ): Promise<void> {
+    const forked = await this.#setup.runner.fork(session.threadId, { before: item.messageId });
+    await this.#show(await this.#setup.openThread(forked.session.threadId));
+    this.#happen({ type: "note", text: this.#texts.picker.rewound(session.threadId), tone: "stop" });
+    const labels = effectLabels(item);
+    if (labels !== "")
+      this.#happen({ type: "note", text: `${this.#texts.picker.effects(item.calls.length)}\n${labels}`, tone: "dim" });
+    if (this.#view.draft.text === "") this.#happen({ type: "draft", text: item.text });
+    this.#draw();
+  }
+
+  #standing() {
+    const session = this.#session;
+    return session === undefined ? {} : { state: session.state, pauseType: session.pauseType };
+  }
+
+  async #quit(): Promise<void> {
+    const session = this.#session;
+    if (session !== undefined && (isRunning(this.#view) || session.state === "running")) {
+      // On record as a stop of the person's, and not as a crash.
+      const stopped = session.interrupt({ reason: "quit", graceMs: GRACE_MS });
+      await Promise.race([stopped.catch(() => {}), sleep(LAST_STOP_MS, undefined, { ref: false })]);
+    }
+    this.#done(0);
+  }
+
+  #end(): void {
+    this.#reading.abort();
+    this.#keys.stop();
+    clearTimeout(this.#drawing);
+    clearTimeout(this.#resized);
+    clearInterval(this.#ticker);
+    this.#stdin.off("data", this.#onData).off("end", this.#onEnd);
+    this.#stdout.off("resize", this.#onResize);
+    this.#screen.close(this.#view);
+    this.#modes.release();
+    const session = this.#session;
+    if (session !== undefined && session.state !== "created" && session.state !== "initialized") {
+      this.#stdout.write(`${this.#texts.app.goodbye(session.threadId)}\n`);
+    }
+  }
+
+  /** Light or dark: terminals that know answer. */
+  #askBackground(): void {
+    const { TERM = "", BELAY_THEME } = process.env;
+    if (BELAY_THEME === undefined && /^(?:xterm|alacritty|foot|rxvt|tmux)/.test(TERM))
+      this.#stdout.write("\u001b]11;?\u0007");
+  }
+}
+
+function answerOf(given: DialogAnswer): Answer {
+  switch (given.type) {
+    case "approve": {
+      const { remember, args } = given;
+      return approve({ ...(remember !== undefined && { remember }), ...(args !== undefined && { args }) });
+    }
+    case "reject":
+      return reject(given.reason);
+    case "respond":
+      return respond(given.value);
+    default:
+      return given satisfies never;
+  }
+}
+
+function asInput(input: string | readonly string[]): string | string[] {
+  return typeof input === "string" ? input : [...input];
+}
+
+function consumed(id: string, { threadId }: Session) {
+  const base = { seq: 0, at: 0, threadId, runId: "", segment: 0, attempt: 1, agentName: "", runPath: "" };
+  return { ...base, type: "input-consumed", id, kind: "input" } as const;
+}
+
+function words(error: BelayError): string {
+  return [error.message, error.hint].filter(Boolean).join(" ");
+}

@@ -1,0 +1,120 @@
+// The same for those who listen to their terminal, or keep its output: lines that are written once, in order, and one line that is
+// typed. Nothing is painted over, nothing spins, and every change of state is said.
+
+import type { WriteStream } from "node:tty";
+import { sanitizeLine } from "../terminal/sanitize.ts";
+import type { Row } from "../terminal/width.ts";
+import { choicesOf, requestOf } from "../view/dialog.ts";
+import { isRunning, type View } from "../view/view.ts";
+import { blockRows } from "./block-rows.ts";
+import { previewRows, titleOf } from "./dialog-rows.ts";
+import { type Around, stateWord } from "./live-rows.ts";
+import { popupRows } from "./popup-rows.ts";
+import type { Screen } from "./screen.tsx";
+
+const MOST_BLOCKS = 50;
+
+export class PlainScreen implements Screen {
+  readonly #out: WriteStream;
+  readonly #around: Around;
+  #drawn = 0;
+  #said = "";
+  #asked = "";
+  #line = "";
+
+  constructor(out: WriteStream, around: Around) {
+    this.#out = out;
+    this.#around = around;
+  }
+
+  draw(view: View): boolean {
+    const { texts } = this.#around;
+    const lines: string[] = [];
+    for (let left = MOST_BLOCKS; left > 0 && this.#drawn < view.transcript.length; left -= 1) {
+      const block = view.transcript.at(this.#drawn);
+      const lead =
+        block.kind === "person" ? texts.plain.you : block.kind === "call" ? texts.plain.tool : this.#leadOf(view);
+      const rows = blockRows(block, 10_000, texts).map(textOf).filter(Boolean);
+      lines.push(...rows.map((row, at) => (at === 0 && lead !== "" ? `${lead} ${row.replace(/^[›✓✗] /, "")}` : row)));
+      this.#drawn += 1;
+    }
+    // The status beside a request or a list is said by them.
+    const state = stateWord(view, texts);
+    if (state !== this.#said && view.popup === undefined) lines.push(`${texts.plain.state} ${state}`);
+    this.#said = state;
+    lines.push(...this.#question(view));
+    this.#write(lines, view);
+    return this.#drawn === view.transcript.length;
+  }
+
+  redraw(view: View): void {
+    this.#line = "";
+    this.draw(view);
+  }
+
+  setTheme(): void {}
+
+  close(view: View): void {
+    while (!this.draw({ ...view, popup: undefined, dialog: undefined })) {}
+    this.#out.write("\n");
+  }
+
+  #leadOf(view: View): string {
+    const block = view.transcript.at(this.#drawn);
+    return block.kind === "answer" && block.first ? this.#around.texts.plain.agent : "";
+  }
+
+  /** What waits for an answer, said once. */
+  #question(view: View): string[] {
+    const { texts, previewOf } = this.#around;
+    const { popup, dialog } = view;
+    const asked =
+      popup !== undefined
+        ? `${popup.kind} ${"cursor" in popup ? popup.cursor : ""}`
+        : `${dialog?.id} ${dialog?.mode} ${dialog?.cursor} ${dialog?.problem}`;
+    if (asked === this.#asked) return [];
+    const same = this.#asked.startsWith(`${dialog?.id} choose`) && dialog?.mode === "choose";
+    this.#asked = asked;
+    if (popup !== undefined) {
+      const all = popupRows(popup, 200, 40, texts).rows.map(textOf);
+      return all;
+    }
+    const request = requestOf(view);
+    if (request === undefined || dialog === undefined) return [];
+    const choices = choicesOf(request, texts);
+    if (same) return [choices[dialog.cursor]?.label ?? ""];
+    return [
+      sanitizeLine(titleOf(request, texts), 400),
+      ...previewRows(request, 10_000, previewOf, texts).map(textOf),
+      ...(dialog.problem === undefined ? [] : [sanitizeLine(dialog.problem, 400)]),
+      ...(dialog.mode === "choose"
+        ? [texts.plain.choices, ...choices.map(({ key, label }) => `${key}: ${label}`)]
+        : []),
+    ];
+  }
+
+  #write(lines: readonly string[], view: View): void {
+    const dialog = view.draft.text === "" ? view.dialog : undefined;
+    const editor =
+      view.popup?.kind === "threads"
+        ? view.popup.query
+        : dialog !== undefined && dialog.mode !== "choose"
+          ? dialog.editor
+          : view.draft;
+    const typed = editor.text.replaceAll("\n", " ⏎ ");
+    const line = isRunning(view) && typed === "" ? "" : `> ${typed}`;
+    if (lines.length === 0 && line === this.#line) return;
+    const grows = lines.length === 0 && this.#line !== "" && line.startsWith(this.#line);
+    // What is typed at the end is only written on: it is heard once.
+    if (grows) this.#out.write(line.slice(this.#line.length));
+    else this.#out.write(`\r\u001b[K${lines.map((each) => `${each}\n`).join("")}${line}`);
+    this.#line = line;
+  }
+}
+
+function textOf(row: Row): string {
+  return row
+    .map(({ text }) => text)
+    .join("")
+    .trimEnd();
+}

@@ -1,0 +1,69 @@
+// A list over everything, as rows.
+
+import { sanitizeLine } from "../terminal/sanitize.ts";
+import { fit, type Row, width, wrap } from "../terminal/width.ts";
+import type { Texts } from "../texts/texts.ts";
+import { foundThreads } from "../view/popup.ts";
+import type { Popup } from "../view/view.ts";
+
+interface Drawn {
+  readonly rows: readonly Row[];
+  readonly cursor?: { readonly x: number; readonly y: number };
+}
+
+export function popupRows(popup: Popup, columns: number, room: number, texts: Texts): Drawn {
+  switch (popup.kind) {
+    case "help": {
+      const longest = Math.max(...texts.help.keys.map(([key]) => width(key)));
+      const rows = texts.help.keys.flatMap(([key, does]) =>
+        wrap([{ text: `  ${key.padEnd(longest)}  `, style: "accent" }, { text: does }], columns, longest + 4),
+      );
+      const title: Row = [{ text: texts.help.title, style: "heading" }];
+      return { rows: [title, ...rows, dimmed(texts.help.close)].slice(0, room) };
+    }
+    case "rewind": {
+      const item = popup.items[popup.cursor];
+      const effects = item === undefined || item.calls.length === 0 ? [] : item.calls.slice(-5);
+      const told: Row[] = [
+        dimmed(effects.length === 0 ? texts.picker.noEffects : texts.picker.effects(item!.calls.length)),
+        ...effects.map((call): Row => [{ text: fit(`  · ${sanitizeLine(call, 200)}`, columns), style: "stop" }]),
+      ];
+      const labels = popup.items.map(({ text }) => sanitizeLine(text, 200));
+      const list = listRows(labels, popup.cursor, columns, Math.max(1, room - told.length - 2));
+      const title: Row = [{ text: texts.picker.rewind, style: "ask" }];
+      return { rows: [title, ...list, ...told, dimmed(fit(texts.picker.rewindKeys, columns))] };
+    }
+    case "threads": {
+      const found = foundThreads(popup);
+      const labels = found.map(({ title, detail }) => {
+        const side = `  ${sanitizeLine(detail, 60)}`;
+        return `${fit(sanitizeLine(title, 200) || texts.picker.untitled, Math.max(8, columns - 2 - width(side)))}${side}`;
+      });
+      const list =
+        found.length === 0
+          ? [dimmed(texts.picker.threadsNone)]
+          : listRows(labels, popup.cursor, columns, Math.max(1, room - 3));
+      const lead = `${texts.picker.threads} › `;
+      const title: Row = [{ text: lead, style: "ask" }, { text: popup.query.text }];
+      return {
+        rows: [title, ...list, dimmed(fit(texts.picker.threadsKeys, columns))],
+        cursor: { x: Math.min(columns, width(lead) + width(popup.query.text.slice(0, popup.query.cursor))), y: 0 },
+      };
+    }
+    default:
+      return popup satisfies never;
+  }
+}
+
+/** The rows around the chosen one. */
+function listRows(labels: readonly string[], cursor: number, columns: number, room: number): Row[] {
+  const from = Math.max(0, Math.min(cursor - Math.floor(room / 2), labels.length - room));
+  return labels.slice(from, from + room).map((label, index): Row => {
+    const here = from + index === cursor;
+    return [{ text: fit(`${here ? "❯" : " "} ${label}`, columns), ...(here && { style: "chosen" }) }];
+  });
+}
+
+function dimmed(text: string): Row {
+  return [{ text, style: "dim" }];
+}

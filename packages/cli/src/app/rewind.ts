@@ -1,0 +1,32 @@
+// Where a person may go back to: before each thing they said; and what was done since, which going back does not undo.
+
+import { type Message, messageText } from "@belay/core";
+import { callLabel } from "../view/call-label.ts";
+import type { RewindItem } from "../view/view.ts";
+
+/** They look, and change nothing. */
+const LOOKING = ["read", "list", "search", "fetch", "ask_user"];
+
+export function rewindItems(messages: readonly Message[]): readonly RewindItem[] {
+  const items: { messageId: string; text: string; calls: string[] }[] = [];
+  const labels = new Map<string, string>();
+  for (const message of messages) {
+    const text = messageText(message);
+    if (message.role === "user" && message.origin === "person" && text.trim() !== "") {
+      items.push({ messageId: message.id, text, calls: [] });
+    }
+    for (const part of message.parts) {
+      if (part.type === "call" && !LOOKING.includes(part.tool)) {
+        labels.set(part.id, callLabel(part.tool, part.ranArgs ?? part.args));
+      }
+      if (part.type !== "result" || part.outcome === "rejected" || part.outcome === "not-executed") continue;
+      const label = labels.get(part.id);
+      if (label !== undefined) for (const item of items) item.calls.push(label);
+    }
+  }
+  return items;
+}
+
+export function effectLabels({ calls }: Pick<RewindItem, "calls">): string {
+  return calls.map((call) => `· ${call}`).join("\n");
+}

@@ -1,0 +1,127 @@
+// The screen of a terminal. What is done is written once and belongs to the terminal's own scroll-back; what still moves is
+// Ink's, and is painted over. A text of any length costs its own drawing and no more.
+
+import { PassThrough } from "node:stream";
+import type { ReadStream, WriteStream } from "node:tty";
+import { type Instance, render, Text, useCursor, useStdout } from "ink";
+import type { Row } from "../terminal/width.ts";
+import type { View } from "../view/view.ts";
+import { blockRows } from "./block-rows.ts";
+import { type Around, type Live, liveRows } from "./live-rows.ts";
+import { paint, type ThemeName } from "./theme.ts";
+
+export interface Screen {
+  /** Draws what is new; false where there is more than should be drawn at once. */
+  draw(view: View): boolean;
+  /** Everything again: the terminal was resized, or was somebody else's. */
+  redraw(view: View): void;
+  setTheme(theme: ThemeName): void;
+  /** Leaves what was said, and nothing that moves. */
+  close(view: View): void;
+}
+
+/** Rows of the transcript that are written at once: keys are heard in between. */
+const MOST_ROWS = 250;
+
+type Write = (text: string) => void;
+
+export class InkScreen implements Screen {
+  readonly #stdout: WriteStream;
+  readonly #around: Around;
+  readonly #ink: Instance;
+  #theme: ThemeName;
+  #write: Write = () => {};
+  #drawn = 0;
+  #closed = false;
+
+  constructor(stdout: WriteStream, view: View, around: Around, theme: ThemeName) {
+    this.#stdout = stdout;
+    this.#around = around;
+    this.#theme = theme;
+    this.#ink = render(this.#tree(view), {
+      stdout,
+      // Ink draws only: keys are ours, and it is given none.
+      stdin: new PassThrough() as unknown as ReadStream,
+      exitOnCtrlC: false,
+      patchConsole: false,
+      maxFps: 1_000,
+    });
+  }
+
+  draw(view: View): boolean {
+    if (this.#closed) return true;
+    // One write for both: nobody sees a line twice, or not at all.
+    this.#stdout.cork();
+    try {
+      const rows = this.#fresh(view);
+      this.#ink.rerender(this.#tree(view));
+      if (rows.length > 0) this.#write(`${rows.join("\n")}\n`);
+    } finally {
+      this.#stdout.uncork();
+    }
+    return this.#drawn === view.transcript.length;
+  }
+
+  redraw(view: View): void {
+    if (this.#closed) return;
+    const columns = Math.max(10, view.columns - 1);
+    this.#stdout.cork();
+    try {
+      this.#ink.clear();
+      this.#stdout.write("\u001b[2J\u001b[H");
+      const blocks = view.transcript.slice(Math.max(0, this.#drawn - 60)).slice(0, 60);
+      const rows = blocks.flatMap((block) => blockRows(block, columns, this.#around.texts));
+      this.#ink.rerender(this.#tree(view));
+      this.#write(
+        rows
+          .slice(-Math.max(1, view.rows))
+          .map((row) => `${paint(row, this.#theme)}\n`)
+          .join(""),
+      );
+    } finally {
+      this.#stdout.uncork();
+    }
+  }
+
+  setTheme(theme: ThemeName): void {
+    if (this.#theme !== "none") this.#theme = theme;
+  }
+
+  close(view: View): void {
+    if (this.#closed) return;
+    while (!this.draw(view)) {}
+    this.#closed = true;
+    this.#ink.clear();
+    this.#ink.unmount();
+  }
+
+  #fresh(view: View): string[] {
+    const columns = Math.max(10, view.columns - 1);
+    const rows: string[] = [];
+    while (this.#drawn < view.transcript.length && rows.length < MOST_ROWS) {
+      const block = view.transcript.at(this.#drawn);
+      for (const row of blockRows(block, columns, this.#around.texts)) rows.push(paint(row, this.#theme));
+      this.#drawn += 1;
+    }
+    return rows;
+  }
+
+  #tree(view: View) {
+    const live = liveRows(view, this.#around);
+    return <LiveRows live={live} theme={this.#theme} onWrite={(write) => (this.#write = write)} />;
+  }
+}
+
+function LiveRows(props: { readonly live: Live; readonly theme: ThemeName; readonly onWrite: (write: Write) => void }) {
+  const { live, theme, onWrite } = props;
+  const { write } = useStdout();
+  const { setCursorPosition } = useCursor();
+  onWrite(write);
+  setCursorPosition(live.cursor);
+  return <Text>{live.rows.map((row) => paint(padded(row), theme)).join("\n")}</Text>;
+}
+
+/** Ink drops a row that is empty. */
+function padded(row: Row): Row {
+  return row.length === 0 ? [{ text: " " }] : row;
+}

@@ -1,0 +1,27 @@
+// The threads there are, for choosing one: the last changed first, by what was asked first.
+
+import { readNote } from "../data/thread-notes.ts";
+import type { BelaySetup } from "../setup.ts";
+import type { Texts } from "../texts/texts.ts";
+import type { ThreadItem } from "../view/view.ts";
+
+const MOST_THREADS = 50;
+
+export async function threadItems({ runner, dataFolder }: BelaySetup, texts: Texts): Promise<readonly ThreadItem[]> {
+  const rows = (await runner.threads()).filter(({ damaged }) => damaged !== true).slice(0, MOST_THREADS);
+  const now = Date.now();
+  return Promise.all(
+    rows.map(async ({ threadId, updatedAt, state }) => {
+      const points = await runner.history(threadId).catch(() => []);
+      const title = points.find(({ kind }) => kind === "input")?.text ?? texts.picker.untitled;
+      const folder = readNote(dataFolder, threadId)?.folder.split("/").at(-1) ?? "";
+      return { id: threadId, title, detail: [ago(now - updatedAt), state, folder].filter(Boolean).join(" · ") };
+    }),
+  );
+}
+
+function ago(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes}m`;
+  return minutes < 1_440 ? `${Math.floor(minutes / 60)}h` : `${Math.floor(minutes / 1_440)}d`;
+}

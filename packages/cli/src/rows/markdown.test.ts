@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Row, width } from "../terminal/width.ts";
+import { type MarkdownState, markdownLine } from "./markdown.ts";
+
+const written = (row: Row) =>
+  row.map(({ text, style }) => (style === undefined ? text : `<${style}>${text}</>`)).join("");
+
+function draw(text: string, columns = 60): string[] {
+  let state: MarkdownState = {};
+  return text.split("\n").flatMap((line) => {
+    const drawn = markdownLine(line, state, columns);
+    state = drawn.state;
+    return drawn.rows.map(written);
+  });
+}
+
+test("headings, lists, quotes, rules and inline marks are drawn, and nothing else is taken for one", () => {
+  expect(draw("# Title\n- one **two** `a*b*c`\n2) three\n> said\n---\nsnake_case_name 2 * 3 * 4")).toEqual(
+    [
+      "<heading>Title</>",
+      "<bullet>• </>one <bold>two</> <code>a*b*c</>",
+      "<bullet>2) </>three",
+      "<dim>▎ </><dim>said</>",
+      `<dim>${"─".repeat(40)}</>`,
+      "snake_case_name 2 * 3 * 4",
+    ].map((row) => row),
+  );
+});
+
+test("a link shows where it leads", () => {
+  expect(draw("[the bank](https://evil.example)")).toEqual(["<link>the bank</><dim> (https://evil.example)</>"]);
+});
+
+test("code is highlighted by its language, and marks inside it are only text", () => {
+  expect(draw("```ts\nconst a = 1; // **no**\n```\nafter")).toEqual([
+    "<dim>│ </><dim>```ts</>",
+    "<dim>│ </><keyword>const</> a = <number>1</>; <comment>// **no**</>",
+    "<dim>│ </><dim>```</>",
+    "after",
+  ]);
+  expect(draw("```diff\n-old\n+new\n```")[1]).toBe("<dim>│ </><removed>-old</>");
+});
+
+test("a fence that is open stays open over lines, and only its own mark closes it", () => {
+  expect(draw("~~~~\n```\n~~~\nx\n~~~~\ny").at(-2)).toBe("<dim>│ </><dim>~~~~</>");
+  expect(draw("~~~~\n```\n~~~\nx\n~~~~\ny").at(-1)).toBe("y");
+});
+
+test("whatever the text, no row is too wide and nothing that draws comes out", () => {
+  const line = fc.oneof(
+    fc.string({ unit: "grapheme" }),
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("```js", "| a | b |", "|---|---|", "- [x] done", "\u001b]0;x", "**", "`"),
+  );
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 12 }), fc.integer({ min: 10, max: 80 }), (lines, columns) => {
+      let state: MarkdownState = {};
+      for (const each of lines) {
+        const drawn = markdownLine(each, state, columns);
+        state = drawn.state;
+        for (const row of drawn.rows) {
+          const text = row.map((span) => span.text).join("");
+          expect(width(text)).toBeLessThanOrEqual(columns);
+          expect(text).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+        }
+      }
+    }),
+  );
+});

@@ -1,0 +1,226 @@
+// What an event of the thread changes on the screen.
+
+import type { BelayEvent, Interrupt, Message } from "@belay/core";
+import { messageText } from "@belay/core";
+import { afterLine } from "../rows/markdown.ts";
+import type { Texts } from "../texts/texts.ts";
+import { callLabel, outputText } from "./call-label.ts";
+import { openDialog } from "./dialog.ts";
+import { append } from "./list.ts";
+import { type Block, type Effect, type Step, type Stream, still, type View } from "./view.ts";
+
+type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
+
+/** What is kept of what a running call says. */
+const MOST_TAIL = 4_000;
+/** A line without an end is drawn in pieces: the screen has only so many rows. */
+const MOST_LINE = 2_000;
+/** Of a text that comes all at once, what is drawn at once. */
+const MOST_LINES = 100;
+
+export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
+  // Agents inside of the one we talk to: what they say reaches the person by it.
+  const own = !event.runPath.includes("/");
+  switch (event.type) {
+    case "turn-start":
+      return still(own ? { ...view, stream: undefined } : view);
+    case "text-delta":
+      return still(own ? streamed(view, event.messageId, event.offset, event.text) : view);
+    case "message":
+      return still(own ? onMessage(view, event.message) : view);
+    case "superseded":
+      return still(own ? superseded(view, texts) : view);
+    case "tool-start":
+      return still(onToolStart(view, event));
+    case "tool-progress":
+      return still(onProgress(view, event));
+    case "tool-end":
+      return still(onToolEnd(view, event));
+    case "tool-late":
+      return still(note(view, texts.stop.lateResult(nameOf(view, event.callId, event.tool)), "dim"));
+    case "action":
+      return still(onAction(view, event.action.interrupted, texts));
+    case "request-answered":
+      return onAnswered(view, event, texts);
+    case "input-consumed":
+      return still({ ...view, mail: view.mail.filter(({ id }) => id !== event.id) });
+    case "state":
+      return onState(view, event);
+    case "run-end":
+      return still(onRunEnd(view, event, own, texts));
+    default:
+      return still(view);
+  }
+}
+
+export function block(view: View, one: Block): View {
+  return { ...view, transcript: append(view.transcript, one) };
+}
+
+export function note(view: View, text: string, tone: "dim" | "stop" | "error"): View {
+  return block(view, { kind: "note", text, tone });
+}
+
+/** Adds what is new of a message's text. Where something is missing, the message that follows has it. */
+function streamed(view: View, messageId: string, offset: number, text: string): View {
+  const known = view.stream?.messageId === messageId ? view.stream : undefined;
+  const flushed = known === undefined ? endStream(view) : view;
+  const stream: Stream = known ?? { messageId, length: 0, line: "", from: {}, begun: false };
+  if (offset > stream.length) return { ...flushed, stream };
+  const fresh = text.slice(stream.length - offset);
+  if (fresh === "") return { ...flushed, stream };
+  return withText(flushed, { ...stream, length: stream.length + fresh.length }, fresh);
+}
+
+function withText(view: View, stream: Stream, fresh: string): View {
+  const lines = (stream.line + fresh).split("\n");
+  let rest = lines.pop()!;
+  // The first line of an answer is no empty one.
+  while (!stream.begun && lines.length > 0 && lines[0]!.trim() === "") lines.shift();
+  while (rest.length > MOST_LINE) {
+    const cut = rest.lastIndexOf(" ", MOST_LINE);
+    const at = cut > MOST_LINE / 2 ? cut + 1 : MOST_LINE;
+    lines.push(rest.slice(0, at));
+    rest = rest.slice(at);
+  }
+  let drawn = view;
+  let { from, begun } = stream;
+  for (let at = 0; at < lines.length; at += MOST_LINES) {
+    const some = lines.slice(at, at + MOST_LINES);
+    drawn = block(drawn, { kind: "answer", lines: some, from, first: !begun });
+    from = some.reduce((state, line) => afterLine(line, state), from);
+    begun = true;
+  }
+  return { ...drawn, stream: { ...stream, line: rest, from, begun } };
+}
+
+/** The last line is whole, too. */
+function endStream(view: View): View {
+  const { stream } = view;
+  if (stream === undefined) return view;
+  const done = { ...view, stream: undefined };
+  if (stream.line.trim() === "") return done;
+  return block(done, { kind: "answer", lines: [stream.line], from: stream.from, first: !stream.begun });
+}
+
+function superseded(view: View, texts: Texts): View {
+  if (view.stream === undefined || (view.stream.line === "" && !view.stream.begun))
+    return { ...view, stream: undefined };
+  return note(endStream(view), texts.stop.superseded, "dim");
+}
+
+function onMessage(view: View, message: Message): View {
+  const text = messageText(message);
+  if (message.role === "user") {
+    if (message.origin !== "person" || text.trim() === "") return view;
+    const said = block(endStream(view), { kind: "person", text });
+    return { ...said, history: [...view.history.filter((each) => each !== text), text].slice(-200) };
+  }
+  if (message.role !== "assistant") return view;
+  const { usage } = message;
+  const tokens = view.tokens + (usage === undefined ? 0 : usage.inputTokens + usage.outputTokens);
+  const labels = { ...view.labels };
+  for (const part of message.parts) {
+    if (part.type === "call") labels[part.id] = callLabel(part.tool, part.ranArgs ?? part.args);
+  }
+  return { ...endStream(streamed(view, message.id, 0, text)), tokens, labels };
+}
+
+function onToolStart(view: View, event: EventOf<"tool-start">): View {
+  const label = callLabel(event.tool, event.ranArgs ?? event.args);
+  const call = { id: event.callId, tool: event.tool, label, startedAt: event.at, tail: "" };
+  const calls = [...view.calls.filter(({ id }) => id !== event.callId), call];
+  return { ...endStream(view), calls, labels: { ...view.labels, [event.callId]: label } };
+}
+
+function onProgress(view: View, event: EventOf<"tool-progress">): View {
+  const said = outputText(event.data);
+  const calls = view.calls.map((call) =>
+    call.id === event.callId ? { ...call, tail: (call.tail + said).slice(-MOST_TAIL) } : call,
+  );
+  return { ...view, calls };
+}
+
+function onToolEnd(view: View, event: EventOf<"tool-end">): View {
+  const call = view.calls.find(({ id }) => id === event.callId);
+  const calls = view.calls.filter(({ id }) => id !== event.callId);
+  // It has not run, and will: the line about the stop says so.
+  if (event.held === true && event.outcome !== "unknown") return { ...view, calls };
+  const ended: Block = {
+    kind: "call",
+    tool: event.tool,
+    label: nameOf(view, event.callId, event.tool),
+    outcome: event.outcome,
+    output: event.output,
+    whole: view.unfolded,
+    ...(call !== undefined && { ms: event.at - call.startedAt }),
+  };
+  return { ...block({ ...endStream(view), calls }, ended), folded: view.unfolded ? undefined : ended };
+}
+
+function nameOf(view: View, callId: string, tool: string): string {
+  return view.labels[callId] ?? callLabel(tool, undefined);
+}
+
+function onAction(view: View, interrupt: Interrupt | undefined, texts: Texts): View {
+  if (interrupt === undefined) return view;
+  if (interrupt.kind === "user") return note(endStream(view), stopLine(view, interrupt, texts), "stop");
+  if (interrupt.kind === "manual" || interrupt.kind === "node") return view;
+  if (view.requests.some(({ id }) => id === interrupt.id)) return view;
+  return openDialog({ ...endStream(view), requests: [...view.requests, interrupt] });
+}
+
+/** What was stopped, what had finished, what never began: one line. */
+function stopLine(view: View, { calls }: Interrupt, texts: Texts): string {
+  const told = (ids: readonly string[] | undefined, say: (what: string) => string) =>
+    ids === undefined || ids.length === 0 ? [] : [say(ids.map((id) => view.labels[id] ?? id).join(", "))];
+  const late = new Set(calls?.late);
+  return [
+    texts.stop.interrupted,
+    ...told(
+      calls?.stopped.filter((id) => !late.has(id)),
+      texts.stop.stopped,
+    ),
+    ...told(calls?.finished, texts.stop.finished),
+    ...told(calls?.notStarted, texts.stop.notStarted),
+    ...told(calls?.late, texts.stop.late),
+  ].join(" ");
+}
+
+function onAnswered(view: View, event: EventOf<"request-answered">, texts: Texts): Step {
+  if (event.refused !== undefined || event.open === true) return still(view);
+  const request = view.requests.find(({ id }) => id === event.id);
+  if (request === undefined) return still(view);
+  const requests = view.requests.filter(({ id }) => id !== event.id);
+  const dialog = view.dialog?.id === event.id ? undefined : view.dialog;
+  const next = openDialog({ ...view, requests, dialog });
+  const { answer, by } = event;
+  if (answer.type === "withdraw") return still(next);
+  const words = { approve: "approved", reject: "rejected", respond: "responded", expire: "expired" } as const;
+  const what = request.callId === undefined ? undefined : view.labels[request.callId];
+  const how = texts.dialog.answered(texts.dialog[words[answer.type]], by);
+  const told = note(next, `${what ?? request.tool ?? request.reason ?? request.id}: ${how}`, "dim");
+  // Whoever answered the last one, here or in another terminal: the run goes on here.
+  if (requests.length > 0 || view.state !== "paused" || view.past) return still(told);
+  return { view: { ...told, starting: true }, effects: [{ do: "go-on" }] };
+}
+
+function onState(view: View, event: EventOf<"state">): Step {
+  const { state, pauseType } = event;
+  const running = state === "running";
+  const startedAt = running ? event.at : view.startedAt;
+  const next: View = { ...view, state, pauseType, startedAt, starting: false };
+  if (running || state === "initialized") return still(running ? { ...next, stopping: 0, calls: [] } : next);
+  const rested: View = { ...endStream(next), stopping: 0, calls: [], restedAt: event.at, labels: view.labels };
+  if (state !== "paused") return still({ ...rested, requests: [], dialog: undefined, afterStop: undefined });
+  if (view.afterStop === undefined || rested.requests.length > 0) return still(rested);
+  const effects: Effect[] = [{ do: "resume", input: view.afterStop }];
+  return { view: { ...rested, afterStop: undefined, starting: true }, effects };
+}
+
+function onRunEnd(view: View, event: EventOf<"run-end">, own: boolean, texts: Texts): View {
+  if (!own || event.status !== "failed" || event.error === undefined) return view;
+  const { message, hint } = event.error as { readonly message: string; readonly hint?: string };
+  const failed = note(endStream(view), [message, hint].filter(Boolean).join(" "), "error");
+  return note(failed, texts.stop.failed, "dim");
+}

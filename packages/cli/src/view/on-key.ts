@@ -1,0 +1,153 @@
+// What a key does. It belongs to what lies on top: a popup, then a request, then the prompt. ESC is never swallowed: where
+// something runs, it stops it, whatever is being typed.
+
+import type { Key } from "../keys/decoder.ts";
+import type { Texts } from "../texts/texts.ts";
+import { leavesWriting, onDialogKey, takesKeys } from "./dialog.ts";
+import { edit, editorOf, emptyEditor } from "./editor.ts";
+import { block } from "./on-event.ts";
+import { onPopupKey } from "./popup.ts";
+import { type Armed, canGoOn, type Effect, isHeld, isRunning, type Step, still, type View } from "./view.ts";
+
+/** How long the second of two keys may take. */
+const AGAIN_MS = 1_500;
+
+export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
+  if (before.quitting) return still(before);
+  const { armed } = before;
+  // Whatever is pressed in between, the second press is no second one any more.
+  const view: View = { ...before, now, armed: undefined };
+  const again = (what: Armed["what"]) => armed?.what === what && now <= armed.until;
+  switch (key.name) {
+    case "report":
+      return still(before);
+    case "ctrl-z":
+      return { view, effects: [{ do: "suspend" }] };
+    case "ctrl-l":
+      return { view, effects: [{ do: "redraw" }] };
+    case "ctrl-c":
+      return again("quit") ? quit(view) : onCtrlC(view, now);
+    case "escape":
+      return onEscape(view, now, again("rewind"));
+    default:
+  }
+  if (view.popup !== undefined) return onPopupKey(view, key);
+  if (key.name === "ctrl-o") return still(unfold(view));
+  if (key.name === "ctrl-d" && view.draft.text === "") return quit(view);
+  if (takesKeys(view)) return onDialogKey(view, key, now, texts);
+  return onPromptKey(view, key, now);
+}
+
+/** Popup, request, run, draft: the first of them that is there. */
+function onEscape(view: View, now: number, again: boolean): Step {
+  const { popup } = view;
+  if (popup !== undefined)
+    return popup.kind === "threads" && popup.must ? quit(view) : still({ ...view, popup: undefined });
+  const back = leavesWriting(view);
+  if (back !== undefined) return still(back);
+  if (isRunning(view) || view.requests.length > 0) return interrupt(view);
+  if (view.draft.text !== "") {
+    // Up brings it back.
+    const history = [...view.history, view.draft.text];
+    return still({ ...view, history, historyAt: undefined, draft: emptyEditor });
+  }
+  if (again) return { view, effects: [{ do: "list-rewind" }] };
+  return still({ ...view, armed: { what: "rewind", until: now + AGAIN_MS } });
+}
+
+function interrupt(view: View): Step {
+  return { view: { ...view, stopping: view.stopping === 0 ? 1 : 2 }, effects: [{ do: "interrupt" }] };
+}
+
+function onCtrlC(view: View, now: number): Step {
+  const armed: Armed = { what: "quit", until: now + AGAIN_MS };
+  if (view.popup !== undefined) return still({ ...view, popup: undefined, armed });
+  if (view.draft.text !== "") return still({ ...view, draft: emptyEditor, historyAt: undefined, armed });
+  if (isRunning(view) || view.requests.length > 0) {
+    const stopped = interrupt(view);
+    return { ...stopped, view: { ...stopped.view, armed } };
+  }
+  return still({ ...view, armed });
+}
+
+function quit(view: View): Step {
+  return { view: { ...view, quitting: true }, effects: [{ do: "quit" }] };
+}
+
+function onPromptKey(view: View, key: Key, now: number): Step {
+  const text = view.draft.text;
+  switch (key.name) {
+    case "enter":
+      return onEnter(view);
+    case "tab":
+      return text.trim() === "" ? still(view) : sent(view, [{ do: "mail", kind: "queue", text: text.trim() }]);
+    case "alt-up": {
+      const last = view.mail.at(-1);
+      return last === undefined ? still(view) : { view, effects: [{ do: "take-back", mail: last }] };
+    }
+    case "ctrl-s": {
+      const queued = view.mail.filter(({ kind }) => kind === "queue");
+      if (!isHeld(view) || queued.length === 0) return still(view);
+      return { view: { ...view, starting: true }, effects: [{ do: "send-queue", mail: queued }] };
+    }
+    case "text":
+      if (key.text === "?" && text === "") return still({ ...view, popup: { kind: "help" } });
+      break;
+    default:
+  }
+  const draft = edit(view.draft, key);
+  if (draft !== undefined) return still({ ...view, draft, historyAt: undefined, draftAt: now });
+  if (key.name === "up" || key.name === "down") return still(recall(view, key.name === "up" ? -1 : 1));
+  return still(view);
+}
+
+/** Sends what is typed: as a new run, as a steer to the one that goes on, or in place of what was stopped. Alone it goes on. */
+function onEnter(view: View): Step {
+  const text = view.draft.text.trim();
+  if (view.stopping > 0 && isRunning(view)) {
+    const said = [view.afterStop, text].filter(Boolean).join("\n");
+    return text === "" ? still(view) : sent({ ...view, afterStop: said }, []);
+  }
+  if (isRunning(view)) return text === "" ? still(view) : sent(view, [{ do: "mail", kind: "steer", text }]);
+  if (view.state === "terminated") return still(view);
+  if (text === "") return canGoOn(view) ? started(view, { do: "resume" }) : still(view);
+  const paused = view.state === "paused" || view.state === "error";
+  return sent(...startedWith(view, paused ? { do: "resume", input: text } : { do: "run", input: text }));
+}
+
+function started(view: View, effect: Effect): Step {
+  return { view: { ...view, starting: true, stopping: 0, startedAt: view.now }, effects: [effect] };
+}
+
+function startedWith(view: View, effect: Effect): [View, readonly Effect[]] {
+  return [started(view, effect).view, [effect]];
+}
+
+function sent(view: View, effects: readonly Effect[]): Step {
+  return { view: { ...view, draft: emptyEditor, historyAt: undefined }, effects };
+}
+
+/** Earlier inputs; what is being typed is the last of them. */
+function recall(view: View, by: 1 | -1): View {
+  const { history, draft } = view;
+  if (by > 0 && view.historyAt === undefined) return view;
+  const all = view.historyAt === undefined ? [...history, draft.text] : history;
+  const from = view.historyAt ?? all.length - 1;
+  const at = Math.min(Math.max(0, from + by), all.length - 1);
+  const last = at === all.length - 1;
+  return {
+    ...view,
+    history: all,
+    draft: editorOf(all[at] ?? ""),
+    historyAt: last ? undefined : at,
+    ...(last && { history: all.slice(0, -1) }),
+  };
+}
+
+/** Tool output whole from now on, and the last one that was folded; or folded again. */
+function unfold(view: View): View {
+  const { folded } = view;
+  if (view.unfolded) return { ...view, unfolded: false };
+  const unfolded = { ...view, unfolded: true, folded: undefined };
+  return folded === undefined ? unfolded : block(unfolded, { ...folded, whole: true });
+}

@@ -1,0 +1,48 @@
+// Lists that lie over everything: earlier messages to rewind to, threads to open, the keys.
+
+import type { Key } from "../keys/decoder.ts";
+import { edit } from "./editor.ts";
+import { type Popup, type Step, still, type ThreadItem, type View } from "./view.ts";
+
+export function onPopupKey(view: View, key: Key): Step {
+  const popup = view.popup!;
+  switch (popup.kind) {
+    case "help":
+      return still({ ...view, popup: undefined });
+    case "rewind": {
+      const cursor = moved(popup.cursor, popup.items.length, key);
+      if (cursor !== undefined) return still({ ...view, popup: { ...popup, cursor } });
+      const item = popup.items[popup.cursor];
+      if (key.name !== "enter" || item === undefined) return still(view);
+      return { view: { ...view, popup: undefined }, effects: [{ do: "rewind", item }] };
+    }
+    case "threads": {
+      const found = foundThreads(popup);
+      const cursor = moved(popup.cursor, found.length, key);
+      if (cursor !== undefined) return still({ ...view, popup: { ...popup, cursor } });
+      const item = found[popup.cursor];
+      if (key.name === "enter" && item !== undefined) {
+        return { view: { ...view, popup: undefined }, effects: [{ do: "open", threadId: item.id }] };
+      }
+      const query = edit(popup.query, key);
+      return still(query === undefined ? view : { ...view, popup: { ...popup, query, cursor: 0 } });
+    }
+    default:
+      return popup satisfies never;
+  }
+}
+
+function moved(cursor: number, length: number, key: Key): number | undefined {
+  const by = { up: -1, "ctrl-p": -1, down: 1, "ctrl-n": 1, "page-up": -10, "page-down": 10 }[key.name];
+  if (by === undefined) return undefined;
+  return Math.max(0, Math.min(length - 1, cursor + by));
+}
+
+/** Those that have every word that was typed. */
+export function foundThreads({ items, query }: Extract<Popup, { kind: "threads" }>): readonly ThreadItem[] {
+  const words = query.text.toLowerCase().split(/\s+/).filter(Boolean);
+  return items.filter(({ id, title, detail }) => {
+    const text = `${id} ${title} ${detail}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}

@@ -1,0 +1,118 @@
+// The one function by which the screen changes: what there is to see, and what happened, give what there is to see now and what
+// is to be done. It calls nobody and keeps nothing.
+
+import type { Texts } from "../texts/texts.ts";
+import { openDialog } from "./dialog.ts";
+import { editorOf } from "./editor.ts";
+import { append, emptyList } from "./list.ts";
+import { block, note, onEvent } from "./on-event.ts";
+import { onKey } from "./on-key.ts";
+import { type Block, firstView, type Happening, isRunning, type Step, still, type View } from "./view.ts";
+
+/** Of a long past, what is drawn again when its thread is opened. */
+const MOST_PAST = 40;
+
+export function update(view: View, happening: Happening, texts: Texts): Step {
+  switch (happening.type) {
+    case "event":
+      return onEvent(view, happening.event, texts);
+    case "key":
+      return onKey(view, happening.key, happening.now, texts);
+    case "tick": {
+      return onTick(view, happening.now);
+    }
+    case "resize":
+      return still({ ...view, columns: happening.columns, rows: happening.rows });
+    case "opened":
+      return still(opened(view, happening.threadId));
+    case "caught-up":
+      return still(caughtUp(view, happening, texts));
+    case "mailed":
+      return still(mailed(view, happening.mail));
+    case "taken-back":
+      return still(takenBack(view, happening, texts));
+    case "answer-refused": {
+      const { dialog } = view;
+      if (dialog?.id !== happening.id) return still(note(view, texts.dialog.refused(happening.problem), "error"));
+      return still({ ...view, dialog: { ...dialog, sending: false, problem: happening.problem } });
+    }
+    case "refused": {
+      const { state = view.state, pauseType = view.pauseType } = happening;
+      const standing: View = { ...view, starting: false, stopping: 0, state, pauseType, calls: [] };
+      const refused = note(standing, happening.problem, "error");
+      const kept = happening.input !== undefined && refused.draft.text === "";
+      return still(kept ? { ...refused, draft: editorOf(happening.input!) } : refused);
+    }
+    case "stop-ended":
+      return still(isRunning(view) ? view : { ...view, stopping: 0 });
+    case "rewind-items": {
+      const { items } = happening;
+      if (isRunning(view)) return still(view);
+      if (items.length === 0) return still(note(view, texts.picker.rewindNone, "dim"));
+      return still({ ...view, popup: { kind: "rewind", items, cursor: items.length - 1 } });
+    }
+    case "note":
+      return still(note(view, happening.text, happening.tone));
+    case "block":
+      return still(block(view, happening.block));
+    case "popup":
+      return still({ ...view, popup: happening.popup });
+    case "draft":
+      return still({ ...view, draft: editorOf(happening.text) });
+    default:
+      return happening satisfies never;
+  }
+}
+
+/** What has run out of time is over: the run goes on with what was to happen then. */
+function onTick(view: View, now: number): Step {
+  const armed = view.armed !== undefined && view.armed.until > now ? view.armed : undefined;
+  const next = { ...view, now, armed };
+  const requests = view.requests.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+  if (requests.length === view.requests.length || isRunning(view)) return still(next);
+  const dialog = requests.some(({ id }) => id === view.dialog?.id) ? view.dialog : undefined;
+  return { view: openDialog({ ...next, requests, dialog, starting: true }), effects: [{ do: "go-on" }] };
+}
+
+/** A clean slate, but for what the person has typed and where they are. */
+function opened(view: View, threadId: string): View {
+  const { draft, transcript, unfolded, now } = view;
+  return { ...firstView(view, now), threadId, draft, transcript, unfolded, past: true };
+}
+
+function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, texts: Texts): View {
+  const { state, pauseType, requests, now } = at;
+  const blocks = view.transcript.slice(0);
+  const first = blocks.findIndex(({ kind }) => kind !== "welcome" && kind !== "note");
+  const past = first < 0 ? [] : blocks.slice(first);
+  const before = first < 0 ? blocks : blocks.slice(0, first);
+  const left = past.length - MOST_PAST;
+  const earlier: readonly Block[] = left > 0 ? [{ kind: "note", text: texts.app.earlier(left), tone: "dim" }] : [];
+  const kept = [...before, ...earlier, ...past.slice(-MOST_PAST)];
+  const rested: View = {
+    ...view,
+    now,
+    past: false,
+    state,
+    pauseType,
+    requests,
+    dialog: undefined,
+    stream: undefined,
+    calls: [],
+    transcript: kept.reduce((list, each) => append(list, each), emptyList as View["transcript"]),
+  };
+  const told = pauseType === "crash" ? note(rested, texts.stop.crashed, "stop") : rested;
+  return openDialog(told);
+}
+
+function mailed(view: View, mail: View["mail"][number]): View {
+  if (view.mail.some(({ id }) => id === mail.id)) return view;
+  return { ...view, mail: [...view.mail, mail] };
+}
+
+function takenBack(view: View, { mail, taken }: Extract<Happening, { type: "taken-back" }>, texts: Texts): View {
+  const left = { ...view, mail: view.mail.filter(({ id }) => id !== mail.id) };
+  if (!taken) return note(left, texts.mail.gone, "dim");
+  const { text } = view.draft;
+  return { ...left, draft: editorOf(text === "" ? mail.text : `${mail.text}\n${text}`) };
+}

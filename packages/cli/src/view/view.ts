@@ -1,0 +1,257 @@
+// Everything that is on the screen, as data. It changes only by update(); drawing reads it and nothing else.
+
+import type { BelayEvent, Interrupt, Json, PauseType, SessionState } from "@belay/core";
+import type { Key } from "../keys/decoder.ts";
+import type { MarkdownState } from "../rows/markdown.ts";
+import { type Editor, emptyEditor } from "./editor.ts";
+import { emptyList, type List } from "./list.ts";
+
+/** How a call ended, as its fact says. */
+export type Outcome = Extract<BelayEvent, { type: "tool-end" }>["outcome"];
+
+/** A part of the transcript: drawn once, above everything that still moves. */
+export type Block =
+  | { readonly kind: "welcome"; readonly model: string; readonly demo: boolean; readonly folder: string }
+  | { readonly kind: "person"; readonly text: string }
+  /** Whole lines of an answer, and what was open before them; `first` begins the answer. */
+  | {
+      readonly kind: "answer";
+      readonly lines: readonly string[];
+      readonly from: MarkdownState;
+      readonly first: boolean;
+    }
+  | {
+      readonly kind: "call";
+      readonly tool: string;
+      readonly label: string;
+      readonly outcome: Outcome;
+      readonly output: Json;
+      /** What is shown of the output: some lines, or all. */
+      readonly whole: boolean;
+      readonly ms?: number;
+    }
+  /** What somebody is asked about, whole, where a dialog has no room for it. */
+  | { readonly kind: "diff"; readonly diff: string }
+  | { readonly kind: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" };
+
+/** An answer as it streams: the lines that are whole are in the transcript already. */
+export interface Stream {
+  readonly messageId: string;
+  /** How much of the message was read. */
+  readonly length: number;
+  /** The line that may still grow. */
+  readonly line: string;
+  readonly from: MarkdownState;
+  readonly begun: boolean;
+}
+
+export interface RunningCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly label: string;
+  readonly startedAt: number;
+  /** The end of what it has said so far. */
+  readonly tail: string;
+}
+
+/** Something sent to the run, or for the next one, that is not part of the history yet. */
+export interface Mail {
+  readonly id: string;
+  readonly kind: "steer" | "queue";
+  readonly text: string;
+}
+
+export interface Dialog {
+  /** The request that is looked at. */
+  readonly id: string;
+  readonly since: number;
+  readonly cursor: number;
+  readonly mode: "choose" | "edit" | "reason" | "answer";
+  readonly editor: Editor;
+  /** Why the last answer was not taken. */
+  readonly problem?: string;
+  /** An answer is on its way. */
+  readonly sending?: boolean;
+}
+
+export interface RewindItem {
+  readonly messageId: string;
+  readonly text: string;
+  /** What was done since then. */
+  readonly calls: readonly string[];
+}
+
+export interface ThreadItem {
+  readonly id: string;
+  readonly title: string;
+  readonly detail: string;
+}
+
+export type Popup =
+  | { readonly kind: "help" }
+  | { readonly kind: "rewind"; readonly items: readonly RewindItem[]; readonly cursor: number }
+  | {
+      readonly kind: "threads";
+      readonly items: readonly ThreadItem[];
+      readonly cursor: number;
+      readonly query: Editor;
+      /** There is no thread behind it to go back to. */
+      readonly must: boolean;
+    };
+
+/** What the person may do once more: quit, or rewind. */
+export interface Armed {
+  readonly what: "quit" | "rewind";
+  readonly until: number;
+}
+
+export interface View {
+  readonly now: number;
+  readonly columns: number;
+  readonly rows: number;
+  readonly threadId: string | undefined;
+  readonly state: SessionState;
+  readonly pauseType: PauseType | undefined;
+  /** The person has asked for a stop that is not done yet; twice: without grace. */
+  readonly stopping: 0 | 1 | 2;
+  /** What was sent while it stops: it goes on with that. */
+  readonly afterStop: string | undefined;
+  /** Something was asked of the session that its events do not show yet. */
+  readonly starting: boolean;
+  readonly startedAt: number | undefined;
+  readonly restedAt: number | undefined;
+  readonly tokens: number;
+  readonly transcript: List<Block>;
+  readonly stream: Stream | undefined;
+  readonly calls: readonly RunningCall[];
+  /** What calls of this run are called, by id. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly mail: readonly Mail[];
+  readonly requests: readonly Interrupt[];
+  readonly dialog: Dialog | undefined;
+  readonly popup: Popup | undefined;
+  readonly draft: Editor;
+  readonly draftAt: number;
+  /** Earlier inputs, and which of them is shown. */
+  readonly history: readonly string[];
+  readonly historyAt: number | undefined;
+  readonly armed: Armed | undefined;
+  /** Tool output is shown whole from now on. */
+  readonly unfolded: boolean;
+  readonly folded: Extract<Block, { kind: "call" }> | undefined;
+  /** What happens was there before the thread was opened. */
+  readonly past: boolean;
+  readonly quitting: boolean;
+}
+
+/** What is to be done because of a key or an event; whoever draws does it. */
+export type Effect =
+  | { readonly do: "run"; readonly input: string }
+  | { readonly do: "resume"; readonly input?: string | readonly string[] }
+  | { readonly do: "mail"; readonly kind: Mail["kind"]; readonly text: string }
+  | { readonly do: "take-back"; readonly mail: Mail }
+  | { readonly do: "send-queue"; readonly mail: readonly Mail[] }
+  | { readonly do: "interrupt" }
+  | { readonly do: "answer"; readonly id: string; readonly answer: DialogAnswer }
+  | { readonly do: "go-on" }
+  | { readonly do: "list-rewind" }
+  | { readonly do: "rewind"; readonly item: RewindItem }
+  | { readonly do: "open"; readonly threadId: string }
+  | { readonly do: "suspend" }
+  | { readonly do: "redraw" }
+  | { readonly do: "quit" };
+
+export type DialogAnswer =
+  | { readonly type: "approve"; readonly remember?: "thread" | "always"; readonly args?: Json }
+  | { readonly type: "reject"; readonly reason: string }
+  | { readonly type: "respond"; readonly value: Json };
+
+export type Happening =
+  | { readonly type: "event"; readonly event: BelayEvent }
+  | { readonly type: "key"; readonly key: Key; readonly now: number }
+  | { readonly type: "tick"; readonly now: number }
+  | { readonly type: "resize"; readonly columns: number; readonly rows: number }
+  /** Another thread: its facts follow. */
+  | { readonly type: "opened"; readonly threadId: string }
+  /** All facts of the past were read, and this is how the thread stands. */
+  | {
+      readonly type: "caught-up";
+      readonly state: SessionState;
+      readonly pauseType: PauseType | undefined;
+      readonly requests: readonly Interrupt[];
+      readonly now: number;
+    }
+  | { readonly type: "mailed"; readonly mail: Mail }
+  | { readonly type: "taken-back"; readonly mail: Mail; readonly taken: boolean }
+  | { readonly type: "answer-refused"; readonly id: string; readonly problem: string }
+  /** Nothing came of it; this is how the thread stands. */
+  | {
+      readonly type: "refused";
+      readonly problem: string;
+      readonly input?: string;
+      readonly state?: SessionState;
+      readonly pauseType?: PauseType | undefined;
+    }
+  /** A stop is over, whatever it met. */
+  | { readonly type: "stop-ended" }
+  | { readonly type: "rewind-items"; readonly items: readonly RewindItem[] }
+  | { readonly type: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" }
+  | { readonly type: "block"; readonly block: Block }
+  | { readonly type: "popup"; readonly popup: Popup }
+  | { readonly type: "draft"; readonly text: string };
+
+export interface Step {
+  readonly view: View;
+  readonly effects: readonly Effect[];
+}
+
+export const still = (view: View): Step => ({ view, effects: [] });
+
+export function firstView(size: { readonly columns: number; readonly rows: number }, now: number): View {
+  return {
+    now,
+    ...size,
+    threadId: undefined,
+    state: "created",
+    pauseType: undefined,
+    stopping: 0,
+    afterStop: undefined,
+    starting: false,
+    startedAt: undefined,
+    restedAt: undefined,
+    tokens: 0,
+    transcript: emptyList,
+    stream: undefined,
+    calls: [],
+    labels: {},
+    mail: [],
+    requests: [],
+    dialog: undefined,
+    popup: undefined,
+    draft: emptyEditor,
+    draftAt: 0,
+    history: [],
+    historyAt: undefined,
+    armed: undefined,
+    unfolded: false,
+    folded: undefined,
+    past: false,
+    quitting: false,
+  };
+}
+
+/** Something is under way that ESC stops. */
+export function isRunning(view: View): boolean {
+  return view.starting || view.state === "running" || view.calls.length > 0;
+}
+
+/** Enter alone goes on. */
+export function canGoOn(view: View): boolean {
+  if (isRunning(view)) return false;
+  return view.state === "error" || (view.state === "paused" && view.requests.length === 0);
+}
+
+/** The queue waits for the person: a stop or a failure came before it. */
+export function isHeld(view: View): boolean {
+  return !isRunning(view) && (view.state === "error" || view.state === "paused");
+}
