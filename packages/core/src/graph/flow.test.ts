@@ -41,6 +41,20 @@ describe("what comes next in a graph", () => {
     }
   });
 
+  test("a join, and the end, get what came in the order in which the graph names its nodes, whoever was first", () => {
+    for (const order of [
+      ["a#0", "b#0"],
+      ["b#0", "a#0"],
+    ]) {
+      const flow = flowOf("S>a S>b a>j b>j a>E b>E j>E");
+      flow.begin("hi");
+      for (const id of order) give(flow, id);
+      expect(JSON.stringify(flow.open[0]!.input)).toBe('{"a":"a#0","b":"b#0"}');
+      give(flow, "j#0");
+      expect(JSON.stringify(flow.output)).toBe('{"a":"a#0","b":"b#0","j":"j#0"}');
+    }
+  });
+
   test("a fork and a join inside a cycle: each round has its own", () => {
     const rounds: Branch = { choose: (output: string) => (output === "more" ? "head" : END), to: ["head", END] };
     const flow = flowOf("S>head head>a head>b a>j b>j", { j: rounds });

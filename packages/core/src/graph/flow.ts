@@ -32,6 +32,8 @@ export class Flow {
   readonly #arrived = new Map<string, Json>();
   /** Visits that have begun, or may, and have not handed on what they gave. */
   readonly #open = new Map<string, Visit>();
+  /** The place of each node among those that the graph names; made when something joins. */
+  #ranks: ReadonlyMap<string, number> | undefined;
   #steps = 0;
   state: State;
 
@@ -54,7 +56,7 @@ export class Flow {
 
   /** What the graph gives, once nothing is open: what arrived at END, by its node where several led there. */
   get output(): Json {
-    return inputOf(this.#arrived, false);
+    return this.#inputOf(this.#arrived, false);
   }
 
   /** What the graph was given goes to its first nodes. */
@@ -135,7 +137,18 @@ export class Flow {
     const waiting = this.#waiting.get(key)!;
     this.#waiting.delete(key);
     const [only] = waiting.keys();
-    this.#visit(key, inputOf(waiting, this.#trigger === "all"), waiting.size === 1 ? only! : "");
+    this.#visit(key, this.#inputOf(waiting, this.#trigger === "all"), waiting.size === 1 ? only! : "");
+  }
+
+  /** One that came alone as it is; several by where they came from, as the graph names them, whoever was first. */
+  #inputOf(arrived: ReadonlyMap<string, Json>, always: boolean): Json {
+    if (arrived.size < 2 && !always) {
+      const [only = null] = arrived.values();
+      return only;
+    }
+    this.#ranks ??= new Map([START, ...this.#shape.nodes.keys()].map((key, rank) => [key, rank]));
+    const rank = (key: string) => this.#ranks?.get(key) ?? 0;
+    return Object.fromEntries([...arrived].sort(([a], [b]) => rank(a) - rank(b)));
   }
 
   #visit(key: string, input: Json, from: string): void {
@@ -149,13 +162,6 @@ export class Flow {
     const first = from === START && this.#trigger !== "all";
     this.#open.set(id, { key, visit, id, input, first });
   }
-}
-
-/** One that came alone as it is, several by where they came from. */
-function inputOf(arrived: ReadonlyMap<string, Json>, always: boolean): Json {
-  if (arrived.size > 1 || always) return Object.fromEntries(arrived);
-  const [only = null] = arrived.values();
-  return only;
 }
 
 /** Who is known to lead to each node. */

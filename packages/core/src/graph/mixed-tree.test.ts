@@ -5,9 +5,14 @@ import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { allFaults, interruptAnywhere } from "../testing/interrupt-anywhere.ts";
 import { mixedAnswer, mixedRepeatable, mixedTree } from "../testing/mixed-tree.ts";
 import { openDatabase } from "../testing/open-database.ts";
+import { randomTree } from "../testing/random-tree.ts";
 
 // BELAY_TREE_POINTS=all strikes at every point; else at this many for each fault, spread evenly.
-const wanted = process.env.BELAY_TREE_POINTS ?? "24";
+const wanted = process.env.BELAY_TREE_POINTS ?? "12";
+
+// BELAY_TREE_SEEDS=from-to makes trees of these seeds; each is struck at few points, and others for each fault.
+const [firstSeed = 1, lastSeed = firstSeed] = (process.env.BELAY_TREE_SEEDS ?? "1-4").split("-").map(Number);
+const seeds = Array.from({ length: lastSeed - firstSeed + 1 }, (_, i) => firstSeed + i);
 
 const stores = [
   { name: "memory", store: (clock: Clock) => memoryStore({ clock }) },
@@ -30,4 +35,22 @@ describe.each(stores)("every way to put agents into agents, in one tree, on $nam
     expect(report.points).toBeGreaterThan(150);
     console.log(`${report.passes} passes over ${report.points} points`);
   }, 3_600_000);
+
+  test.each(seeds)(
+    "W1, W4, S8, C2, F4: a tree made by chance, seed %s: it ends as if nothing had happened",
+    async (seed) => {
+      const { shape } = randomTree(seed, 5, { effect: () => {} });
+      const attack = interruptAnywhere({
+        agent: (kit) => randomTree(seed, 5, kit).root,
+        input: "hi",
+        store,
+        faults: allFaults.filter((fault) => fault !== "enqueue"),
+        repeatable: mixedRepeatable,
+        answer: mixedAnswer,
+        mostPoints: wanted === "all" ? Number.POSITIVE_INFINITY : 2,
+      });
+      await expect(attack, shape).resolves.toMatchObject({ problems: [] });
+    },
+    600_000,
+  );
 });

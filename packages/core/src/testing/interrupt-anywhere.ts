@@ -219,6 +219,7 @@ class Attack<Out, Deps> {
   #requests = 0;
   /** What the frozen process has to give back, and what it was. */
   #frozen: { readonly side: FaultyStore; readonly runner: Runner<Out, Deps> | undefined } | undefined;
+  #still: Session<Out> | undefined;
   #closing: Promise<void> | undefined;
   /** A stop for now was asked for, and the stretch it is for has not ended. */
   #stopped: Session<Out> | undefined;
@@ -285,6 +286,7 @@ class Attack<Out, Deps> {
         this.#side.freeze();
         this.answering.lose(session);
         this.#frozen = { side: this.#side, runner: this.#runner };
+        this.#still = session;
         this.#endLeases = endLeases;
         endLeases();
         return this.#crashed();
@@ -536,7 +538,10 @@ class Attack<Out, Deps> {
 
   async #listen(session: Session<Out>): Promise<void> {
     const after = this.#shown.reduce((last, event) => Math.max(last, event.seq), 0);
-    for await (const event of session.events({ after, signal: this.#readers.signal })) this.#shown.push(event);
+    for await (const event of session.events({ after, signal: this.#readers.signal })) {
+      // Its code goes on here; what it would say stands still with it.
+      if (session !== this.#still) this.#shown.push(event);
+    }
   }
 
   /** There is one crash in a pass; after it nothing more is waited for but the work. */
