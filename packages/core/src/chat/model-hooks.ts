@@ -33,7 +33,7 @@ async function callBetween(
   const made =
     before === undefined ? { request: call.request } : await signal.orStopped(ask(frame, call, turn, before));
   // Nothing was tried: the next try has the same number.
-  const untried = { answer: new Answer(call.model, desk), attempt: call.attempt };
+  const untried = { answer: new Answer(call.model, desk, frame.place.runPath), attempt: call.attempt };
   if (made === undefined || signal.stop !== undefined) return { how: "stopped", ...untried };
   if ("error" in made) return { how: "failed", error: made.error, ...untried };
   const end = await callModel(frame, { ...call, request: made.request });
