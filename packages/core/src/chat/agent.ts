@@ -63,12 +63,15 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
   const subAgents = (options.subAgents ?? []) as readonly Agent<unknown, never>[];
   const definition = subAgents.length === 0 ? alone : familyOf(alone, subAgents).get(alone.name)!;
   const { name } = definition;
+  const inCalls = [...(definition.family?.values() ?? [definition])].flatMap(inTools);
   let print: Fingerprint | undefined;
   const made = Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
     chats: true,
     children: [...subAgents, ...inTools(definition)],
+    // Whoever has the word may have called it.
+    childAt: (segment) => inCalls.find(({ name: called }) => segment.endsWith(`/${called}`)),
     hooks: definition.hooks,
     run: (frame) => chatLoop(frame, definition),
     fingerprint: () => {

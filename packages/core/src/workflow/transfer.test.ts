@@ -2,13 +2,15 @@ import { describe, expect, test } from "vitest";
 import { agent } from "../chat/agent.ts";
 import { approve } from "../interrupt/answer.ts";
 import type { ModelRequest } from "../model/model.ts";
-import { echo, enter, factsIn, gated, type Log, lastWords, newLog, wrong } from "../testing/agent-tree.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { echo, enter, factsIn, gated, type Log, lastWords, newLog, worker, wrong } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { type ScriptedPart, scriptedModel } from "../testing/scripted-model.ts";
 import { listen, until } from "../testing/session-kit.ts";
-import type { Tool } from "../tool/tool.ts";
+import { type Tool, tool } from "../tool/tool.ts";
+import { agentTool } from "./agent-tool.ts";
 import { sequential } from "./sequential.ts";
 
 const done = (output: unknown) => ({ status: "completed", output });
@@ -129,6 +131,41 @@ describe.each(eachStore)("handing over, on $name", ({ make }) => {
       expect(log.did).toEqual(["pay"]);
       expect(await wrong(store, log)).toEqual([]);
     }
+  });
+
+  test("Q4, W4: what an agent asks that is a tool of the one handed over to is judged by its own tool, in another process, too", async () => {
+    const store = await make();
+    const log = newLog();
+    const root = () => {
+      const note = tool({
+        name: "note",
+        description: "",
+        input: jsonSchema<{ n: number }>({ type: "object", properties: { n: { type: "number" } }, required: ["n"] }),
+        needsApproval: true,
+        execute: ({ n }) => `noted ${n} ${log.did.push(`note ${n}`) > 0}`,
+      });
+      const inner = worker(log, "inner", note, "n", { n: 1 });
+      const sub = member(
+        log,
+        "sub",
+        (request) =>
+          lastWords(request).includes("noted") ? "sub ends" : [{ call: "inner", id: "i", args: { request: "go" } }],
+        { tools: [agentTool(inner)] },
+      );
+      return member(log, "root", () => [handOver("sub", "over")], { subAgents: [sub] });
+    };
+    const first = await enter(root(), store);
+    await first.run("hi").result;
+    const [request] = first.interrupts;
+    expect(request).toMatchObject({ by: "inner", address: "root/t2/c0/inner/t1/c0/approval" });
+    await first.close();
+    const second = await enter(root(), store);
+    const edited = (n: unknown) => second.answer(request!.id, approve({ args: { n } as never }));
+    await expect(edited("many")).rejects.toMatchObject({ code: "ANSWER_INVALID" });
+    await edited(2);
+    expect(await second.resume().result).toMatchObject(done("sub ends"));
+    expect(log.did).toEqual(["note 2"]);
+    expect(await wrong(store, log)).toEqual([]);
   });
 
   test("S3: a stop while the other one speaks: it is the other one that goes on", async () => {
