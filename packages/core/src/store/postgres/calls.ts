@@ -28,12 +28,11 @@ export class Calls {
     this.#retryMs = retryMs;
   }
 
-  /** `again` says that it may have been done before: an earlier try got no answer. */
-  async call(name: StatementName, values: unknown[]): Promise<{ readonly rows: Rows; readonly again: boolean }> {
+  async call(name: StatementName, values: unknown[]): Promise<Rows> {
     let giveUp = 0;
-    for (let wait = FIRST_WAIT_MS, again = false; ; wait = Math.min(2 * wait, MOST_WAIT_MS), again = true) {
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
       try {
-        return { rows: await this.once(name, values), again };
+        return await this.once(name, values);
       } catch (error) {
         giveUp ||= Date.now() + this.#retryMs;
         if (!passes(error) || Date.now() > giveUp) throw error;

@@ -3,6 +3,9 @@
 //
 // A function that changes gets another name: processes one version back go on calling theirs.
 
+/** How long a removal can be answered as it was. */
+const REMEMBERED_MS = 60_000;
+
 export function functions(schema: string): string {
   const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
   const s = schema;
@@ -267,11 +270,26 @@ BEGIN
   END LOOP;
 END $$;
 
+CREATE FUNCTION ${s}.removed_1(p_by uuid) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM ${s}.removal WHERE at < ${now} - ${REMEMBERED_MS};
+  INSERT INTO ${s}.removal VALUES (p_by, ${now});
+END $$;
+
+CREATE FUNCTION ${s}.remove_rule_1(p_name bytea, p_by uuid) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM ${s}.rule WHERE name = p_name;
+  IF NOT FOUND THEN RETURN EXISTS (SELECT FROM ${s}.removal WHERE by = p_by); END IF;
+  PERFORM ${s}.removed_1(p_by);
+  RETURN true;
+END $$;
+
 -- With p_head only where that is its head, nobody holds it and neither an input nor an answer waits. Of a row that does
 -- not fit its sum nothing is believed.
-CREATE FUNCTION ${s}.delete_1(p_name bytea, p_tenant text, p_id text, p_head bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION ${s}.delete_1(p_name bytea, p_tenant text, p_id text, p_head bigint, p_by uuid) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE r ${s}.thread;
 BEGIN
+  IF EXISTS (SELECT FROM ${s}.removal WHERE by = p_by) THEN RETURN true; END IF;
   IF p_head IS NOT NULL THEN
     r := ${s}.locked_1(p_name, p_tenant, p_id);
     IF r.head <> p_head OR (r.owner IS NOT NULL AND r.until > ${now}) OR r.queued > 0 OR r.answers > 0 THEN RETURN false; END IF;
@@ -279,12 +297,14 @@ BEGIN
     SELECT * INTO r FROM ${s}.thread
       WHERE name = p_name OR (md5(id) = md5(p_id) AND tenant = p_tenant AND id = p_id) ORDER BY name <> p_name LIMIT 1 FOR UPDATE;
   END IF;
-  IF r.num IS NULL THEN RETURN false; END IF;
+  -- An earlier try of this call may have come first.
+  IF r.num IS NULL THEN RETURN EXISTS (SELECT FROM ${s}.removal WHERE by = p_by); END IF;
   DELETE FROM ${s}.thread WHERE num = r.num;
   DELETE FROM ${s}.snapshot WHERE thread = r.num;
   DELETE FROM ${s}.command WHERE thread = r.num;
   DELETE FROM ${s}.request WHERE thread = r.num;
   PERFORM ${s}.drop_lines_1(r.num);
+  PERFORM ${s}.removed_1(p_by);
   RETURN true;
 END $$;`;
 }

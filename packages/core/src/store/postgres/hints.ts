@@ -24,7 +24,7 @@ const GATHER_MS = 4;
 /** PostgreSQL takes no longer ones. */
 const MOST_BYTES = 7_900;
 /** How long it listens after the last watcher left: the next one is often near. */
-const LINGER_MS = 100;
+const LINGER_MS = 50;
 /** How long a hint counts for who begins to watch after it came. */
 const RECENT_MS = 2_000;
 /** How often to look where nobody can listen. */
@@ -218,8 +218,8 @@ export class Hints {
     clearTimeout(this.#retryTimer);
     this.#retryTimer = undefined;
     clearTimeout(this.#lingerTimer);
+    // It holds the process for that long: whoever closes the pool now waits for this connection.
     this.#lingerTimer = setTimeout(() => void this.#stopListening(), LINGER_MS);
-    this.#lingerTimer.unref();
   }
 
   async #stopListening(): Promise<void> {
@@ -269,7 +269,7 @@ export class Hints {
 
   /** Keeps the process alive, or lets it go. */
   #hold(): void {
-    const held = this.#foreground > 0;
+    const held = this.#foreground > 0 || this.#watchers.size === 0;
     for (const timer of [this.#pollTimer, this.#retryTimer]) {
       if (held) timer?.ref();
       else timer?.unref();

@@ -222,19 +222,15 @@ class PostgresStore implements Store {
   }
 
   async removeRule(tenant: string, id: string): Promise<boolean> {
-    const { rows, again } = await this.#guarded(undefined, () =>
-      this.#calls.call("removeRule", [bytes(nameOf(toText(tenant), toText(id)))]),
-    );
-    // Where an answer was lost, one that is gone was removed by us.
-    return rows.length > 0 || again;
+    const name = bytes(nameOf(toText(tenant), toText(id)));
+    const [row] = await this.#call(undefined, "removeRule", [name, randomUUID()]);
+    return row.done;
   }
 
   async delete(key: ThreadKey, head?: number): Promise<boolean> {
-    const values = [...nameValues(key), head ?? null];
-    const { rows, again } = await this.#guarded(key, () => this.#calls.call("delete", values));
-    const gone = rows[0].done || (again && (await this.#call(key, "row", [values[0]])).length === 0);
-    if (gone) this.#hints.changed(threadName(key), "append");
-    return gone;
+    const [row] = await this.#call(key, "delete", [...nameValues(key), head ?? null, randomUUID()]);
+    if (row.done) this.#hints.changed(threadName(key), "append");
+    return row.done;
   }
 
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void {
@@ -242,7 +238,7 @@ class PostgresStore implements Store {
   }
 
   async #call(key: ThreadKey | undefined, name: StatementName, values: unknown[]): Promise<Rows> {
-    return (await this.#guarded(key, () => this.#calls.call(name, values))).rows;
+    return this.#guarded(key, () => this.#calls.call(name, values));
   }
 
   async #guarded<T>(key: ThreadKey | undefined, work: () => Promise<T>): Promise<T> {

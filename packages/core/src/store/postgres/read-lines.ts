@@ -77,7 +77,7 @@ async function partsAfter({ calls, row }: Reader, after: number): Promise<Part[]
   const from = row.parent === null ? 0 : Number(row.parent_seq);
   const own: Part = { num: row.num, from, to: Number(row.head), base: row.base };
   if (after >= from) return [own];
-  const { rows } = await calls.call("parents", [row.num]);
+  const rows = await calls.call("parents", [row.num]);
   const parents = rows.map(({ num, to, base }, i): Part => {
     return { num, from: Number(rows[i + 1]?.to ?? 0), to: Number(to), base: base ?? row.root };
   });
@@ -102,7 +102,7 @@ async function readPages(reader: Reader, parts: readonly Part[], after: number, 
 }
 
 async function pageOf(calls: Calls, part: Part, after: number): Promise<PageRow> {
-  return (await calls.call("page", [part.num, after, part.to])).rows[0];
+  return (await calls.call("page", [part.num, after, part.to]))[0];
 }
 
 /** Before the first line of a page. */
@@ -149,7 +149,7 @@ async function readEach(reader: Reader, parts: readonly Part[], after: number): 
 async function readPart(calls: Calls, part: Part, from: Mark, lines: Line[]): Promise<Mark> {
   let mark = from;
   while (mark.next <= part.to) {
-    const rows: readonly LineRow[] = (await calls.call("lines", [part.num, mark.next, part.to])).rows;
+    const rows: readonly LineRow[] = await calls.call("lines", [part.num, mark.next, part.to]);
     if (rows.length === 0) return mark;
     for (const { count, blob, ...row } of rows) {
       const [seq, at] = [Number(row.seq), Number(row.at)];
@@ -165,5 +165,5 @@ async function readPart(calls: Calls, part: Part, from: Mark, lines: Line[]): Pr
 }
 
 async function blobOf(calls: Calls, num: number): Promise<string | undefined> {
-  return (await calls.call("blob", [num])).rows[0]?.body;
+  return (await calls.call("blob", [num]))[0]?.body;
 }

@@ -6,7 +6,7 @@
 //
 // `sum` is of the other columns, made as in rows.ts. A line's `hash` is chained to the one before it; `base` is that before
 // a thread's first line of its own, `root` that before the first of all. `fork` outlives its thread while other forks
-// need its lines.
+// need its lines. `removal` knows for a minute who removed something: who got no answer asks again.
 
 export function tables(schema: string): string {
   return `
@@ -50,6 +50,8 @@ CREATE TABLE ${schema}.rule (
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name bytea NOT NULL UNIQUE, tenant_name bytea NOT NULL,
   tenant text NOT NULL, id text NOT NULL, at bigint NOT NULL, body text NOT NULL, sum bytea NOT NULL);
 CREATE INDEX rule_tenant ON ${schema}.rule (tenant_name, num);
+CREATE TABLE ${schema}.removal (by uuid PRIMARY KEY, at bigint NOT NULL);
+CREATE INDEX removal_at ON ${schema}.removal (at);
 CREATE TABLE ${schema}.version (steps integer NOT NULL);
 INSERT INTO ${schema}.version VALUES (0);`;
 }
