@@ -5,6 +5,7 @@ import { markdownLine } from "../rows/markdown.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import { chop, fit, type Row, type Span, width } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
+import { takesKeys } from "../view/dialog.ts";
 import { canGoOn, isHeld, isRunning, type Mail, type RunningCall, type View } from "../view/view.ts";
 import { compact, duration } from "./block-rows.ts";
 import { dialogRows, type PreviewOf } from "./dialog-rows.ts";
@@ -35,7 +36,10 @@ export function liveRows(view: View, around: Around): Live {
     const { rows, cursor } = popupRows(view.popup, columns, room - status.length - 1, around.texts);
     return { rows: [[], ...rows, ...status], ...(cursor !== undefined && { cursor: { ...cursor, y: cursor.y + 1 } }) };
   }
-  const prompt = promptRows(view, columns, Math.max(1, Math.floor(room / 3)), around.texts);
+  const asked = takesKeys(view);
+  const prompt = asked
+    ? { rows: [], cursor: { x: 0, y: 0 } }
+    : promptRows(view, columns, Math.max(1, Math.floor(room / 3)), around.texts);
   const mail = mailRows(view, columns, around.texts);
   const left = room - status.length - prompt.rows.length - mail.length - 1;
   const dialog = dialogRows(view, columns, Math.max(3, left), around);
@@ -44,11 +48,8 @@ export function liveRows(view: View, around: Around): Live {
   const kept = above.slice(Math.max(0, above.length - (room - status.length - prompt.rows.length)));
   const rows = [...kept, ...prompt.rows, ...status];
   const dialogAt = kept.length - mail.length - 1 - dialog.rows.length;
-  const cursor =
-    dialog.cursor !== undefined
-      ? { x: dialog.cursor.x, y: dialogAt + dialog.cursor.y }
-      : { x: prompt.cursor.x, y: kept.length + prompt.cursor.y };
-  return { rows, cursor };
+  if (dialog.cursor !== undefined) return { rows, cursor: { x: dialog.cursor.x, y: dialogAt + dialog.cursor.y } };
+  return asked ? { rows } : { rows, cursor: { x: prompt.cursor.x, y: kept.length + prompt.cursor.y } };
 }
 
 function streamRows(view: View, columns: number): Row[] {

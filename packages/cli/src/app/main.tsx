@@ -39,6 +39,7 @@ const GRACE_MS = 120;
 /** Between two drawings of what streams; keys are drawn at once. */
 const FRAME_MS = 33;
 const TICK_MS = 100;
+const EARLY_MS = 50;
 /** How long the end of the program waits for a stop to be on record. */
 const LAST_STOP_MS = 1_500;
 
@@ -63,6 +64,7 @@ class App {
   #reading = new AbortController();
   #drawing: NodeJS.Timeout | undefined;
   #drawnAt = 0;
+  #tookAt = 0;
   #ticker: NodeJS.Timeout | undefined;
   #resized: NodeJS.Timeout | undefined;
   #done: (code: number) => void = () => {};
@@ -93,6 +95,7 @@ class App {
   async run(): Promise<number> {
     const ended = new Promise<number>((resolve) => (this.#done = resolve));
     this.#modes.take();
+    this.#tookAt = performance.now();
     this.#stdin.on("data", this.#onData).on("end", this.#onEnd);
     this.#stdout.on("resize", this.#onResize);
     this.#askBackground();
@@ -190,7 +193,11 @@ class App {
       this.#take({ type: "note", text: JSON.stringify(preview.args, null, 2), tone: "dim" });
   }
 
-  #onData = (bytes: Buffer) => this.#keys.feed(bytes);
+  #onData = (bytes: Buffer) => {
+    // What was typed before the terminal was ours came through it: Enter was made a new line.
+    const early = performance.now() - this.#tookAt < EARLY_MS && !bytes.includes(0x1b);
+    this.#keys.feed(early ? Buffer.from(bytes.map((byte) => (byte === 0x0a ? 0x0d : byte))) : bytes);
+  };
   #onEnd = () => this.#do({ do: "quit" });
 
   #onKey(key: Key): void {
@@ -258,7 +265,7 @@ class App {
       case "quit":
         return this.#quit();
       case "suspend":
-        this.#screen.redraw(this.#view);
+        this.#screen.park();
         return this.#modes.suspend();
       case "redraw":
         return this.#screen.redraw(this.#view);

@@ -18,6 +18,7 @@ export class PlainScreen implements Screen {
   readonly #out: WriteStream;
   readonly #around: Around;
   #drawn = 0;
+  #epoch = 0;
   #said = "";
   #asked = "";
   #line = "";
@@ -30,6 +31,8 @@ export class PlainScreen implements Screen {
   draw(view: View): boolean {
     const { texts } = this.#around;
     const lines: string[] = [];
+    if (view.epoch !== this.#epoch) this.#drawn = 0;
+    this.#epoch = view.epoch;
     for (let left = MOST_BLOCKS; left > 0 && this.#drawn < view.transcript.length; left -= 1) {
       const block = view.transcript.at(this.#drawn);
       const lead =
@@ -50,6 +53,11 @@ export class PlainScreen implements Screen {
   redraw(view: View): void {
     this.#line = "";
     this.draw(view);
+  }
+
+  park(): void {
+    this.#out.write("\n");
+    this.#line = "";
   }
 
   setTheme(): void {}

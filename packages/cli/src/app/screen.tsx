@@ -15,6 +15,8 @@ export interface Screen {
   draw(view: View): boolean;
   /** Everything again: the terminal was resized, or was somebody else's. */
   redraw(view: View): void;
+  /** Leaves the terminal to the shell for a while. */
+  park(): void;
   setTheme(theme: ThemeName): void;
   /** Leaves what was said, and nothing that moves. */
   close(view: View): void;
@@ -32,6 +34,7 @@ export class InkScreen implements Screen {
   #theme: ThemeName;
   #write: Write = () => {};
   #drawn = 0;
+  #epoch = 0;
   #closed = false;
 
   constructor(stdout: WriteStream, view: View, around: Around, theme: ThemeName) {
@@ -53,6 +56,7 @@ export class InkScreen implements Screen {
     // One write for both: nobody sees a line twice, or not at all.
     this.#stdout.cork();
     try {
+      if (view.epoch !== this.#epoch) this.#clear(view);
       const rows = this.#fresh(view);
       this.#ink.rerender(this.#tree(view));
       if (rows.length > 0) this.#write(`${rows.join("\n")}\n`);
@@ -67,8 +71,7 @@ export class InkScreen implements Screen {
     const columns = Math.max(10, view.columns - 1);
     this.#stdout.cork();
     try {
-      this.#ink.clear();
-      this.#stdout.write("\u001b[2J\u001b[H");
+      this.#wipe();
       const blocks = view.transcript.slice(Math.max(0, this.#drawn - 60)).slice(0, 60);
       const rows = blocks.flatMap((block) => blockRows(block, columns, this.#around.texts));
       this.#ink.rerender(this.#tree(view));
@@ -81,6 +84,23 @@ export class InkScreen implements Screen {
     } finally {
       this.#stdout.uncork();
     }
+  }
+
+  /** Another thread: what was said in the last one scrolls away. */
+  #clear(view: View): void {
+    this.#epoch = view.epoch;
+    this.#drawn = 0;
+    this.#stdout.write("\n".repeat(view.rows));
+    this.#wipe();
+  }
+
+  #wipe(): void {
+    this.#ink.clear();
+    this.#stdout.write("\u001b[2J\u001b[H");
+  }
+
+  park(): void {
+    this.#ink.clear();
   }
 
   setTheme(theme: ThemeName): void {

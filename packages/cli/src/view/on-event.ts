@@ -75,6 +75,9 @@ function streamed(view: View, messageId: string, offset: number, text: string): 
 function withText(view: View, stream: Stream, fresh: string): View {
   const lines = (stream.line + fresh).split("\n");
   let rest = lines.pop()!;
+  if (view.goesOn && !stream.begun && stream.line === "" && fresh.trim() !== "") {
+    return withText({ ...view, goesOn: false }, stream, `… ${fresh.trimStart()}`);
+  }
   // The first line of an answer is no empty one.
   while (!stream.begun && lines.length > 0 && lines[0]!.trim() === "") lines.shift();
   while (rest.length > MOST_LINE) {
@@ -113,7 +116,7 @@ function onMessage(view: View, message: Message): View {
   const text = messageText(message);
   if (message.role === "user") {
     if (message.origin !== "person" || text.trim() === "") return view;
-    const said = block(endStream(view), { kind: "person", text });
+    const said = block(endStream({ ...view, goesOn: false }), { kind: "person", text });
     return { ...said, history: [...view.history.filter((each) => each !== text), text].slice(-200) };
   }
   if (message.role !== "assistant") return view;
@@ -130,7 +133,7 @@ function onToolStart(view: View, event: EventOf<"tool-start">): View {
   const label = callLabel(event.tool, event.ranArgs ?? event.args);
   const call = { id: event.callId, tool: event.tool, label, startedAt: event.at, tail: "" };
   const calls = [...view.calls.filter(({ id }) => id !== event.callId), call];
-  return { ...endStream(view), calls, labels: { ...view.labels, [event.callId]: label } };
+  return { ...endStream(view), calls, goesOn: false, labels: { ...view.labels, [event.callId]: label } };
 }
 
 function onProgress(view: View, event: EventOf<"tool-progress">): View {
@@ -196,10 +199,14 @@ function onAnswered(view: View, event: EventOf<"request-answered">, texts: Texts
   const next = openDialog({ ...view, requests, dialog });
   const { answer, by } = event;
   if (answer.type === "withdraw") return still(next);
+  // How a call that may not run ended says it.
   const words = { approve: "approved", reject: "rejected", respond: "responded", expire: "expired" } as const;
   const what = request.callId === undefined ? undefined : view.labels[request.callId];
   const how = texts.dialog.answered(texts.dialog[words[answer.type]], by);
-  const told = note(next, `${what ?? request.tool ?? request.reason ?? request.id}: ${how}`, "dim");
+  const told =
+    answer.type === "reject" && what !== undefined
+      ? next
+      : note(next, `${what ?? request.tool ?? request.reason ?? request.id}: ${how}`, "dim");
   // Whoever answered the last one, here or in another terminal: the run goes on here.
   if (requests.length > 0 || view.state !== "paused" || view.past) return still(told);
   return { view: { ...told, starting: true }, effects: [{ do: "go-on" }] };
@@ -209,13 +216,23 @@ function onState(view: View, event: EventOf<"state">): Step {
   const { state, pauseType } = event;
   const running = state === "running";
   const startedAt = running ? event.at : view.startedAt;
-  const next: View = { ...view, state, pauseType, startedAt, starting: false };
+  const goesOn = running && event.mode === "continue" && wasCut(view);
+  const next: View = { ...view, state, pauseType, startedAt, starting: false, goesOn };
   if (running || state === "initialized") return still(running ? { ...next, stopping: 0, calls: [] } : next);
   const rested: View = { ...endStream(next), stopping: 0, calls: [], restedAt: event.at, labels: view.labels };
   if (state !== "paused") return still({ ...rested, requests: [], dialog: undefined, afterStop: undefined });
   if (view.afterStop === undefined || rested.requests.length > 0) return still(rested);
   const effects: Effect[] = [{ do: "resume", input: view.afterStop }];
   return { view: { ...rested, afterStop: undefined, starting: true }, effects };
+}
+
+/** The last thing said is an answer that a stop, a failure or a crash has cut. */
+function wasCut({ transcript }: View): boolean {
+  for (let at = transcript.length - 1; at >= 0; at -= 1) {
+    const { kind } = transcript.at(at);
+    if (kind !== "note") return kind === "answer";
+  }
+  return false;
 }
 
 function onRunEnd(view: View, event: EventOf<"run-end">, own: boolean, texts: Texts): View {

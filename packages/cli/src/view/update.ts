@@ -76,8 +76,11 @@ function onTick(view: View, now: number): Step {
 
 /** A clean slate, but for what the person has typed and where they are. */
 function opened(view: View, threadId: string): View {
-  const { draft, transcript, unfolded, now } = view;
-  return { ...firstView(view, now), threadId, draft, transcript, unfolded, past: true };
+  const { draft, unfolded, now } = view;
+  const first = view.threadId === undefined;
+  const transcript = first ? view.transcript : emptyList;
+  const epoch = first ? view.epoch : view.epoch + 1;
+  return { ...firstView(view, now), threadId, draft, transcript, unfolded, past: true, epoch };
 }
 
 function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, texts: Texts): View {

@@ -141,6 +141,10 @@ export interface View {
   readonly folded: Extract<Block, { kind: "call" }> | undefined;
   /** What happens was there before the thread was opened. */
   readonly past: boolean;
+  /** Goes up with each thread that is opened: its transcript is another one. */
+  readonly epoch: number;
+  /** An answer that was cut goes on: its next words follow those that are there. */
+  readonly goesOn: boolean;
   readonly quitting: boolean;
 }
 
@@ -236,6 +240,8 @@ export function firstView(size: { readonly columns: number; readonly rows: numbe
     unfolded: false,
     folded: undefined,
     past: false,
+    epoch: 0,
+    goesOn: false,
     quitting: false,
   };
 }
