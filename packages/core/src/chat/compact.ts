@@ -9,8 +9,8 @@ import { noCalls } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { addUsage, type Message, type Part, type Usage } from "../message.ts";
-import { callModel } from "./call-model.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
+import { callHooked } from "./model-hooks.ts";
 
 const INSTRUCTIONS = `Summarise the conversation below for the assistant who will go on with it and will see nothing else of it.
 Keep, in this order: what the user asked for, in their words; decisions and constraints; what was done, with names, paths, ids and numbers
@@ -30,7 +30,7 @@ export async function keepWithin(
   let summary = "";
   let usage: Usage | undefined;
   for (const chunk of chunks(covered.map(transcript), budget.maxTokens)) {
-    const end = await callModel(frame, {
+    const call = {
       model,
       request: { messages: request(budget.instructions ?? INSTRUCTIONS, summary, chunk), tools: [] },
       messageId: "summary",
@@ -38,7 +38,8 @@ export async function keepWithin(
       retry: agent.retry,
       attempt: 0,
       quiet: true,
-    });
+    };
+    const end = await callHooked(frame, agent, call, frame.scope.turn + 1);
     const attempt = frame.scope.attempt + 1;
     if (end.how === "stopped") return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt };
     if (end.how === "failed") return { how: "failed", facts: [], error: end.error };

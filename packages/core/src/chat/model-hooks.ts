@@ -42,7 +42,7 @@ async function callBetween(
   const { usage } = answer;
   const error = how === "failed" ? { error: end.error } : {};
   const parts = answer.parts();
-  const info = { turn, how, parts, text: answer.text(), ...(usage && { usage }), ...error };
+  const info = { turn, reason: reasonFor(call), how, parts, text: answer.text(), ...(usage && { usage }), ...error };
   await lookOn(frame, "afterModel", after, info);
   return end;
 }
@@ -53,11 +53,15 @@ function ask(
   turn: number,
   hooks: readonly Hook[],
 ): Promise<{ readonly request: ModelRequest } | { readonly error: BelayError }> {
-  const info = (request: ModelRequest) => ({ turn, request });
+  const info = (request: ModelRequest) => ({ turn, reason: reasonFor(call), request });
   return runBefore(frame, "beforeModel", hooks, call.request, info, takeRequest).then(
     (request) => ({ request }),
     (error: BelayError) => ({ error }),
   );
+}
+
+function reasonFor({ quiet }: ModelCall): "turn" | "summary" {
+  return quiet ? "summary" : "turn";
 }
 
 /** It must still be one that every provider takes (H1). */

@@ -14,7 +14,7 @@ import { point } from "../point.ts";
 import type { Hook, HookName, HookTable, ReplyInput, Spoken } from "./hooks.ts";
 
 /** What a stop leaves a hook that it waits for. */
-const GRACE_MS = 500;
+export const GRACE_MS = 500;
 
 /** Where hooks are called: the frame of an agent, or something like it. */
 export interface HookHost {
@@ -140,11 +140,15 @@ export function report({ place, desk }: Pick<HookHost, "place" | "desk">, error:
   }
 }
 
-/** What `work` gives, or undefined where a stop has come and it takes longer than its grace. */
-export function withinGrace<T>({ signal, clock }: HookHost, work: Promise<T>): Promise<T | undefined> {
+/** What `work` gives, or undefined where it takes longer than a stop can wait: from when that comes, or, with `graceMs`, from now. */
+export function withinGrace<T>(
+  { signal, clock }: HookHost,
+  work: Promise<T>,
+  graceMs?: number,
+): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
-    let timer: unknown;
     const over = () => resolve(undefined);
+    let timer: unknown = graceMs === undefined ? undefined : clock.setTimeout(over, graceMs);
     const listener = {
       stopped: () => {
         // What needs no time is taken all the same.
@@ -157,13 +161,15 @@ export function withinGrace<T>({ signal, clock }: HookHost, work: Promise<T>): P
       signal.off(listener);
       clock.clearTimeout(timer);
     });
-    if (signal.stop !== undefined) listener.stopped();
+    if (signal.forced || signal.stop !== undefined) listener.stopped();
   });
 }
 
 /** What a `beforeReply` hook makes of an input. */
 export function takeInput(was: ReplyInput, given: unknown): ReplyInput {
-  if (typeof given === "string") return "value" in was ? { value: given } : { messages: [spoken(given)!] };
+  if (typeof given === "string") {
+    return "value" in was ? { value: given } : { messages: [spoken(given)].flatMap((each) => each ?? []) };
+  }
   const { messages, value } = (given ?? {}) as { readonly messages?: unknown; readonly value?: unknown };
   if (Array.isArray(messages)) return { messages: messages.flatMap((each) => spoken(each) ?? []) };
   if (value !== undefined) return { value: toJson(value, "An input") };

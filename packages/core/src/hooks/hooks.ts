@@ -33,6 +33,12 @@ export interface HookCall {
   readonly args: Json;
 }
 
+/** What the model is called for: the next turn, or a summary of what came before it. */
+export interface ModelCalled {
+  readonly turn: number;
+  readonly reason: "turn" | "summary";
+}
+
 type Seen = void | Promise<void>;
 type Changed<T> = void | undefined | T | Promise<void | undefined | T>;
 
@@ -43,19 +49,16 @@ export interface Hooks<Deps = unknown> {
   /** Its reply is whole, and about to be recorded as the end. */
   afterReply?(info: HookInfo<Deps> & { readonly text: string; readonly output: unknown }): Seen;
   /** The model is about to be called: return what to change in this request. The history stays as it is. */
-  beforeModel?(
-    info: HookInfo<Deps> & { readonly turn: number; readonly request: ModelRequest },
-  ): Changed<Partial<ModelRequest>>;
+  beforeModel?(info: HookInfo<Deps> & { readonly request: ModelRequest } & ModelCalled): Changed<Partial<ModelRequest>>;
   /** The model has answered, or was stopped, or has failed. What was shown is what is kept: it cannot be changed. */
   afterModel?(
     info: HookInfo<Deps> & {
-      readonly turn: number;
       readonly how: "finished" | "stopped" | "failed";
       readonly parts: readonly Part[];
       readonly text: string;
       readonly usage?: Usage;
       readonly error?: Error;
-    },
+    } & ModelCalled,
   ): Seen;
   /** A call is about to be judged by rules and people: change its arguments, reject it, or give its result without running it. */
   beforeTool?(

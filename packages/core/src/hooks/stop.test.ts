@@ -123,6 +123,19 @@ describe("a hook that hangs does not hold up a stop", () => {
   });
 });
 
+test("W5, S6: a stop for later waits for onInterrupt no longer, either", async () => {
+  const { hooks } = hanging("onInterrupt");
+  const log: LogEntry[] = [];
+  const { session } = await openKit([...turns], {
+    tools: [work()],
+    agent: { hooks },
+    runner: { log: (entry) => void log.push(entry) },
+  });
+  const run = session.run("go");
+  const receipt = await session.interrupt({ mode: "after-tools", graceMs: 5 });
+  expect([receipt.accepted, (await run.result).status, log.length]).toEqual([true, "interrupted", 1]);
+});
+
 test("W5: a hook that stops the run from inside is a stop like any other", async () => {
   for (const name of ["beforeModel", "beforeTool", "afterTool"] as const) {
     const stop = gate<() => void>();

@@ -4,7 +4,7 @@
 import type { Agent } from "../agent.ts";
 import type { Fact, MessageEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
-import { callHook, type HookHost, hookFailed, report, spoken, withinGrace } from "../hooks/call-hooks.ts";
+import { callHook, GRACE_MS, type HookHost, hookFailed, report, spoken, withinGrace } from "../hooks/call-hooks.ts";
 import { type Hook, hooksNamed, type ReplyInput, type Spoken } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { type Stop, StopSignal } from "../interrupt/stop-signal.ts";
@@ -23,6 +23,8 @@ interface Speaker {
 export interface ToldStop {
   readonly interrupt: Interrupt;
   readonly partialText: string;
+  /** How long it waits for them. */
+  readonly graceMs: number | undefined;
 }
 
 /** Those who may speak: the agents of this run that have begun and not ended, where they have something to say. */
@@ -77,7 +79,8 @@ export async function sayOfIdleStop(
   const signal = new StopSignal();
   signal.raise(stop);
   const speakers = speakersOf(host, place, state, signal);
-  return speakers.length === 0 ? [] : sayAfterStop(speakers, { interrupt: told(place, state), partialText: "" });
+  if (speakers.length === 0) return [];
+  return sayAfterStop(speakers, { interrupt: told(place, state), partialText: "", graceMs: stop.graceMs });
 }
 
 function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, never>>()): boolean {
@@ -86,23 +89,27 @@ function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, ne
   return agent.hooks?.onInterrupt !== undefined || agent.children.some((child) => maySpeak(child, seen));
 }
 
+/** What it has said when all is said, or when the stop can wait no longer. */
 async function hear({ host, hooks, input }: Speaker, stop: ToldStop): Promise<readonly Spoken[]> {
   const said: Spoken[] = [];
-  for (const hook of hooks) {
-    try {
-      const called = callHook(host, "onInterrupt", hook, { ...stop, input });
-      const given = await withinGrace(
-        host,
-        called.then((value) => ({ value })),
-      );
-      if (given === undefined) throw hookFailed(host, "onInterrupt", "it took longer than the stop could wait");
-      const words = given.value === undefined ? undefined : read(host, given.value);
-      if (words !== undefined) said.push(words);
-    } catch (error) {
-      report(host, error);
+  const { interrupt, partialText } = stop;
+  const sayAll = async () => {
+    for (const hook of hooks) {
+      try {
+        const given = await callHook(host, "onInterrupt", hook, { interrupt, partialText, input });
+        const words = given === undefined ? undefined : read(host, given);
+        if (words !== undefined) said.push(words);
+      } catch (error) {
+        report(host, error);
+      }
     }
+    return "all";
+  };
+  const heard = await withinGrace(host, sayAll(), stop.graceMs ?? GRACE_MS);
+  if (heard === undefined) {
+    report(host, hookFailed(host, "onInterrupt", "it took longer than the stop could wait"));
   }
-  return said;
+  return said.slice();
 }
 
 function read(host: HookHost, given: unknown): Spoken | undefined {
@@ -116,7 +123,7 @@ function read(host: HookHost, given: unknown): Spoken | undefined {
 function fact({ place, clock }: HookHost, { parts }: Spoken, n: number): MessageEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
   const at = runPath.includes("/") ? `${runId}.${runPath}` : runId;
-  const id = `${at}.s${segment}.${n}`;
+  const id = `${at}.h${segment}.${n}`;
   const message: Message = {
     id,
     role: "assistant",

@@ -150,7 +150,7 @@ export class Execution {
     const at = turn ?? state.scopes.get(this.#place.runPath)?.turn ?? 0;
     const interrupt = interruptOf(this.#place, at, ended.calls, { asked: this.#asked, late: this.#late, now });
     const partialText = how === "stopped" ? ended.partialText : "";
-    this.#said = await sayAfterStop(speakers, { interrupt, partialText });
+    this.#said = await sayAfterStop(speakers, { interrupt, partialText, graceMs: this.#asked.graceMs });
     return cut ? { ...ended, facts: [] } : ended;
   }
 
