@@ -3,8 +3,8 @@
 import { join } from "node:path";
 import { build } from "esbuild";
 
-/** Writes the program and its door to `outdir`. The core must have been built. */
-export async function bundleCli(dir, outdir) {
+/** Writes the program and its door to `outdir`. The core must have been built, unless `alias` says where else it is. */
+export async function bundleCli(dir, outdir, alias = {}) {
   await build({
     entryPoints: { belay: join(dir, "src/belay.ts"), index: join(dir, "src/index.ts") },
     outdir,
@@ -21,7 +21,7 @@ export async function bundleCli(dir, outdir) {
     // Native; and what Ink opens in development only.
     external: ["@photostructure/sqlite", "react-devtools-core"],
     // Ink draws nothing where it believes to be in CI; whether there is a terminal is for us to say.
-    alias: { "is-in-ci": join(dir, "src/app/not-in-ci.ts") },
+    alias: { "is-in-ci": join(dir, "src/app/not-in-ci.ts"), ...alias },
     // Packages of the older module system look for Node's own by require.
     banner: {
       js: 'import { createRequire as belayRequire } from "node:module"; const require = belayRequire(import.meta.url);',

@@ -13,6 +13,14 @@ function entry<D>(message: Words<D>, hint: string): Entry<D> {
 }
 
 export const problems = {
+  ANSWER_UNCLEAR: entry<{ words: string }>(
+    (d) => `${JSON.stringify(d.words)} is neither yes nor no.`,
+    "Say yes, or no and why; a question is answered with its answer, or --value with JSON.",
+  ),
+  COMMAND_UNKNOWN: entry<{ command: string; hint: string }>(
+    (d) => `There is no command ${JSON.stringify(d.command)}. ${d.hint}`,
+    "A prompt of one word goes with -p. See belay --help.",
+  ),
   CONFIG_INVALID: entry<{ file: string; problem: string }>(
     (d) => `${d.file} cannot be used: ${d.problem}.`,
     "Correct the file; nothing was changed.",
@@ -46,6 +54,18 @@ export const problems = {
     "Use search, or a shell command that shows a part of it.",
   ),
   FOLDER_MISSING: entry<{ folder: string }>((d) => `${d.folder} is not a folder.`, "Give one that is there."),
+  ID_AMBIGUOUS: entry<{ what: string; given: string; count: number }>(
+    (d) => `${JSON.stringify(d.given)} is the beginning of ${d.count} ${d.what} ids.`,
+    "Give more of it.",
+  ),
+  ID_UNKNOWN: entry<{ what: string; given: string }>(
+    (d) => `There is no ${d.what} ${JSON.stringify(d.given)}.`,
+    "belay threads, belay inbox and belay rules list what there is.",
+  ),
+  INPUT_TOO_LONG: entry<{ most: number }>(
+    (d) => `The input is longer than ${d.most} bytes.`,
+    "Put it into a file of the folder and let the agent read it.",
+  ),
   MODEL_KEY: entry<{ provider: string; variable: string }>(
     (d) => `A model of ${d.provider} needs a key.`,
     "Set it in the environment (ANTHROPIC_API_KEY or OPENAI_API_KEY), or choose --model demo, which needs none.",
@@ -57,6 +77,18 @@ export const problems = {
   MODEL_UNKNOWN: entry<{ model: string }>(
     (d) => `There is no provider for the model ${JSON.stringify(d.model)}.`,
     "Give anthropic/name, openai/name, ollama/name, lmstudio/name or demo; with --base-url, a name of that server.",
+  ),
+  NO_PROMPT: entry<Record<string, never>>(
+    () => "There is no prompt.",
+    'Give one with -p "…", or by a pipe, or a thread to go on with: --continue, --resume <id>. The app needs a terminal.',
+  ),
+  NO_THREAD: entry<{ folder: string }>(
+    (d) => `There is no thread of ${d.folder} to go on with.`,
+    "Begin one without --continue; belay threads lists those of other folders.",
+  ),
+  OPTION_NOT_JSON: entry<{ option: string; reason: string }>(
+    (d) => `${d.option} is not JSON: ${d.reason}.`,
+    `Write it like '{"path":"a.txt"}', in quotes for the shell.`,
   ),
   PATH_MISSING: entry<{ path: string }>((d) => `There is no ${d.path}.`, "List the folder to see what is there."),
   PATH_NOT_FILE: entry<{ path: string }>((d) => `${d.path} is not a plain file.`, "Give the path of a file of text."),

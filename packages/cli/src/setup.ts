@@ -43,6 +43,8 @@ export interface SetupOptions {
   readonly delayMs?: number;
 }
 
+type ForkOptions = Parameters<Runner["fork"]>[1];
+
 /** Threads are its; it is in every journal. */
 export const AGENT = "belay";
 
@@ -61,6 +63,8 @@ export interface BelaySetup {
   readonly warnings: readonly string[];
   /** runner.open(), which also notes the folder of a new thread. */
   openThread(threadId?: string): Promise<Session>;
+  /** A new thread that begins where another one stands, or at an earlier point of it; its folder is noted too. */
+  forkThread(threadId: string, options?: ForkOptions): ReturnType<Runner["fork"]>;
   /** What to show a person of a call that waits for approval; undefined for other requests. */
   previewOf(request: Interrupt | InboxItem): Preview | undefined;
   close(): Promise<void>;
@@ -97,6 +101,12 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       const session = await runner.open(threadId);
       if (readNote(dataFolder, session.threadId) === undefined) noteThread(dataFolder, session.threadId, { folder });
       return session;
+    },
+    async forkThread(threadId, options) {
+      const head = (await runner.threads()).find((row) => row.threadId === threadId)?.head ?? 0;
+      const forked = await runner.fork(threadId, options ?? { at: head });
+      noteThread(dataFolder, forked.session.threadId, readNote(dataFolder, threadId) ?? { folder });
+      return forked;
     },
     previewOf,
     async close() {

@@ -3,7 +3,7 @@
 // about the folder that one is in.
 
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface ThreadNote {
@@ -24,6 +24,22 @@ export function readNote(dataFolder: string, threadId: string): ThreadNote | und
     return typeof note?.folder === "string" ? { folder: note.folder } : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** The folder of the one thread whose id begins like this; undefined where there is none, or more than one. */
+export function folderOfThread(dataFolder: string, given: string): string | undefined {
+  const exact = readNote(dataFolder, given);
+  if (exact !== undefined || !/^[A-Za-z0-9-]+$/.test(given)) return exact?.folder;
+  const names = readNames(join(dataFolder, "notes")).filter((name) => name.startsWith(given) && name.endsWith(".json"));
+  return names.length === 1 ? readNote(dataFolder, names[0]!.slice(0, -".json".length))?.folder : undefined;
+}
+
+function readNames(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }
 

@@ -1,0 +1,95 @@
+// belay answer: what a person says to a request, from any terminal. Whoever has the thread takes the answer; where nobody
+// has it, the call that was approved runs here, in the folder of its thread, and this command waits for its end.
+
+import { type Answer, approve, type InboxItem, type Json, reject, respond } from "@belay/core";
+import { dataFolderOf } from "../data/folders.ts";
+import { readNote } from "../data/thread-notes.ts";
+import { EXIT } from "../headless/exit-codes.ts";
+import { writeJson } from "../headless/write-json.ts";
+import { problem } from "../problem.ts";
+import { openBelay, type SetupOptions } from "../setup.ts";
+import type { CommandIo, CommandOptions } from "./command.ts";
+import { openDesk } from "./desk.ts";
+import { findId } from "./find.ts";
+
+export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "config" | "mcp"> {
+  readonly id: string;
+  /** "yes", "no because …", or the answer to a question. */
+  readonly words: string;
+  /** An answer that is no text, as JSON; of an approval, what stands for the result. */
+  readonly value?: string;
+  /** Other arguments to run with, as JSON. */
+  readonly args?: string;
+  readonly remember?: "thread" | "always";
+  readonly by: string;
+}
+
+/** A call may take its time; a person who answered it has it. */
+const PATIENCE_MS = 24 * 3_600_000;
+
+export async function answer(options: AnswerCommand, io: CommandIo): Promise<number> {
+  const dataFolder = dataFolderOf(options.dataFolder);
+  const { item, said } = await read(dataFolder, options);
+  const folder = readNote(dataFolder, item.threadId)?.folder;
+  // No word is asked of a model here.
+  const setup = await openBelay({ ...options, dataFolder, model: "demo", ...(folder !== undefined && { folder }) });
+  try {
+    const { open } = await setup.runner.answer(item.id, said);
+    await setup.runner.drain({ timeoutMs: PATIENCE_MS });
+    const { commands } = io.texts;
+    if (options.json)
+      io.stdout.write(`${writeJson({ id: item.id, threadId: item.threadId, answer: said.type, open })}\n`);
+    else
+      io.stdout.write(
+        `${commands.answered(said.type, open)}\n${open === 0 ? `${commands.goOn(item.threadId)}\n` : ""}`,
+      );
+    return EXIT.done;
+  } finally {
+    await setup.close();
+  }
+}
+
+/** Read before anything is opened that could run something. */
+async function read(dataFolder: string, options: AnswerCommand): Promise<{ item: InboxItem; said: Answer }> {
+  const desk = await openDesk({ dataFolder });
+  try {
+    const items = await desk.runner.inbox();
+    const id = findId(
+      "request",
+      items.map((item) => item.id),
+      options.id,
+    );
+    const item = items.find((each) => each.id === id)!;
+    return { item, said: saidOf(item, options) };
+  } finally {
+    await desk.close();
+  }
+}
+
+/** Only a plain yes is a yes. */
+export function saidOf(
+  { kind }: Pick<InboxItem, "kind">,
+  { words, value, args, remember, by }: Omit<AnswerCommand, "id">,
+): Answer {
+  if (value !== undefined) return respond(readJson("--value", value), { by });
+  const isQuestion = kind === "input" || kind === "custom";
+  if (isQuestion && words.trim() !== "") return respond(words, { by });
+  const [, no] = /^(?:no|n|reject|skip)\b[\s,:;.!-]*(.*)$/is.exec(words.trim()) ?? [];
+  if (no !== undefined) return reject(no, { by });
+  if (!isQuestion && /^(?:yes|y|approve|again)[.!]?$/i.test(words.trim())) {
+    return approve({
+      by,
+      ...(args !== undefined && { args: readJson("--args", args) }),
+      ...(remember && { remember }),
+    });
+  }
+  throw problem("ANSWER_UNCLEAR", { words });
+}
+
+function readJson(option: string, text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    throw problem("OPTION_NOT_JSON", { option, reason: (error as Error).message }, error);
+  }
+}

@@ -1,0 +1,105 @@
+// belay export: a thread as a page to keep or to hand on, in Markdown; or everything about it, as JSON.
+
+import { writeFileSync } from "node:fs";
+import { type Fact, type Message, messageText, type Part } from "@belay/core";
+import { readNote } from "../data/thread-notes.ts";
+import { EXIT } from "../headless/exit-codes.ts";
+import { writeJson } from "../headless/write-json.ts";
+import { sanitize } from "../terminal/sanitize.ts";
+import type { CommandIo, CommandOptions } from "./command.ts";
+import { openDesk } from "./desk.ts";
+import { factsOf } from "./facts.ts";
+import { findId } from "./find.ts";
+
+export interface ExportCommand extends CommandOptions {
+  readonly thread: string;
+  readonly format: "markdown" | "json";
+  readonly output?: string;
+}
+
+export async function exportThread(options: ExportCommand, io: CommandIo): Promise<number> {
+  const desk = await openDesk(options);
+  try {
+    const rows = await desk.runner.threads();
+    const threadId = findId(
+      "thread",
+      rows.map((row) => row.threadId),
+      options.thread,
+    );
+    const facts = await factsOf(desk.runner, threadId);
+    const folder = readNote(desk.dataFolder, threadId)?.folder;
+    const text =
+      options.format === "json"
+        ? `${writeJson({ threadId, folder: folder ?? null, messages: messagesOf(facts), facts })}\n`
+        : sanitize(markdown(threadId, folder, facts));
+    if (options.output === undefined) io.stdout.write(text);
+    else writeFileSync(options.output, text, { mode: 0o600 });
+    return EXIT.done;
+  } finally {
+    await desk.close();
+  }
+}
+
+/** Those of the root, an answer that was cut and gone on with as one. */
+export function messagesOf(facts: readonly Fact[]): Message[] {
+  const messages: Message[] = [];
+  for (const fact of facts) {
+    if (fact.type !== "message" || fact.runPath.includes("/")) continue;
+    const { message } = fact;
+    const cut = messages.findIndex(({ id }) => id === message.continues);
+    if (message.continues === undefined || cut < 0) messages.push(message);
+    else messages[cut] = joined(messages[cut]!, message);
+  }
+  return messages;
+}
+
+function joined(first: Message, next: Message): Message {
+  const { interrupted: _, continues: __, ...rest } = { ...first, ...next };
+  const parts = [...first.parts];
+  const last = parts.at(-1);
+  const [head, ...tail] = next.parts;
+  if (last?.type === "text" && head?.type === "text")
+    parts[parts.length - 1] = { ...last, text: last.text + head.text };
+  else if (head !== undefined) parts.push(head);
+  const cut = next.interrupted === undefined ? {} : { interrupted: next.interrupted };
+  return { ...rest, id: first.id, parts: [...parts, ...tail], ...cut };
+}
+
+function markdown(threadId: string, folder: string | undefined, facts: readonly Fact[]): string {
+  const results = new Map(facts.flatMap((fact) => (fact.type === "tool-end" ? [[fact.callId, fact] as const] : [])));
+  const late = facts.flatMap((fact) => (fact.type === "tool-late" ? [[fact.callId, fact] as const] : []));
+  for (const [id, fact] of late) results.set(id, { ...fact, type: "tool-end" });
+  const began = facts[0] === undefined ? "" : new Date(facts[0].at).toISOString();
+  const head = [`# Thread ${threadId}`, [folder, began].filter(Boolean).join(" · ")];
+  const body = messagesOf(facts).flatMap((message) => messageBlocks(message, results));
+  return `${[...head, ...body].filter((block) => block !== "").join("\n\n")}\n`;
+}
+
+type Ended = Pick<Fact & { type: "tool-end" }, "outcome" | "output">;
+
+function messageBlocks(message: Message, results: ReadonlyMap<string, Ended>): string[] {
+  if (message.role === "tool" || message.role === "system") return [];
+  const who = message.role === "assistant" ? "Agent" : message.origin === "person" ? "Person" : "Runtime";
+  const said = messageText(message).trim();
+  const cut = message.interrupted === undefined ? [] : [`*(cut by ${message.interrupted.by})*`];
+  const calls = message.parts.flatMap((part) => callBlocks(part, results));
+  return said === "" && calls.length === 0 ? [] : [`## ${who}`, said, ...cut, ...calls];
+}
+
+function callBlocks(part: Part, results: ReadonlyMap<string, Ended>): string[] {
+  if (part.type !== "call") return [];
+  const { outcome, output } = results.get(part.id) ?? { outcome: "not run", output: "" };
+  const text = typeof output === "string" ? output : JSON.stringify(output, undefined, 2);
+  return [
+    `**${part.tool}** \`${JSON.stringify(part.ranArgs ?? part.args).replaceAll("`", "ˋ")}\` → ${outcome}`,
+    fenced(text.trimEnd()),
+  ];
+}
+
+/** With more backticks than the text has in a row. */
+function fenced(text: string): string {
+  if (text === "") return "";
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((ticks) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}

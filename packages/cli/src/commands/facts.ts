@@ -1,0 +1,31 @@
+// The facts of a thread up to where it stands now; any process may be running it meanwhile.
+
+import type { BelayEvent, Draft, Fact, Runner } from "@belay/core";
+
+const drafts: ReadonlySet<string> = new Set<Draft["type"]>([
+  "turn-start",
+  "turn-end",
+  "text-delta",
+  "reasoning-delta",
+  "tool-progress",
+  "superseded",
+  "gap",
+]);
+
+export function isFact(event: BelayEvent): event is Fact {
+  return !drafts.has(event.type);
+}
+
+/** The first `most` of them, all by default. */
+export async function factsOf(runner: Runner, threadId: string, most = Number.MAX_SAFE_INTEGER): Promise<Fact[]> {
+  const row = (await runner.threads()).find((each) => each.threadId === threadId);
+  const head = Math.min(row?.head ?? 0, most);
+  const facts: Fact[] = [];
+  if (head === 0) return facts;
+  const end = new AbortController();
+  for await (const event of runner.events(threadId, { signal: end.signal })) {
+    if (isFact(event) && event.seq === facts.length + 1) facts.push(event);
+    if (facts.length >= head) end.abort();
+  }
+  return facts;
+}

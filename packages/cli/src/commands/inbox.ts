@@ -1,0 +1,55 @@
+// belay inbox: what waits for a person, over all threads, with what they need to decide.
+
+import type { InboxItem } from "@belay/core";
+import { EXIT } from "../headless/exit-codes.ts";
+import { writeJson } from "../headless/write-json.ts";
+import { previewOf } from "../preview.ts";
+import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
+import type { Texts } from "../texts/texts.ts";
+import type { CommandIo, CommandOptions } from "./command.ts";
+import { openDesk } from "./desk.ts";
+import { ago } from "./table.ts";
+
+export async function inbox(options: CommandOptions, io: CommandIo): Promise<number> {
+  const desk = await openDesk(options);
+  try {
+    const items = await desk.runner.inbox();
+    if (options.json) {
+      for (const item of items) io.stdout.write(`${writeJson(item)}\n`);
+      return EXIT.done;
+    }
+    if (items.length === 0) io.stderr.write(`${io.texts.commands.inboxEmpty}\n`);
+    io.stdout.write(items.map((item) => describe(item, io.texts)).join("\n"));
+    return EXIT.done;
+  } finally {
+    await desk.close();
+  }
+}
+
+/** Everything of a request is somebody's words: harmless, and indented, so that none can pass for another request. */
+export function describe(item: InboxItem, { commands }: Texts): string {
+  const { id, kind, threadId, reason = "", raisedAt, expiresAt } = item;
+  const head = `${sanitizeLine(id, 100)}  ${kind}  ${ago(raisedAt, Date.now())}  ${commands.ofThread(sanitizeLine(threadId, 200))}`;
+  const body = [sanitize(reason), ...detailOf(item)];
+  if (expiresAt !== undefined) body.push(commands.expires(new Date(expiresAt).toISOString()));
+  body.push(kind === "input" || kind === "custom" ? commands.answerText(id) : commands.answerYesNo(id));
+  return [head, ...body.flatMap((text) => text.trimEnd().split("\n")).map((line) => `    ${line}`), ""].join("\n");
+}
+
+function detailOf(item: InboxItem): string[] {
+  const preview = previewOf(item);
+  switch (preview?.kind) {
+    case "diff":
+      return [sanitize(preview.diff)];
+    case "command":
+      return [`$ ${sanitize(preview.command)}`];
+    case "args":
+      return [writeJson(preview.args)];
+    case undefined: {
+      const { options } = (item.context ?? {}) as { readonly options?: readonly string[] };
+      return Array.isArray(options) ? options.map((option) => `- ${sanitizeLine(String(option), 400)}`) : [];
+    }
+    default:
+      return preview satisfies never;
+  }
+}

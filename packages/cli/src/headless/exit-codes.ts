@@ -1,0 +1,18 @@
+// What the program's end says to whoever started it. Documented in docs/cli.md; scripts lean on it.
+
+export const EXIT = {
+  /** The run was completed, or the command did what it was asked. */
+  done: 0,
+  /** The run failed, or the command could not be done. */
+  failed: 1,
+  /** It was called in a way that means nothing. */
+  usage: 2,
+  /** The run is paused and waits for a person. */
+  waiting: 3,
+  /** The run was interrupted, by Ctrl-C here or from another terminal; it can go on. */
+  interrupted: 130,
+  /** The reader of our output went away. */
+  pipe: 141,
+  /** Told to end; what ran goes on with --continue. */
+  terminated: 143,
+} as const;

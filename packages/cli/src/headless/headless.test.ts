@@ -1,0 +1,278 @@
+// The real program without a terminal: one run, by -p or by a pipe.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { testProgram } from "../testing/processes.ts";
+
+const program = testProgram();
+
+const jsonLines = (text: string) =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe("one answer", () => {
+  test("-p prints the answer and nothing else, and ends with 0", async () => {
+    const { belay } = program.home();
+    const { code, stdout, stderr } = await belay(["-p", "hello"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^Hello\. I am no real model: [^\n]+\n$/);
+  });
+
+  test("the prompt comes by a pipe, by - and, with --stdin, after what was given", async () => {
+    const { belay } = program.home();
+    expect((await belay([], { input: "hello\n" })).stdout).toContain("Hello.");
+    expect((await belay(["-p", "-"], { input: "hello" })).stdout).toContain("Hello.");
+    expect((await belay(["-p", "Which files mention", "--stdin"], { input: "session?" })).stdout).toContain("session");
+    // Given a prompt it does not wait for whoever holds its input open.
+    const { start } = program.home();
+    expect((await start(["-p", "hello"]).ended).stdout).toContain("Hello.");
+  });
+
+  test("json is one object; stream-json is every event as a line, then the same object", async () => {
+    const { belay, folder } = program.home();
+    writeFileSync(join(folder, "README.md"), "# A\n\nWords.\n");
+    const [result] = jsonLines((await belay(["-p", "read README.md", "--output-format", "json"])).stdout);
+    expect(result).toMatchObject({
+      type: "result",
+      status: "completed",
+      exitCode: 0,
+      model: "demo (offline)",
+      usage: {},
+    });
+    expect(result).toMatchObject({ threadId: expect.any(String), text: expect.stringContaining("Words.") });
+    const lines = jsonLines((await belay(["-p", "read README.md", "--output-format", "stream-json"])).stdout);
+    const types = lines.map(({ type }) => type).filter((type, at, all) => type !== all[at - 1]);
+    expect(types).toEqual([
+      "state",
+      "run-start",
+      "state",
+      "message",
+      "turn-start",
+      "text-delta",
+      "message",
+      "tool-start",
+      "tool-end",
+      "turn-end",
+      "turn-start",
+      "text-delta",
+      "message",
+      "turn-end",
+      "run-end",
+      "state",
+      "result",
+    ]);
+    const seqs = lines.slice(0, -1).map(({ seq }) => seq as number);
+    expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+  });
+
+  test("what a model or a file says cannot draw: escapes are taken out of text, and spelt in JSON", async () => {
+    const { belay, folder } = program.home();
+    writeFileSync(join(folder, "evil.txt"), "a\u001b]0;title\u0007b\u001b[2Jc\u009b31md\u202ee\n");
+    const text = (await belay(["-p", "read evil.txt"])).stdout;
+    expect(text).toContain("abcde");
+    for (const format of ["text", "json", "stream-json"]) {
+      const { stdout } = await belay(["-p", "read evil.txt", "--output-format", format]);
+      expect(stdout, format).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
+    }
+  });
+});
+
+describe("how it ends", () => {
+  test("a failure is 1, with the words and what to do on stderr; --continue tries again", async () => {
+    const wire = await wireServer();
+    try {
+      const { belay } = program.home();
+      wire.script({ status: 400, message: "bad request here" });
+      const base = ["--base-url", wire.url, "--model", "m"];
+      const failed = await belay(["-p", "hi", ...base]);
+      expect([failed.code, failed.stdout]).toEqual([1, ""]);
+      expect(failed.stderr).toContain("bad request here");
+      expect(failed.stderr).toContain("resume() repeats only this call");
+      wire.script(["second time"]);
+      expect(await belay(["-p", "--continue", ...base])).toMatchObject({ code: 0, stdout: "second time\n" });
+      expect(
+        (await wire.arrived(2)).body.messages.filter(({ role }: { role: string }) => role === "user"),
+      ).toHaveLength(1);
+    } finally {
+      await wire.close();
+    }
+  });
+
+  test("wrong usage is 2, with a hint: options, commands, models, threads, no prompt", async () => {
+    const { belay } = program.home();
+    for (const [args, words] of [
+      [["--colour"], "unknown option '--colour'"],
+      [["--contniue"], "(Did you mean --continue?)"],
+      [["thraeds"], "Did you mean threads?"],
+      [["log"], "missing required argument 'thread'"],
+      [["-p", "x", "--output-format", "xml"], "Allowed choices are text, json, stream-json"],
+      [["-p", "x", "--model", "gpt-9"], "There is no provider for the model"],
+      [["-p", "x", "--resume", "nope"], 'There is no thread "nope".'],
+      [["-p", "x", "--continue"], "There is no thread of"],
+      [["-p"], "There is no prompt."],
+      [["answer", "nope", "yes"], 'There is no request "nope".'],
+      [["-p", "x", "-C", "/no/such/folder"], "/no/such/folder is not a folder."],
+    ] as const) {
+      const { code, stdout, stderr } = await belay(args);
+      expect([code, stdout], args.join(" ")).toEqual([2, ""]);
+      expect(stderr, args.join(" ")).toContain(words);
+    }
+  });
+
+  test("a rules file with a slip in it stops everything, with the place of the slip", async () => {
+    const { belay, config } = program.home();
+    mkdirSync(config);
+    writeFileSync(join(config, "permissions.json"), `{ "rules": [{ "tool": "shell", "effect": "alow" }] }`);
+    const { code, stderr } = await belay(["-p", "hello"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('permissions.json cannot be used: rule 0: effect is "alow"');
+  });
+
+  test("unattended, what needs a person is denied and the run goes on; a rule in the file allows it", async () => {
+    const { belay, folder, config } = program.home();
+    const denied = await belay(["-p", "run touch made"]);
+    expect(denied.code).toBe(0);
+    expect(denied.stdout).toContain("nobody is there to be asked");
+    expect(existsSync(join(folder, "made"))).toBe(false);
+    mkdirSync(config);
+    writeFileSync(
+      join(config, "permissions.json"),
+      `{ "rules": [{ "tool": "shell", "args": { "command": "touch *" }, "effect": "allow" }] }`,
+    );
+    expect((await belay(["-p", "run touch made"])).code).toBe(0);
+    expect(existsSync(join(folder, "made"))).toBe(true);
+  });
+
+  test("with --ask pause it waits for a person: 3, and says how to answer", async () => {
+    const { belay } = program.home();
+    const { code, stdout, stderr } = await belay(["-p", "run touch made", "--ask", "pause", "--output-format", "json"]);
+    const [result] = jsonLines(stdout);
+    expect([code, result!.status, result!.interruptType]).toEqual([3, "interrupted", "tool_interrupt"]);
+    const [{ id }] = result!.interrupts as [{ id: string }];
+    expect(stderr).toContain(`belay answer ${id} yes`);
+    expect(JSON.stringify(result)).not.toContain("token");
+  });
+});
+
+describe("stopping", () => {
+  test("D42: SIGINT stops the run, tells what it did, ends with 130, and --continue goes on from there", async () => {
+    const home = program.home();
+    const { child, ended, said } = home.start(["-p", "long 200", "--output-format", "stream-json"], {
+      env: { BELAY_DEMO_DELAY_MS: "5" },
+    });
+    await said("paragraph 1");
+    child.kill("SIGINT");
+    const { code, stdout, stderr } = await ended;
+    const lines = jsonLines(stdout);
+    expect(code).toBe(130);
+    expect(lines.at(-1)).toMatchObject({
+      type: "result",
+      status: "interrupted",
+      interruptType: "user_interrupt",
+      exitCode: 130,
+      receipt: { accepted: true },
+    });
+    expect(stderr).toMatch(/^Interrupted\.\nTo go on: belay --resume \S+\n$/);
+    // S3: what was told is what was kept.
+    const told = lines
+      .filter(({ type }) => type === "text-delta")
+      .map(({ text }) => text)
+      .join("");
+    expect((lines.at(-1) as { partialText: string }).partialText).toBe(told);
+    const on = await home.belay(["-p", "--continue", "--output-format", "json"]);
+    expect(jsonLines(on.stdout)[0]).toMatchObject({ status: "completed", threadId: lines.at(-1)!.threadId });
+    expect((jsonLines(on.stdout)[0] as { text: string }).text).toContain("paragraph 200 of 200");
+  });
+
+  test("S1: SIGINT closes the provider's socket, and a command that runs dies with all it started", async () => {
+    const wire = await wireServer();
+    try {
+      const home = program.home();
+      mkdirSync(home.config);
+      writeFileSync(join(home.config, "permissions.json"), `{ "default": "allow" }`);
+      const base = ["--base-url", wire.url, "--model", "m"];
+      wire.script(["word", { stall: true }]);
+      const stalled = home.start(["-p", "hi", ...base, "--output-format", "stream-json"]);
+      await stalled.said("text-delta");
+      stalled.child.kill("SIGINT");
+      expect((await stalled.ended).code).toBe(130);
+      expect(await (await wire.arrived(1)).ended).toBe("closed");
+
+      const command = "sleep 300 & echo $! > pid; echo up; wait";
+      wire.script([{ call: "shell", id: "c1", args: { command } }]);
+      const running = home.start(["-p", "go", ...base, "--output-format", "stream-json"]);
+      await running.said('"tool-progress"');
+      const pid = Number(readFileSync(join(home.folder, "pid"), "utf8"));
+      expect(process.kill(pid, 0)).toBe(true);
+      running.child.kill("SIGINT");
+      const { code, stderr } = await running.ended;
+      expect([code, stderr]).toEqual([130, expect.stringContaining("Interrupted. Stopped: shell.")]);
+      expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+    } finally {
+      await wire.close();
+    }
+  });
+
+  test("C2: killed with SIGKILL, nothing recorded is lost, and --continue goes on", async () => {
+    const home = program.home();
+    writeFileSync(join(home.folder, "README.md"), "# A\n\nWords.\n");
+    const { child, ended, said } = home.start(["-p", "Summarise this folder", "--output-format", "stream-json"], {
+      env: { BELAY_DEMO_DELAY_MS: "20" },
+    });
+    await said('"tool-end"');
+    child.kill("SIGKILL");
+    await ended;
+    const on = jsonLines((await home.belay(["-p", "--continue", "--output-format", "stream-json"])).stdout);
+    expect(on.at(-1)).toMatchObject({ status: "completed" });
+    expect(on.filter(({ type, tool }) => type === "tool-start" && tool === "list")).toEqual([]);
+  });
+
+  test("P16: SIGTERM lets go at the next boundary and ends with 143; the thread goes on elsewhere", async () => {
+    const home = program.home();
+    const { child, ended, said } = home.start(["-p", "long 100", "--output-format", "stream-json"], {
+      env: { BELAY_DEMO_DELAY_MS: "5" },
+    });
+    await said("paragraph 1");
+    child.kill("SIGTERM");
+    expect((await ended).code).toBe(143);
+    const on = jsonLines((await home.belay(["-p", "--continue", "--output-format", "json"])).stdout);
+    expect(on[0]).toMatchObject({ status: "completed" });
+  });
+
+  test("a reader that goes away ends it, and the thread can go on", async () => {
+    const home = program.home();
+    const { child, ended, said } = home.start(["-p", "long 500", "--output-format", "stream-json"], {
+      env: { BELAY_DEMO_DELAY_MS: "2" },
+    });
+    await said("paragraph 1");
+    child.stdout!.destroy();
+    expect((await ended).code).toBe(141);
+    const on = await home.belay(["-p", "--continue", "--output-format", "json"]);
+    expect(jsonLines(on.stdout)[0]).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("which thread", () => {
+  test("--continue is the last one of this folder, --resume any by the beginning of its id, --fork leaves it as it is", async () => {
+    const home = program.home();
+    const other = join(home.folder, "other");
+    mkdirSync(other);
+    const run = async (...args: string[]) =>
+      jsonLines((await home.belay(["-p", ...args, "--output-format", "json"])).stdout)[0] as {
+        threadId: string;
+        text: string;
+      };
+    const first = await run("hello");
+    const elsewhere = await run("hello", "-C", other);
+    expect((await run("hello", "--continue")).threadId).toBe(first.threadId);
+    expect((await run("list", "--resume", elsewhere.threadId)).text).toContain("0 files");
+    const fork = await run("hello", "--resume", first.threadId.slice(0, 14), "--fork");
+    expect(fork.threadId).not.toBe(first.threadId);
+    const count = async (thread: string) =>
+      jsonLines((await home.belay(["log", thread, "--json"])).stdout).filter(({ type }) => type === "message").length;
+    expect([await count(first.threadId), await count(fork.threadId)]).toEqual([4, 6]);
+  });
+});

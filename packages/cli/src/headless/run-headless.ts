@@ -1,0 +1,183 @@
+// One run without a screen: -p, or input by a pipe. The words go to stdout, everything about the run to stderr.
+
+import type { BelayEvent, Receipt, Run, RunResult, Session } from "@belay/core";
+import { BelayError } from "@belay/core";
+import type { BelaySetup } from "../setup.ts";
+import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
+import type { Texts } from "../texts/texts.ts";
+import { EXIT } from "./exit-codes.ts";
+import { receiptLine } from "./receipt-line.ts";
+import { writeJson } from "./write-json.ts";
+
+export type OutputFormat = "text" | "json" | "stream-json";
+
+export interface HeadlessOptions {
+  /** Undefined: go on with what is there. */
+  readonly input: string | undefined;
+  readonly format: OutputFormat;
+  readonly texts: Texts;
+}
+
+export interface Terminal {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+  /** Where signals come from. */
+  readonly process: Pick<NodeJS.Process, "on" | "off">;
+}
+
+/** Resolves to the exit code. */
+export async function runHeadless(
+  setup: BelaySetup,
+  session: Session,
+  options: HeadlessOptions,
+  terminal: Terminal = { stdout: process.stdout, stderr: process.stderr, process },
+): Promise<number> {
+  const { format, texts } = options;
+  const run = begin(session, options.input);
+  if (run === undefined) {
+    terminal.stderr.write(`${texts.commands.nothingToDo}\n`);
+    return EXIT.usage;
+  }
+  const watch = watchSignals(setup, session, terminal);
+  try {
+    const told = format === "stream-json" ? tellEvents(run, terminal) : undefined;
+    const result = await run.result;
+    await told;
+    const receipt = await watch.receipt();
+    const code = watch.code ?? codeOf(result);
+    report(setup, session, result, receipt, code, options, terminal);
+    return code;
+  } finally {
+    watch.end();
+  }
+}
+
+function begin(session: Session, input: string | undefined): Run<string> | undefined {
+  const { state } = session;
+  if (state === "paused") return session.resume(input === undefined ? {} : { input });
+  if (input !== undefined) return session.run(input);
+  return state === "error" ? session.resume() : undefined;
+}
+
+function codeOf(result: RunResult<string>): number {
+  switch (result.status) {
+    case "completed":
+      return EXIT.done;
+    case "interrupted":
+      return result.interruptType === "user_interrupt" ? EXIT.interrupted : EXIT.waiting;
+    case "failed":
+    case "terminated":
+      return EXIT.failed;
+    default:
+      return result satisfies never;
+  }
+}
+
+async function tellEvents(run: AsyncIterable<BelayEvent>, { stdout }: Terminal): Promise<void> {
+  for await (const event of run) {
+    // Whoever reads slowly slows only this reader: the run goes on, and a reader that falls behind is told by `gap`.
+    if (!stdout.write(`${writeJson(event)}\n`)) await drained(stdout);
+  }
+}
+
+function drained(stream: NodeJS.WritableStream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.on("drain", done);
+    stream.on("close", done);
+  });
+}
+
+function report(
+  setup: BelaySetup,
+  session: Session,
+  result: RunResult<string>,
+  receipt: Receipt | undefined,
+  exitCode: number,
+  { format, texts }: HeadlessOptions,
+  { stdout, stderr }: Terminal,
+): void {
+  const { threadId } = session;
+  if (format === "text") {
+    const text =
+      result.status === "completed" ? result.text : result.status === "interrupted" ? result.partialText : "";
+    if (text.trim() !== "") stdout.write(`${sanitize(text).trimEnd()}\n`);
+  } else {
+    stdout.write(
+      `${writeJson({ type: "result", threadId, model: setup.modelName, exitCode, ...told(result), ...(receipt && { receipt }) })}\n`,
+    );
+  }
+  if (result.status === "failed") {
+    const { message, hint } = result.error;
+    stderr.write(`${sanitizeLine(message, 2_000)}\n${sanitizeLine(hint, 1_000)}\n`);
+  }
+  if (result.status !== "interrupted") return;
+  if (result.interruptType === "user_interrupt") {
+    stderr.write(`${receipt === undefined ? texts.stop.interrupted : receiptLine(receipt, session, texts)}\n`);
+  } else {
+    for (const { id, reason } of result.interrupts) {
+      stderr.write(`${texts.commands.waitsFor(sanitizeLine(reason ?? "", 200), sanitizeLine(id, 100))}\n`);
+    }
+  }
+  stderr.write(`${texts.commands.goOn(sanitizeLine(threadId, 200))}\n`);
+}
+
+/** A result as JSON: an error by its words; no handle, which is a key to the thread. */
+function told(result: RunResult<string>): object {
+  if (result.status === "interrupted") {
+    const { handle: _, interrupt: __, ...rest } = result;
+    return rest;
+  }
+  if (result.status !== "failed") return result;
+  const { code, message, hint } = result.error;
+  return { ...result, error: { code, message, hint } };
+}
+
+/** Ctrl-C stops the run, and forces it the second time; SIGTERM and SIGHUP let go of it; a broken pipe stops it. */
+function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: Terminal) {
+  let code: number | undefined;
+  let pressed = 0;
+  let receipt: Promise<Receipt> | undefined;
+  const stop = (reason: string) => {
+    pressed += 1;
+    receipt = session.interrupt({ reason, ...(pressed > 1 && { force: true }) });
+    receipt.catch(() => {});
+  };
+  const interrupt = () => stop("SIGINT");
+  const letGo = () => {
+    code = EXIT.terminated;
+    void setup.runner.drain({ timeoutMs: 5_000 });
+  };
+  const broken = () => {
+    code = EXIT.pipe;
+    stop("the reader went away");
+  };
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", letGo);
+  process.on("SIGHUP", letGo);
+  stdout.on("error", broken);
+  return {
+    get code() {
+      return code;
+    },
+    async receipt(): Promise<Receipt | undefined> {
+      const told = await receipt?.catch(() => undefined);
+      return told?.accepted ? told : undefined;
+    },
+    end(): void {
+      process.off("SIGINT", interrupt);
+      process.off("SIGTERM", letGo);
+      process.off("SIGHUP", letGo);
+    },
+  };
+}
+
+/** What anything that was thrown says to a person: what, and what to do. */
+export function errorLines(error: unknown): string {
+  if (error instanceof BelayError) return `${sanitizeLine(error.message, 2_000)}\n${sanitizeLine(error.hint, 1_000)}`;
+  return sanitizeLine(error instanceof Error ? error.message : String(error), 2_000);
+}

@@ -1,0 +1,108 @@
+// Opens what was asked for, and hands it to the screen or, without one, to a single run.
+
+import { findId } from "./commands/find.ts";
+import { dataFolderOf } from "./data/folders.ts";
+import { folderOfThread, readNote } from "./data/thread-notes.ts";
+import type { OutputFormat } from "./headless/run-headless.ts";
+import { problem } from "./problem.ts";
+import { type BelaySetup, openBelay, type SetupOptions } from "./setup.ts";
+import { textsFor } from "./texts/texts.ts";
+
+export interface StartOptions extends SetupOptions {
+  /** True without a text of its own. */
+  readonly print?: string | true;
+  readonly prompt: string | undefined;
+  readonly stdin?: boolean;
+  readonly continue?: boolean;
+  /** True: to be chosen from a list. */
+  readonly resume?: string | true;
+  readonly fork?: boolean;
+  readonly outputFormat: OutputFormat;
+  readonly ask: "deny" | "pause";
+  readonly lang?: string;
+  readonly plain?: boolean;
+}
+
+/** How fast the demo speaks to somebody who looks on. */
+const DEMO_DELAY_MS = 30;
+
+export async function start(options: StartOptions): Promise<number> {
+  const { stdin, stdout } = process;
+  const interactive = options.print === undefined && Boolean(stdin.isTTY && stdout.isTTY);
+  const goesOn = options.continue === true || options.resume !== undefined;
+  const input = interactive ? options.prompt : await readInput(options, goesOn);
+  if (!interactive && (options.resume === true || (input === undefined && !goesOn))) throw problem("NO_PROMPT", {});
+
+  const dataFolder = dataFolderOf(options.dataFolder);
+  const resumed = typeof options.resume === "string" ? folderOfThread(dataFolder, options.resume) : undefined;
+  const folder = options.folder ?? resumed ?? here();
+  const unattended = !interactive && options.ask === "deny";
+  const delayMs = interactive ? DEMO_DELAY_MS : 0;
+  const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs });
+  try {
+    for (const warning of interactive ? [] : setup.warnings) process.stderr.write(`${warning}\n`);
+    const threadId = await threadOf(setup, options);
+    if (interactive) {
+      const { runApp } = await import("./app/main.tsx");
+      return await runApp(setup, appOptions(options, threadId, input));
+    }
+    const { runHeadless } = await import("./headless/run-headless.ts");
+    const session =
+      options.fork && threadId !== undefined
+        ? (await setup.forkThread(threadId)).session
+        : await setup.openThread(threadId);
+    return await runHeadless(setup, session, { input, format: options.outputFormat, texts: textsFor(options.lang) });
+  } finally {
+    await closed(setup);
+  }
+}
+
+function appOptions(
+  { fork, lang, plain, resume }: StartOptions,
+  threadId: string | undefined,
+  initial: string | undefined,
+) {
+  return {
+    ...(threadId !== undefined && { threadId }),
+    ...(fork && { fork }),
+    ...(lang !== undefined && { lang }),
+    ...(plain && { plain }),
+    ...(initial !== undefined && { initial }),
+    ...(resume === true && { pick: true }),
+  };
+}
+
+/** npm changes to its package's folder; this is where the person was. */
+function here(): string {
+  const { npm_lifecycle_event, INIT_CWD } = process.env;
+  return npm_lifecycle_event === "start" && INIT_CWD ? INIT_CWD : process.cwd();
+}
+
+/** A text that was given, what is piped in, or, with --stdin, both. Without either there may be something to go on with. */
+async function readInput({ print, prompt, stdin }: StartOptions, goesOn: boolean): Promise<string | undefined> {
+  const given = typeof print === "string" ? print : prompt;
+  const wantsStdin = stdin === true || given === "-" || (given === undefined && !goesOn && !process.stdin.isTTY);
+  const text = given === "-" ? "" : (given ?? "");
+  if (!wantsStdin) return filled(text);
+  const { readStdin } = await import("./headless/read-stdin.ts");
+  return filled([text, await readStdin()].filter((part) => part.trim() !== "").join("\n\n"));
+}
+
+function filled(text: string): string | undefined {
+  return text.trim() === "" ? undefined : text;
+}
+
+async function threadOf(setup: BelaySetup, options: StartOptions): Promise<string | undefined> {
+  if (options.resume === true || (options.resume === undefined && !options.continue)) return undefined;
+  const rows = await setup.runner.threads();
+  const ids = rows.map(({ threadId }) => threadId);
+  if (options.resume !== undefined) return findId("thread", ids, options.resume);
+  const last = ids.find((id) => readNote(setup.dataFolder, id)?.folder === setup.folder);
+  if (last === undefined) throw problem("NO_THREAD", { folder: setup.folder });
+  return last;
+}
+
+/** A tool that was left behind is not waited for. */
+async function closed(setup: BelaySetup): Promise<void> {
+  await Promise.race([setup.close(), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+}
