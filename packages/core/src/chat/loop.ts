@@ -90,7 +90,10 @@ async function openCalls(frame: Frame, agent: ChatDefinition): Promise<Next> {
     const next = call.status === "ended" ? undefined : openCall(frame, agent, call, lost);
     if (next !== undefined) found.push(next);
   }
-  return runCalls(frame, agent, found, lost, scope.calls);
+  const { turn } = scope;
+  const next = await runCalls(frame, agent, found, lost, scope.calls);
+  // Also one that ends before any of them has moved.
+  return next === "on" ? next : { ...next, turn };
 }
 
 function runCalls(

@@ -149,10 +149,13 @@ async function again(frame: Frame, agent: ChatDefinition, call: CallState): Prom
 }
 
 /** Its start was on record once, and it never began: it was judged then. */
-async function passedCall(frame: Frame, agent: ChatDefinition, call: CallState): Promise<NextCall> {
-  const ready = await prepareCall(agent.tools, call, call.ranArgs);
-  const bar = "refusal" in ready ? undefined : barOf(frame, agent, ready);
-  return bar === undefined ? { ...ready, ...changer(call) } : { call, outcome: "rejected", output: bar };
+function passedCall(frame: Frame, agent: ChatDefinition, call: CallState): NextCall | Promise<NextCall> {
+  const judged = (ready: PreparedCall): NextCall => {
+    const bar = "refusal" in ready ? undefined : barOf(frame, agent, ready);
+    return bar === undefined ? { ...ready, ...changer(call) } : { call, outcome: "rejected", output: bar };
+  };
+  const ready = prepareCall(agent.tools, call, call.ranArgs);
+  return ready instanceof Promise ? ready.then(judged) : judged(ready);
 }
 
 function changer({ changedBy }: Pick<CallState, "changedBy">): Pick<ReadyCall, "changedBy"> {

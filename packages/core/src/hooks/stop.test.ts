@@ -123,6 +123,35 @@ describe("a hook that hangs does not hold up a stop", () => {
   });
 });
 
+test("W5, S1: a hook that hangs again when the call goes on is stopped again, and every turn has its end", async () => {
+  let hangs = true;
+  let begun = gate();
+  const ran: string[] = [];
+  const { session } = await openKit([...turns], {
+    tools: [work(ran)],
+    agent: {
+      hooks: {
+        beforeTool: () => {
+          begun.open();
+          return hangs ? new Promise<never>(() => {}) : undefined;
+        },
+      },
+    },
+  });
+  for (const next of [() => session.run("go"), () => session.resume()]) {
+    begun = gate();
+    const run = next();
+    const events = listen(run);
+    await begun.opened;
+    expect((await session.interrupt()).notStarted).toEqual(["c1"]);
+    await events.all;
+    expect(unpaired(events.events)).toEqual([]);
+  }
+  hangs = false;
+  await session.resume().result;
+  expect(ran).toEqual(["ran"]);
+});
+
 test("W5, S6: a stop for later waits for onInterrupt no longer, either", async () => {
   const { hooks } = hanging("onInterrupt");
   const log: LogEntry[] = [];
