@@ -72,6 +72,24 @@ describe.each(Object.entries(stores))("a long thread %s", (_, make) => {
   });
 });
 
+describe.each(Object.entries(stores))("a fork of a long thread %s", (_, make) => {
+  it("T2, T3: goes on from a snapshot of what it shares: few lines are read, everything is seen, also once the other is deleted", async () => {
+    const store = await make();
+    const first = await openKit(talkative(), { store, tools: [note], agent: { context }, threadId: "forked" });
+    for (let i = 0; i < 60; i++) await first.session.run(`question ${i} ${"and so on ".repeat(30)}`).result;
+    const seen = history(first.session.messages);
+    const { head } = (await first.runner.threads()).find(({ threadId }) => threadId === "forked")!;
+    await first.runner.fork("forked", { at: head, as: "fork" });
+    await first.runner.delete("forked");
+    const { read, store: counted } = counting(store);
+    const fresh = await openKit(talkative(), { store: counted, tools: [note], agent: { context }, threadId: "fork" });
+    expect(await fresh.session.run("and now?").result).toMatchObject({ status: "completed" });
+    expect(read.lines).toBeLessThan(60);
+    expect(history(fresh.session.messages).slice(0, seen.length)).toEqual(seen);
+    expect(fresh.problems()).toEqual([]);
+  });
+});
+
 describe("a snapshot", () => {
   it("is a cache: one that cannot be read is passed over, and the thread is folded from its lines", async () => {
     const store = memoryStore();
