@@ -95,7 +95,7 @@ function house(name: string, arrows: House["arrows"], doors: House["doors"]): Ho
 }
 
 function filesBelow(folder: string): string[] {
-  const skipped = /^(node_modules|dist|dist\.\d+|\.git|coverage)$/;
+  const skipped = /^(node_modules|dist|dist\.\w+|\.git|coverage)$/;
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => !skipped.test(entry.name))
     .flatMap((entry) => {

@@ -1,0 +1,245 @@
+// The stop button, in a real terminal, against a model server that records what is aborted on the wire.
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { bundledProgram, type Program } from "../testing/program.ts";
+import { CTRL_D, CTRL_S, ENTER, ESC, TAB, type Terminal } from "../testing/terminal.ts";
+
+let program: Program;
+const servers: WireServer[] = [];
+beforeAll(async () => {
+  program = await bundledProgram();
+});
+afterAll(async () => {
+  program?.close();
+  await Promise.all(servers.map((server) => server.close()));
+});
+
+const GO_ON = "Enter alone to go on";
+
+interface Talk extends Terminal {
+  readonly wire: WireServer;
+  readonly folder: string;
+  ask(text: string): void;
+}
+
+/** The program in a folder and with threads of its own, and a server that answers as told. */
+async function talk(
+  replies: readonly WireReply[],
+  options: { rules?: object; args?: readonly string[] } = {},
+): Promise<Talk> {
+  const wire = await wireServer();
+  servers.push(wire);
+  wire.script(...replies);
+  const folder = mkdtempSync(join(program.place, "folder-"));
+  const config = mkdtempSync(join(program.place, "config-"));
+  if (options.rules !== undefined) writeFileSync(join(config, "permissions.json"), JSON.stringify(options.rules));
+  const env = { BELAY_DATA: join(folder, ".data"), BELAY_CONFIG: config };
+  const args = ["--base-url", wire.url, "--model", "test", "--no-mcp", ...(options.args ?? [])];
+  const terminal = program.open(args, { cwd: folder, env });
+  await terminal.untilSeen("Ask, or tell it");
+  return Object.assign(terminal, { wire, folder, ask: (text: string) => terminal.press(text + ENTER) });
+}
+
+const anyShell = { rules: [{ tool: "shell", effect: "allow" }] };
+const shell = (command: string, id = "c1") => ({ call: "shell", id, args: { command } });
+
+/** Everything that runs and has `mark` in its command line. */
+function running(mark: string): string[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+      return line.includes(mark) ? [line] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+async function untilNoneRuns(mark: string): Promise<void> {
+  for (const started = Date.now(); running(mark).length > 0; await sleep(10)) {
+    if (Date.now() - started > 10_000) throw new Error(`still running: ${running(mark).join("\n")}`);
+  }
+}
+
+describe("ESC", { timeout: 60_000 }, () => {
+  test("D41, D44, Y12: at text: the socket is closed, the words that were shown stay, the draft stays, Enter alone goes on", async () => {
+    const terminal = await talk([["One two three ", { stall: true }], ["four five."]]);
+    terminal.ask("count");
+    await terminal.untilSeen("One two three");
+    await terminal.untilSeen(/(answering|thinking) · \d+s · esc to interrupt/);
+    terminal.press("my draft");
+    await terminal.untilSeen("› my draft");
+    terminal.press(ESC);
+    await terminal.untilSeen("interrupted · enter to go on");
+    expect(await (await terminal.wire.arrived(1)).ended).toBe("closed");
+    expect(terminal.view().join("\n")).not.toContain("esc to interrupt");
+    expect(await terminal.untilSeen("■ Interrupted.")).toContain("› my draft");
+    terminal.press("\u0015");
+    await terminal.untilSeen(GO_ON);
+    terminal.press(ENTER);
+    await terminal.untilSeen("… four five.");
+    await terminal.untilSeen("· ready");
+    const { messages } = (await terminal.wire.arrived(2)).body;
+    expect(JSON.stringify(messages)).toContain("One two three");
+    terminal.press(CTRL_D);
+    expect(await terminal.exited).toBe(0);
+  });
+
+  test("D44: a new instruction after it re-reasons, with what was said before", async () => {
+    const terminal = await talk([["The folder has ", { stall: true }], ["Security first."]]);
+    terminal.ask("look around");
+    await terminal.untilSeen("The folder has");
+    terminal.press(ESC);
+    await terminal.untilSeen(GO_ON);
+    terminal.ask("focus on security");
+    await terminal.untilSeen("Security first.");
+    const said = JSON.stringify((await terminal.wire.arrived(2)).body.messages);
+    expect([said.includes("look around"), said.includes("The folder has"), said.includes("focus on security")]).toEqual(
+      [true, true, true],
+    );
+  });
+
+  test("at a stream that has stalled before its first word", async () => {
+    const terminal = await talk([{ stall: true }, ["Here I am."]]);
+    terminal.ask("hello");
+    await terminal.wire.arrived(1);
+    await terminal.untilSeen("thinking");
+    terminal.press(ESC);
+    await terminal.untilSeen(GO_ON);
+    expect(await (await terminal.wire.arrived(1)).ended).toBe("closed");
+    terminal.press(ENTER);
+    await terminal.untilSeen("Here I am.");
+  });
+
+  test("in a shell command: no child survives, and the line says what was stopped", async () => {
+    const mark = `31${process.pid}7`;
+    const terminal = await talk(
+      [["Running.", shell(`echo begun; (sleep ${mark} & sleep ${mark}; wait)`)], ["Stopped."]],
+      {
+        rules: anyShell,
+      },
+    );
+    terminal.ask("run it");
+    await terminal.untilSeen("begun");
+    expect(running(`sleep ${mark}`).length).toBeGreaterThan(0);
+    terminal.press(ESC);
+    await terminal.untilSeen(/Interrupted\. Stopped: shell echo begun/);
+    await untilNoneRuns(`sleep ${mark}`);
+    terminal.press(ENTER);
+    await terminal.untilSeen("Stopped.");
+    const told = (await terminal.wire.arrived(2)).body.messages.find(({ role }: { role: string }) => role === "tool");
+    expect(told.content).toMatch(/interrupted|stopped/i);
+    expect(told.content).toContain("begun");
+  });
+
+  test("in a command that hears nothing: the prompt is there all the same; a second ESC forces", async () => {
+    const mark = `32${process.pid}7`;
+    const deaf = `trap '' TERM INT HUP; echo begun; sleep ${mark}; sleep ${mark}; sleep ${mark}`;
+    const terminal = await talk([["Running.", shell(deaf)], ["On."]], { rules: anyShell });
+    terminal.ask("run it");
+    await terminal.untilSeen("begun");
+    terminal.press(ESC);
+    terminal.press(ESC);
+    await terminal.untilSeen(GO_ON);
+    terminal.ask("go on without it");
+    await terminal.untilSeen("On.");
+    await untilNoneRuns(mark);
+  });
+
+  test("with queued input: the queue is held, and one key sends it", async () => {
+    const terminal = await talk([["Working ", { stall: true }], ["Did both."]]);
+    terminal.ask("first");
+    await terminal.untilSeen("Working");
+    terminal.press(`second${TAB}`);
+    await terminal.untilSeen("queued: second");
+    terminal.press(`third${TAB}`);
+    await terminal.untilSeen("queued: third");
+    terminal.press(ESC);
+    await terminal.untilSeen("held: second");
+    expect(await terminal.untilSeen("ctrl-s sends the queue")).toContain("held: third");
+    await sleep(200);
+    expect(terminal.wire.requests.length).toBe(1);
+    terminal.press(CTRL_S);
+    await terminal.untilSeen("Did both.");
+    await terminal.untilGone("held:");
+    const said = (await terminal.wire.arrived(2)).body.messages.filter(({ role }: { role: string }) => role === "user");
+    expect(said.map(({ content }: { content: string }) => JSON.stringify(content))).toEqual([
+      expect.stringContaining("first"),
+      expect.stringContaining("second"),
+      expect.stringContaining("third"),
+    ]);
+  });
+
+  test("Y13: during a dialog: the request is withdrawn, nothing runs, and the run goes on when told to", async () => {
+    const write = { call: "write", id: "c1", args: { path: "a.txt", text: "hello" } };
+    const terminal = await talk([["I write.", write], ["Then not."]]);
+    terminal.ask("write it");
+    await terminal.untilSeen("Yes, once");
+    terminal.press(ESC);
+    await terminal.untilSeen("Not started: write a.txt.");
+    await terminal.untilGone("Yes, once");
+    terminal.press("y");
+    await terminal.untilSeen("› y");
+    terminal.press(`\u007f${ENTER}`);
+    await terminal.untilSeen("Then not.");
+    expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
+  });
+
+  test("while pasting: what is inside of a paste stops nothing and sends nothing", async () => {
+    const terminal = await talk([["Speaking ", { stall: true }]]);
+    terminal.ask("go");
+    await terminal.untilSeen("Speaking");
+    terminal.press(`${ESC}[200~one ${ESC}[A two`);
+    await sleep(100);
+    terminal.press(`\r\nthree \u0003 ${ESC}`);
+    await sleep(100);
+    terminal.press(`${ESC}[201~`);
+    await terminal.untilSeen(/› one two three/);
+    expect(await terminal.untilSeen("esc to interrupt")).not.toContain("Interrupted");
+    terminal.press(ESC);
+    await terminal.untilSeen("■ Interrupted.");
+  });
+
+  test("arrow keys split over packets move the cursor, and stop nothing", async () => {
+    const terminal = await talk([["Speaking ", { stall: true }]]);
+    terminal.ask("go");
+    await terminal.untilSeen("Speaking");
+    terminal.press("ac");
+    await terminal.untilSeen("› ac");
+    for (const byte of `${ESC}[D`) {
+      terminal.press(byte);
+      await sleep(3);
+    }
+    terminal.press("b");
+    await terminal.untilSeen("› abc");
+    expect(await terminal.untilSeen("esc to interrupt")).not.toContain("Interrupted");
+  });
+
+  test("Y11: with nothing running it interrupts nothing: it clears the draft, and twice opens the way back", async () => {
+    const terminal = await talk([["Once."], ["Twice."]]);
+    terminal.ask("say it");
+    await terminal.untilSeen("Once.");
+    await terminal.untilSeen("· ready");
+    terminal.press("draft");
+    await terminal.untilSeen("› draft");
+    terminal.press(ESC);
+    await terminal.untilSeen("Ask, or tell it");
+    terminal.press(ESC);
+    await terminal.untilSeen("Esc again to rewind");
+    terminal.press(ESC);
+    await terminal.untilSeen("Rewind to before which message? ❯ say it");
+    expect(terminal.text()).not.toContain("Interrupted");
+    terminal.press(ENTER);
+    await terminal.untilSeen("A new thread begins here");
+    await terminal.untilSeen("› say it");
+    terminal.press(ENTER);
+    await terminal.untilSeen("Twice.");
+    const { messages } = (await terminal.wire.arrived(2)).body;
+    expect(JSON.stringify(messages)).not.toContain("Once.");
+  });
+});

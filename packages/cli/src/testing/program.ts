@@ -1,0 +1,63 @@
+// For tests only: the program as it is published, bundled from the sources as they are.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
+
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
+const cli = join(root, "packages/cli");
+const core = (file: string) => join(root, "packages/core/src", file);
+
+export interface Program {
+  readonly main: string;
+  /** A folder that is there as long as the tests run. */
+  readonly place: string;
+  /** The program in a terminal of its own. */
+  open(args?: readonly string[], options?: Partial<TerminalOptions>): Terminal;
+  /** Anything in a terminal of its own. */
+  openShell(script: string, options?: Partial<TerminalOptions>): Terminal;
+  /** What it is told by the environment: folders of its own, no keys. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  close(): void;
+}
+
+export async function bundledProgram(): Promise<Program> {
+  // Beside the sources, so that what is not bundled is found.
+  const outdir = mkdtempSync(join(cli, "dist."));
+  const place = mkdtempSync(join(tmpdir(), "belay-app-"));
+  const { bundleCli } = (await import(join(root, "scripts/bundle-cli.mjs"))) as {
+    bundleCli(dir: string, outdir: string, alias: Record<string, string>): Promise<void>;
+  };
+  await bundleCli(cli, outdir, { "@belay/core": core("index.ts"), "@belay/core/sqlite": core("sqlite.ts") });
+  const main = join(outdir, "belay.js");
+  const env = {
+    HOME: place,
+    BELAY_DATA: join(place, "data"),
+    BELAY_CONFIG: join(place, "config"),
+    BELAY_DEMO_DELAY_MS: "20",
+    BELAY_THEME: "dark",
+  };
+  const terminals: Terminal[] = [];
+  const kept = (terminal: Terminal) => {
+    terminals.push(terminal);
+    return terminal;
+  };
+  const optionsOf = (options: Partial<TerminalOptions>) => ({
+    cwd: place,
+    ...options,
+    env: { ...env, ...options.env },
+  });
+  return {
+    main,
+    place,
+    env,
+    open: (args = [], options = {}) => kept(openTerminal(process.execPath, [main, ...args], optionsOf(options))),
+    openShell: (script, options = {}) => kept(openTerminal("bash", ["--norc", "-c", script], optionsOf(options))),
+    close() {
+      for (const terminal of terminals) terminal.kill();
+      for (const folder of [outdir, place]) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
