@@ -7,10 +7,10 @@ import type { RedisClient } from "./client.ts";
 import { type Script, scripts, VERSION } from "./scripts.ts";
 import { asStoreError, damaged, isPassing, isUnknownScript } from "./store-error.ts";
 
-/** A client that cannot connect keeps its commands, and may do so for ever. */
-const MOST_MS = 10_000;
+/** A client that cannot connect keeps its commands, and may do so for ever; some forget them with their connection. */
+const ANSWER_MS = 2_000;
 const TRIES_MS = 5_000;
-const FIRST_WAIT_MS = 10;
+const FIRST_WAIT_MS = 5;
 const MOST_WAIT_MS = 250;
 
 /** The first word of an answer says what the rest is. */
@@ -27,7 +27,7 @@ export async function call(
   const began = performance.now();
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
     try {
-      return readReply(await inTime(run(client, scripts[name], tenantKey, args), began + MOST_MS), key);
+      return readReply(await inTime(run(client, scripts[name], tenantKey, args)), key);
     } catch (error) {
       const over = client.status === "end" || performance.now() - began > TRIES_MS;
       if (over || !isPassing(error)) throw asStoreError(key, error);
@@ -45,10 +45,10 @@ async function run(client: RedisClient, { sha, text }: Script, key: string, args
   }
 }
 
-function inTime<T>(answer: Promise<T>, end: number): Promise<T> {
+function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("Redis has not answered in time.")), end - performance.now());
+    timer = setTimeout(() => reject(new Error("Redis has not answered in time.")), ANSWER_MS);
   });
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

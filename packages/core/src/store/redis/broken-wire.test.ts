@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import { Redis, type RedisOptions } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type BreakingWire, breakingWire, type WireFault } from "../../testing/breaking-wire.ts";
+import { redisServer } from "../../testing/processes/places.ts";
+import { service } from "../../testing/services.ts";
+import { type StoreSuiteOptions, storeSuite } from "../../testing/store-suite.ts";
+import { redisStore } from "./redis.ts";
+
+// Each breaks some of what is sent; a connection that is made anew sends some things first.
+const every = (n: number, what: WireFault) => (piece: number) => (piece % n === n - 1 ? what : "none");
+const wires: Record<string, (piece: number) => WireFault> = {
+  "breaks before what is sent arrives": every(43, "before"),
+  "breaks when it has happened, before the answer arrives": every(43, "after"),
+  "is late now and then": every(43, "late"),
+};
+
+/** Long, and done on the one wire that is worst. */
+const long = "it takes long, and is done where the answer is lost";
+const skip: StoreSuiteOptions["skip"] = {
+  "many lines come back, all of them and each once, from any cursor": long,
+  "names of any characters are kept apart and come back as given": long,
+  "whatever is done at random, it answers as the store in memory does": long,
+  "what a tenant is told, by any method, is what it would be told alone": long,
+};
+
+const clients: Record<string, RedisOptions> = {
+  "sends again by itself what had no answer": {},
+  "leaves it to the store to send again": { maxRetriesPerRequest: 0 },
+};
+
+for (const [how, fault] of Object.entries(wires)) {
+  for (const [who, options] of Object.entries(clients)) {
+    if (how.startsWith("is late") && who.startsWith("leaves")) continue;
+    describe(`P9: the store in Redis behind a wire that ${how}, by a client that ${who}`, () => {
+      let wire: BreakingWire;
+      let url: URL;
+
+      beforeAll(async () => {
+        url = new URL(await service("redis"));
+        wire = await breakingWire({ host: url.hostname, port: Number(url.port || 6379) }, fault);
+      });
+      afterAll(async () => {
+        if (!how.startsWith("is late")) expect(wire.broken).toBeGreaterThan(10);
+        await wire.close();
+      });
+
+      const make = async () => {
+        const through = new URL(url);
+        through.port = String(wire.port);
+        const client = new Redis(through.href, { ...options, retryStrategy: () => 1 });
+        client.on("error", () => {});
+        const prefix = `belay-test-${randomUUID()}`;
+        const close = async () => {
+          client.disconnect();
+          const there = new URL(url);
+          there.searchParams.set("prefix", prefix);
+          await redisServer.remove(there.href);
+        };
+        return { store: redisStore(client, { prefix }), close };
+      };
+      const worst = how.startsWith("breaks when") && who.startsWith("sends");
+      for (const { name, run, skip: why } of storeSuite(make, worst ? {} : { skip }))
+        test.skipIf(why !== undefined)(name, run);
+    });
+  }
+}
