@@ -1,7 +1,7 @@
 // belay answer: what a person says to a request, from any terminal. Whoever has the thread takes the answer; where nobody
 // has it, the call that was approved runs here, in the folder of its thread, and this command waits for its end.
 
-import { type Answer, approve, type InboxItem, type Json, reject, respond } from "@belay/core";
+import { type Answer, approve, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
 import { dataFolderOf } from "../data/folders.ts";
 import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
@@ -24,8 +24,8 @@ export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "confi
   readonly by: string;
 }
 
-/** A call may take its time; a person who answered it has it. */
-const PATIENCE_MS = 24 * 3_600_000;
+/** How often to look whether the call has ended. */
+const LOOK_EVERY_MS = 20;
 
 export async function answer(options: AnswerCommand, io: CommandIo): Promise<number> {
   const dataFolder = dataFolderOf(options.dataFolder);
@@ -35,7 +35,7 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
   const setup = await openBelay({ ...options, dataFolder, model: "demo", ...(folder !== undefined && { folder }) });
   try {
     const { open } = await setup.runner.answer(item.id, said);
-    await setup.runner.drain({ timeoutMs: PATIENCE_MS });
+    const stopped = await untilEnded(setup.runner, item.threadId);
     const { commands } = io.texts;
     if (options.json)
       io.stdout.write(`${writeJson({ id: item.id, threadId: item.threadId, answer: said.type, open })}\n`);
@@ -43,9 +43,29 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
       io.stdout.write(
         `${commands.answered(said.type, open)}\n${open === 0 ? `${commands.goOn(item.threadId)}\n` : ""}`,
       );
-    return EXIT.done;
+    return stopped ? EXIT.interrupted : EXIT.done;
   } finally {
     await setup.close();
+  }
+}
+
+/** What the answer let run here has ended when the thread is ours no more. True where Ctrl-C stopped it. */
+async function untilEnded(runner: Runner, threadId: string): Promise<boolean> {
+  let stopped = false;
+  const stop = () => {
+    stopped = true;
+    void runner.interrupt(threadId, { reason: "SIGINT" });
+  };
+  process.on("SIGINT", stop);
+  try {
+    for (;;) {
+      const row = (await runner.threads()).find((each) => each.threadId === threadId);
+      // Owners are named host/pid/start/id.
+      if (row?.lease?.owner.split("/")[1] !== String(process.pid)) return stopped;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+  } finally {
+    process.off("SIGINT", stop);
   }
 }
 

@@ -30,7 +30,7 @@ export async function exportThread(options: ExportCommand, io: CommandIo): Promi
     const folder = readNote(desk.dataFolder, threadId)?.folder;
     const text =
       options.format === "json"
-        ? `${writeJson({ threadId, folder: folder ?? null, messages: messagesOf(facts), facts })}\n`
+        ? `${writeJson({ threadId, folder: folder ?? null, messages: withResults(facts), facts })}\n`
         : sanitize(markdown(threadId, folder, facts));
     if (options.output === undefined) io.stdout.write(text);
     else writeFileSync(options.output, text, { mode: 0o600 });
@@ -53,6 +53,29 @@ export function messagesOf(facts: readonly Fact[]): Message[] {
   return messages;
 }
 
+/** Each message that made calls, followed by what they gave. */
+function withResults(facts: readonly Fact[]): Message[] {
+  const results = resultsOf(facts);
+  return messagesOf(facts).flatMap((message) => {
+    const parts = message.parts.flatMap((part): Part[] => {
+      const ended = part.type === "call" ? results.get(part.id) : undefined;
+      if (part.type !== "call" || ended === undefined) return [];
+      return [{ type: "result", id: part.id, tool: part.tool, outcome: ended.outcome, output: ended.output }];
+    });
+    if (parts.length === 0) return [message];
+    return [message, { id: `${message.id}/results`, role: "tool", parts, at: message.at, origin: "runtime" }];
+  });
+}
+
+/** By call; what came late in place of what was told first. */
+function resultsOf(facts: readonly Fact[]): ReadonlyMap<string, Ended> {
+  const results = new Map<string, Ended>();
+  for (const fact of facts) if (fact.type === "tool-end" || fact.type === "tool-late") results.set(fact.callId, fact);
+  return results;
+}
+
+type Ended = Pick<Fact & { type: "tool-end" }, "outcome" | "output">;
+
 function joined(first: Message, next: Message): Message {
   const { interrupted: _, continues: __, ...rest } = { ...first, ...next };
   const parts = [...first.parts];
@@ -66,16 +89,12 @@ function joined(first: Message, next: Message): Message {
 }
 
 function markdown(threadId: string, folder: string | undefined, facts: readonly Fact[]): string {
-  const results = new Map(facts.flatMap((fact) => (fact.type === "tool-end" ? [[fact.callId, fact] as const] : [])));
-  const late = facts.flatMap((fact) => (fact.type === "tool-late" ? [[fact.callId, fact] as const] : []));
-  for (const [id, fact] of late) results.set(id, { ...fact, type: "tool-end" });
+  const results = resultsOf(facts);
   const began = facts[0] === undefined ? "" : new Date(facts[0].at).toISOString();
   const head = [`# Thread ${threadId}`, [folder, began].filter(Boolean).join(" · ")];
   const body = messagesOf(facts).flatMap((message) => messageBlocks(message, results));
   return `${[...head, ...body].filter((block) => block !== "").join("\n\n")}\n`;
 }
-
-type Ended = Pick<Fact & { type: "tool-end" }, "outcome" | "output">;
 
 function messageBlocks(message: Message, results: ReadonlyMap<string, Ended>): string[] {
   if (message.role === "tool" || message.role === "system") return [];

@@ -91,11 +91,12 @@ export function initRules(options: RulesOptions, io: CommandIo): number {
 }
 
 function describeRule({ id, tool, args, effect, reason }: PermissionRule): string {
-  const which = args === undefined ? "" : ` ${writeJson(args)}`;
-  return sanitizeLine(
-    `${id === undefined ? "" : `${id}  `}${effect}  ${tool}${which}${reason === undefined ? "" : `  (${reason})`}`,
-    1_000,
-  );
+  const which = args === undefined ? tool : `${tool} ${writeJson(args)}`;
+  const parts = [id ?? "", effect, which, reason === undefined ? "" : `(${reason})`];
+  return parts
+    .filter((part) => part !== "")
+    .map((part) => sanitizeLine(part, 500))
+    .join("  ");
 }
 
 async function threadOf(

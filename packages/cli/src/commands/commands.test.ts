@@ -1,0 +1,324 @@
+// Two terminals on one data folder: real processes, one runs a thread, others look at it, answer it and stop it.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { type Home, testProgram } from "../testing/processes.ts";
+
+const program = testProgram();
+
+const jsonLines = (text: string) =>
+  text.trim() === ""
+    ? []
+    : text
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** Runs until a person is needed; what is asked. */
+async function asked(home: Home, prompt: string): Promise<{ threadId: string; ids: string[] }> {
+  const { code, stdout } = await home.belay(["-p", prompt, "--ask", "pause", "--output-format", "json"]);
+  expect(code).toBe(3);
+  const [result] = jsonLines(stdout) as [{ threadId: string; interrupts: { id: string }[] }];
+  return { threadId: result.threadId, ids: result.interrupts.map(({ id }) => id) };
+}
+
+const goOn = async (home: Home, threadId: string) => (await home.belay(["-p", "--resume", threadId])).stdout;
+
+describe("inbox and answer", () => {
+  test("Q3: approved from another terminal, the call runs in its folder; the run goes on when it is resumed", async () => {
+    const home = program.home();
+    const { threadId, ids } = await asked(home, "run pwd > made; echo ran");
+    const inbox = await home.belay(["inbox"]);
+    expect(inbox.stdout).toContain(`${ids[0]}  approval`);
+    expect(inbox.stdout).toContain("    Run this command?\n    $ pwd > made; echo ran\n");
+    const { code, stdout } = await home.belay(["answer", ids[0]!, "yes"], { cwd: "/" });
+    expect([code, stdout]).toEqual([
+      0,
+      `approve: taken. Nothing else is open there.\nTo go on: belay --resume ${threadId}\n`,
+    ]);
+    expect(readFileSync(join(home.folder, "made"), "utf8")).toBe(`${home.folder}\n`);
+    expect((await home.belay(["inbox"])).stderr).toBe("Nothing waits for an answer.\n");
+    expect(await goOn(home, threadId)).toContain("ran\n[exit code 0]");
+  });
+
+  test("Q4: no with its reason, other arguments, a question, and a result that stands for the call", async () => {
+    const home = program.home();
+    const no = await asked(home, "run touch made");
+    expect((await home.belay(["answer", no.ids[0]!, "no,", "not", "today"])).stdout).toContain("reject: taken.");
+    expect(await goOn(home, no.threadId)).toContain("not today");
+    expect(existsSync(join(home.folder, "made"))).toBe(false);
+
+    const edited = await asked(home, "run touch one");
+    await home.belay(["answer", edited.ids[0]!, "yes", "--args", `{"command":"touch two"}`]);
+    expect([existsSync(join(home.folder, "one")), existsSync(join(home.folder, "two"))]).toEqual([false, true]);
+
+    const question = await asked(home, "ask me");
+    expect((await home.belay(["inbox"])).stdout).toContain("- the code\n    - the docs");
+    await home.belay(["answer", question.ids[0]!, "none", "of", "them"]);
+    expect(await goOn(home, question.threadId)).toBe("So it is “none of them”. Thank you.\n");
+
+    const stands = await asked(home, "run date");
+    await home.belay(["answer", stands.ids[0]!, "--value", `"it is late"`]);
+    expect(await goOn(home, stands.threadId)).toContain("it is late");
+  });
+
+  test("several are answered in any order, each by the beginning of its id; what is not clear changes nothing", async () => {
+    const home = program.home();
+    const { threadId, ids } = await asked(home, "three approvals");
+    expect(ids).toHaveLength(3);
+    expect(await home.belay(["answer", ids[2]!, "maybe"])).toMatchObject({ code: 2, stdout: "" });
+    expect(await home.belay(["answer", ids[2]!])).toMatchObject({ code: 2 });
+    expect(jsonLines((await home.belay(["inbox", "--json"])).stdout)).toHaveLength(3);
+    const answered = await home.belay(["answer", ids[2]!.slice(0, -1), "yes", "--json"]);
+    expect(jsonLines(answered.stdout)).toEqual([{ id: ids[2], threadId, answer: "approve", open: 2 }]);
+    await home.belay(["answer", ids[0]!, "no"]);
+    await home.belay(["answer", ids[1]!, "yes"]);
+    expect(await home.belay(["answer", ids[1]!, "yes"])).toMatchObject({ code: 2 });
+    const end = await goOn(home, threadId);
+    expect(end).toMatch(/- rejected: .*\n- ok: Made notes\/two.txt, 4 bytes\.\n- ok: three\n$/);
+  });
+
+  test("Q6: two terminals answer at once: one counts, and each effect happens once", async () => {
+    const home = program.home();
+    const { ids } = await asked(home, "run echo once >> made");
+    const both = await Promise.all([1, 2].map(() => home.belay(["answer", ids[0]!, "yes"])));
+    expect(both.filter(({ code }) => code === 0)).toHaveLength(1);
+    expect(readFileSync(join(home.folder, "made"), "utf8")).toBe("once\n");
+  });
+
+  test("remembered for always, the same is not asked for again, until the rule is removed", async () => {
+    const home = program.home();
+    const { ids } = await asked(home, "run echo hi");
+    await home.belay(["answer", ids[0]!, "yes", "--remember", "always"]);
+    expect((await home.belay(["-p", "run echo hi"])).stdout).toContain("hi\n[exit code 0]");
+    expect((await home.belay(["-p", "run echo ho"])).stdout).toContain("nobody is there to be asked");
+    const [listed] = jsonLines((await home.belay(["rules", "--json"])).stdout) as [{ remembered: { id: string }[] }];
+    const { stdout } = await home.belay(["rules"]);
+    expect(stdout).toContain("Remembered for always");
+    expect(stdout).toContain(`allow  shell {"":{"command":"echo hi"}}`);
+    expect(await home.belay(["rules", "remove", listed.remembered[0]!.id])).toMatchObject({ code: 0 });
+    expect((await home.belay(["-p", "run echo hi"])).stdout).toContain("nobody is there to be asked");
+  });
+
+  test("an answer reaches the process that runs the thread, which goes on by itself", async () => {
+    const wire = await wireServer();
+    try {
+      const home = program.home();
+      mkdirSync(home.config);
+      writeFileSync(join(home.config, "permissions.json"), `{ "rules": [{ "tool": "fetch", "effect": "allow" }] }`);
+      let letGo = () => {};
+      const held = new Promise<void>((resolve) => (letGo = resolve));
+      const page = await import("node:http").then(({ createServer }) =>
+        createServer((_, response) => void held.then(() => response.end("page"))),
+      );
+      await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
+      const { port } = page.address() as { port: number };
+      wire.script(
+        [
+          { call: "fetch", id: "c1", args: { url: `http://127.0.0.1:${port}/` } },
+          { call: "write", id: "c2", args: { path: "made", text: "by the owner\n" } },
+        ],
+        ["all done"],
+      );
+      const args = ["-p", "go", "--ask", "pause", "--base-url", wire.url, "--model", "m"];
+      const owner = home.start(args, { env: { BELAY_FETCH_ALLOW: `127.0.0.1:${port}` } });
+      let waiting: Record<string, unknown>[] = [];
+      while (waiting.length === 0) waiting = jsonLines((await home.belay(["inbox", "--json"])).stdout);
+      expect(await home.belay(["answer", String(waiting[0]!.id), "yes"])).toMatchObject({ code: 0 });
+      letGo();
+      expect(await owner.ended).toMatchObject({ code: 0, stdout: "all done\n" });
+      expect(readFileSync(join(home.folder, "made"), "utf8")).toBe("by the owner\n");
+      page.close();
+    } finally {
+      await wire.close();
+    }
+  });
+});
+
+describe("interrupt", () => {
+  test("S2, P6: stops the run of another terminal, which says so and ends with 130; a second one finds nothing", async () => {
+    const home = program.home();
+    const running = home.start(["-p", "long 500", "--output-format", "stream-json"], {
+      env: { BELAY_DEMO_DELAY_MS: "5" },
+    });
+    await running.said("paragraph 1");
+    const [{ id }] = jsonLines((await home.belay(["threads", "--json"])).stdout) as [{ id: string }];
+    const { code, stdout } = await home.belay(["interrupt", id, "--reason", "lunch", "--by", "maria"]);
+    expect([code, stdout]).toEqual([0, "Interrupted.\n"]);
+    const ended = await running.ended;
+    expect(ended.code).toBe(130);
+    const action = jsonLines(ended.stdout).find(({ type }) => type === "action");
+    expect(action).toMatchObject({ action: { interrupted: { by: "maria", reason: "lunch" } } });
+    expect(await home.belay(["interrupt", id])).toMatchObject({ code: 1, stdout: "Nothing was running any more.\n" });
+  });
+
+  test("S9: a thread that waits for people waits no more", async () => {
+    const home = program.home();
+    const { threadId, ids } = await asked(home, "run touch made");
+    expect(await home.belay(["interrupt", threadId])).toMatchObject({ code: 0 });
+    expect((await home.belay(["inbox"])).stdout).toBe("");
+    expect(await home.belay(["answer", ids[0]!, "yes"])).toMatchObject({ code: 2 });
+    expect(existsSync(join(home.folder, "made"))).toBe(false);
+  });
+});
+
+describe("looking back", () => {
+  test("threads lists what there is: state, folder, first words; a crashed one is told as such", async () => {
+    const home = program.home();
+    expect(await home.belay(["threads"])).toMatchObject({ code: 0, stdout: "", stderr: "There are no threads yet.\n" });
+    await home.belay(["-p", "hello \u001b[31mthere"]);
+    const dying = home.start(["-p", "long 500", "--output-format", "stream-json"], {
+      env: { BELAY_DEMO_DELAY_MS: "5" },
+    });
+    await dying.said("paragraph 1");
+    expect(jsonLines((await home.belay(["threads", "--json"])).stdout).map(({ state }) => state)).toEqual([
+      "running",
+      "completed",
+    ]);
+    dying.child.kill("SIGKILL");
+    await dying.ended;
+    const { stdout } = await home.belay(["threads"]);
+    expect(
+      stdout.split("\n").map((line) =>
+        line
+          .trim()
+          .split(/\s{2,}/)
+          .slice(1),
+      ),
+    ).toEqual([
+      ["crashed", expect.any(String), home.folder, "long 500"],
+      ["completed", expect.any(String), home.folder, "hello there"],
+      [],
+    ]);
+    expect(jsonLines((await home.belay(["threads", "--json", "--limit", "1"])).stdout)).toHaveLength(1);
+    expect(await home.belay(["threads", "--limit", "0"])).toMatchObject({ code: 2 });
+  });
+
+  test("log is a timeline, and the facts as JSON; also while another terminal runs the thread", async () => {
+    const home = program.home();
+    writeFileSync(join(home.folder, "README.md"), "# A\n\nWords.\n");
+    const { threadId, ids } = await asked(home, "write a summary to OUT.md");
+    await home.belay(["answer", ids[0]!, "yes", "--by", "maria"]);
+    await goOn(home, threadId);
+    const { code, stdout } = await home.belay(["log", threadId]);
+    expect(code).toBe(0);
+    const rows = stdout.split("\n").map((line) =>
+      line
+        .replace(/^.*? s {2}/, "")
+        .replace(/\(\d.*?\)/, "(…)")
+        .trimEnd(),
+    );
+    expect(rows.slice(1, -1)).toEqual([
+      "state      initialized",
+      "state      running",
+      "person     write a summary to OUT.md",
+      "agent      I look at what there is to write.",
+      "call       list {}",
+      "result     list ok: README.md  (…)",
+      "agent      Now I would write it down.",
+      `request    ${ids[0]} approval of write: Make OUT.md?`,
+      "state      paused (tool_interrupt)",
+      `answer     ${ids[0]} approve by maria`,
+      expect.stringMatching(/^call {7}write \{"path":"OUT.md"/),
+      "result     write ok: Made OUT.md, 30 bytes.  (…)",
+      "state      running",
+      "agent      Done: Made OUT.md, 30 bytes.",
+      expect.stringMatching(/^end {8}completed, \d+ \+ \d+ tokens$/),
+      "state      completed",
+    ]);
+    const facts = jsonLines((await home.belay(["log", threadId, "--json"])).stdout);
+    expect(facts.map(({ seq }) => seq)).toEqual(facts.map((_, at) => at + 1));
+  });
+
+  test("log --follow tells what another terminal does, until it is stopped", async () => {
+    const home = program.home();
+    await home.belay(["-p", "hello"]);
+    const [{ id }] = jsonLines((await home.belay(["threads", "--json"])).stdout) as [{ id: string }];
+    const following = home.start(["log", id, "--follow"]);
+    await following.said("state      completed");
+    await home.belay(["-p", "list", "--continue"]);
+    await following.said("call       list {}");
+    following.child.kill("SIGINT");
+    expect((await following.ended).code).toBe(0);
+  });
+
+  test("export is a page of what was said and done, with cut answers as one, or everything as JSON", async () => {
+    const home = program.home();
+    writeFileSync(join(home.folder, "README.md"), "```\ncode\n```\n");
+    const running = home.start(["-p", "long 30", "--output-format", "stream-json"], {
+      env: { BELAY_DEMO_DELAY_MS: "5" },
+    });
+    await running.said("paragraph 1");
+    running.child.kill("SIGINT");
+    await running.ended;
+    await home.belay(["-p", "--continue"]);
+    await home.belay(["-p", "read README.md", "--continue"]);
+    const [{ id }] = jsonLines((await home.belay(["threads", "--json"])).stdout) as [{ id: string }];
+    const page = (await home.belay(["export", id])).stdout;
+    expect(page.startsWith(`# Thread ${id}\n\n${home.folder} · `)).toBe(true);
+    expect(page.match(/^## \w+$/gm)).toEqual(["## Person", "## Agent", "## Person", "## Agent", "## Agent"]);
+    expect(page.match(/paragraph \d+ of 30/g)).toHaveLength(30);
+    expect(page).toContain('**read** `{"path":"README.md"}` → ok\n\n````\n```\ncode\n```\n````');
+    const file = join(home.folder, "thread.json");
+    expect(await home.belay(["export", id, "--format", "json", "-o", file])).toMatchObject({ code: 0, stdout: "" });
+    const all = JSON.parse(readFileSync(file, "utf8"));
+    expect(all).toMatchObject({ threadId: id, folder: home.folder });
+    expect(all.messages.map(({ role }: { role: string }) => role)).toEqual([
+      "user",
+      "assistant",
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+    ]);
+  });
+});
+
+describe("rules", () => {
+  test("the built-in ones are shown, written for editing, and a call is explained by them", async () => {
+    const home = program.home();
+    const { stdout } = await home.belay(["rules"]);
+    expect(stdout).toContain("Built-in rules");
+    expect(stdout).toContain(`env-files  ask  read {"path":"*.env*"}`);
+    expect((await home.belay(["rules", "explain", "read", `{"path":"a/.env.local"}`])).stdout).toMatch(
+      /^ask: read needs approval under rule env-files/,
+    );
+    expect((await home.belay(["rules", "explain", "read", `{"path":"a.txt"}`])).stdout).toMatch(/^allow: /);
+    expect((await home.belay(["rules", "explain", "shell", `{"command":"ls"}`])).stdout).toMatch(/^ask: /);
+    const file = join(home.config, "permissions.json");
+    expect((await home.belay(["rules", "init"])).stdout).toBe(`Wrote ${file}.\n`);
+    expect(await home.belay(["rules", "init"])).toMatchObject({ code: 1 });
+    expect((await home.belay(["rules"])).stdout).toContain(`Rules of ${file}`);
+    expect(JSON.parse(readFileSync(file, "utf8")).rules).toHaveLength(3);
+  });
+});
+
+test("--help of each command names its options; -V prints the version; the language can be chosen", async () => {
+  const { belay } = program.home();
+  const help = await belay(["--help"]);
+  expect(help.code).toBe(0);
+  for (const word of [
+    "--print",
+    "--continue",
+    "--resume",
+    "--fork",
+    "--model",
+    "--base-url",
+    "threads",
+    "inbox",
+    "answer",
+    "interrupt",
+    "log",
+    "export",
+    "rules",
+    "130",
+  ]) {
+    expect(help.stdout).toContain(word);
+  }
+  for (const name of ["threads", "inbox", "answer", "interrupt", "log", "export", "rules"]) {
+    expect((await belay([name, "--help"])).stdout, name).toContain(`Usage: belay ${name}`);
+  }
+  expect((await belay(["-V"])).stdout).toBe("0.1.0\n");
+  expect((await belay(["inbox", "--lang", "zh"])).stderr).toBe("没有等待回答的请求。\n");
+});
