@@ -15,16 +15,19 @@ import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { type ScriptedPart, scriptedModel } from "../testing/scripted-model.ts";
-import { until } from "../testing/session-kit.ts";
+import { settle, until } from "../testing/session-kit.ts";
 import type { ToolContext } from "../tool/context.ts";
 import type { Tool } from "../tool/tool.ts";
 import { agentTool } from "../workflow/agent-tool.ts";
+import { defineAgent } from "../workflow/define-agent.ts";
 import { loop } from "../workflow/loop.ts";
 import { parallel } from "../workflow/parallel.ts";
 import { sequential } from "../workflow/sequential.ts";
 import { readFacts } from "./read-facts.ts";
 import { createRunner, type Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
+
+// BELAY_LIVES tries so many lives, on each store.
 
 type AnyAgent = Agent<unknown, unknown>;
 
@@ -70,7 +73,7 @@ function planned(world: World, name: string, plan: Plan, given: Record<string, T
   return agent({ name, model: scriptedModel(speak), tools: Object.values(given), graceMs: 5 }) as AnyAgent;
 }
 
-type Shape = "chat" | "sequential" | "parallel" | "loop" | "inside" | "graph";
+type Shape = "chat" | "sequential" | "parallel" | "loop" | "inside" | "graph" | "custom" | "transfer";
 
 function build(world: World, shape: Shape, plan: Plan): AnyAgent {
   const given = tools(world);
@@ -86,6 +89,27 @@ function build(world: World, shape: Shape, plan: Plan): AnyAgent {
       return loop({ name: "root", agents: [chat("a")], maxIterations: 2 }) as AnyAgent;
     case "inside":
       return planned(world, "root", [["inner"], ...plan], { ...given, inner: agentTool(chat("inner")) });
+    case "custom":
+      return defineAgent<string, unknown>({
+        name: "root",
+        async run(ctx) {
+          const ran = (what: string) => void world.ran.push({ threadId: ctx.threadId, what: `${ctx.runId}/${what}` });
+          await ctx.step("one", () => ran("one"));
+          const who = await ctx.ask(humanInput("Whose?"));
+          const said = await ctx.run(chat("a"), `for ${who}`);
+          await ctx.step("two", () => ran("two"));
+          return String(said);
+        },
+      });
+    case "transfer": {
+      const hand = [[{ call: "transfer_to_agent", id: "hand", args: { agent_name: "sub" } }]];
+      const sub = chat("sub", [[], ...plan]);
+      const speak = ({ messages }: ModelRequest) => {
+        for (const problem of promptProblems(messages)) world.problems.push(problem);
+        return hand[messages.filter(({ role }) => role === "assistant").length] ?? "handed over";
+      };
+      return agent({ name: "root", model: scriptedModel(speak), subAgents: [sub as never] }) as AnyAgent;
+    }
     case "graph":
       return graph<object, string, string>("root")
         .node("first", chat("a") as never)
@@ -100,7 +124,7 @@ function build(world: World, shape: Shape, plan: Plan): AnyAgent {
 }
 
 /** What a person does next. */
-type Act = "resume" | "stop" | "say" | "answer" | "steer" | "again";
+type Act = "resume" | "stop" | "say" | "answer" | "steer" | "again" | "crash";
 
 async function act(session: Session<unknown>, what: Act): Promise<void> {
   const { state } = session;
@@ -110,6 +134,7 @@ async function act(session: Session<unknown>, what: Act): Promise<void> {
     const run = session.run("do it");
     if (what === "stop") await session.interrupt();
     if (what === "steer") await session.steer("also this");
+    if (what === "crash") await crash(session);
     await run.result;
     return;
   }
@@ -122,11 +147,21 @@ async function act(session: Session<unknown>, what: Act): Promise<void> {
     const run = session.resume();
     await session.interrupt();
     await run.result;
+  } else if (what === "crash") {
+    const run = session.resume();
+    await crash(session);
+    await run.result;
   } else if (what === "say") {
     await session.resume({ input: "something else" }).result;
   } else {
     await session.resume().result;
   }
+}
+
+/** Its process is gone, some time after it began. */
+async function crash(session: Session<unknown>): Promise<void> {
+  await settle(1);
+  await session.close();
 }
 
 /** To the end of the run, saying yes to everything; a thread that rests at an end is asked for one more. */
@@ -152,7 +187,7 @@ function doneBy(facts: readonly Fact[], point: number): Set<string> {
   const done = new Set<string>();
   for (const fact of facts.slice(0, point)) {
     if (fact.type === "tool-end" && !fact.held) done.add(fact.callId);
-    if (fact.type === "step") done.add(`${fact.callId}/${fact.key}`);
+    if (fact.type === "step") done.add(`${fact.callId ?? fact.runId}/${fact.key}`);
   }
   return done;
 }
@@ -181,8 +216,8 @@ async function forkEverywhere(store: Store, runner: Runner<unknown, unknown>, wo
     for (const { threadId, what } of world.ran) if (threadId === as && done.has(what)) say(`${what} runs again`);
     const elsewhere = world.ran.filter(({ threadId, what }) => threadId === "life" && !done.has(what));
     for (const { what } of elsewhere) {
-      const [callId, step] = what.split("/");
-      if (!effects.some((effect) => effect.callId === callId && (step === undefined || effect.key === step)))
+      const [place, step] = what.split("/");
+      if (!effects.some(({ callId = place, key }) => callId === place && (step === undefined || key === step)))
         say(`${what} is not among the effects`);
     }
     for (const problem of factProblems(await readFacts(store, { ...key, threadId: as }, 0))) say(problem);
@@ -199,11 +234,20 @@ const plans = fc.array(
   ),
   { minLength: 1, maxLength: 3 },
 );
-const acts = fc.array(fc.constantFrom<Act>("resume", "stop", "say", "answer", "answer", "steer", "again"), {
+const acts = fc.array(fc.constantFrom<Act>("resume", "stop", "say", "answer", "answer", "steer", "again", "crash"), {
   minLength: 1,
   maxLength: 7,
 });
-const shapes = fc.constantFrom<Shape>("chat", "sequential", "parallel", "loop", "inside", "graph");
+const shapes = fc.constantFrom<Shape>(
+  "chat",
+  "sequential",
+  "parallel",
+  "loop",
+  "inside",
+  "graph",
+  "custom",
+  "transfer",
+);
 
 test.each(eachStore)(
   "T2, H1, C2: a fork at every point of any life goes on to its end; nothing done before it runs again, and the other thread stays as it is ($name)",
@@ -213,12 +257,11 @@ test.each(eachStore)(
         const world: World = { ran: [], problems: [] };
         const store = await make();
         const runner = createRunner<unknown, unknown>({ agent: build(world, shape, plan), store });
-        const session = await runner.open("life");
-        for (const what of doing) await act(session, what);
+        for (const what of doing) await act(await runner.open("life"), what);
         expect(await forkEverywhere(store, runner, world)).toEqual([]);
         await runner.close();
       }),
-      { numRuns: Number(process.env.RUNS ?? (name === "memory" ? 60 : 15)) },
+      { numRuns: Number(process.env.BELAY_LIVES ?? (name === "memory" ? 60 : 15)) },
     );
   },
   300_000,
