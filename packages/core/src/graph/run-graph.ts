@@ -56,10 +56,12 @@ class GraphRun {
     this.#try(() => {
       if (this.#failure !== undefined) return;
       this.#record.read();
-      if (this.#record.acted !== undefined) return;
+      const { acted, flow } = this.#record;
       const stops = this.#frame.signal.halts("after-tools");
-      for (const visit of this.#record.flow.open) {
+      for (const visit of flow.open) {
         if (this.#met.has(visit.id)) continue;
+        // One has ended all of it: nothing begins any more, and those that have begun come to their end.
+        if (acted !== undefined && this.#record.begun(visit) === undefined) continue;
         this.#met.add(visit.id);
         if (!stops && this.#record.stopsBefore(visit)) this.#halted.add(visit.id);
         else this.#start(visit);

@@ -5,7 +5,7 @@ import { approve, reject } from "../interrupt/answer.ts";
 import { humanApproval } from "../interrupt/request.ts";
 import type { InterruptView } from "../interrupt/view.ts";
 import type { RunResult } from "../runner/run.ts";
-import { asker, echo, enter, factsIn, gated, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
+import { asker, echo, enter, factsIn, gated, hanging, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
@@ -301,5 +301,56 @@ describe.each(eachStore)("what the source designs show of themselves, on $name",
     );
     expect(log.did).toEqual(["pay"]);
     expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("N21, W3: once a node has ended the loop around the graph, those that have begun come to their end, also after a stop", async () => {
+    const store = await make();
+    const log = newLog();
+    const leave = toolOf("leave", (ctx) => ctx.breakLoop("left"));
+    const once = {};
+    const root = () => {
+      const g = graph("g")
+        .node("leaver", worker(log, "leaver", leave))
+        .node("slow", hanging(log, "slow", once))
+        .node("next", echo(log, "next"))
+        .edge(START, "leaver")
+        .edge(START, "slow")
+        .edge("slow", "next")
+        .edge("leaver", END)
+        .edge("next", END)
+        .compile();
+      return loop({ name: "loop", maxIterations: 3, agents: [g] });
+    };
+    const first = await enter(root(), store);
+    const run = first.run("hi");
+    const heard = listen(run);
+    await heard.until((event) => event.type === "text-delta" && event.agentName === "slow");
+    await heard.until((event) => event.type === "run-end" && event.runPath.endsWith(":leaver"));
+    await first.interrupt();
+    await first.close();
+    const second = await enter(root(), store);
+    expect(await second.resume().result).toMatchObject(done("left"));
+    expect(log.calls.filter((call) => call.startsWith("next:"))).toEqual([]);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("N21, W3: what breaks a loop gives its output, live and read from the record", async () => {
+    const leave = toolOf("leave", (ctx) => ctx.breakLoop("left"));
+    for (const asks of [false, true]) {
+      const store = await make();
+      const log = newLog();
+      const root = () => {
+        const other = asks ? worker(log, "other", gated(log, "pay")) : echo(log, "other");
+        const par = parallel({ name: "par", agents: [worker(log, "leaver", leave), other] });
+        return loop({ name: "loop", maxIterations: 3, agents: [par] });
+      };
+      const first = await enter(root(), store);
+      let result = await first.run("hi").result;
+      const answers = Object.fromEntries(first.interrupts.map(({ id }) => [id, approve()]));
+      await first.close();
+      if (asks) result = await (await enter(root(), store)).resume({ answers }).result;
+      expect(result).toMatchObject(done("left"));
+      expect(await wrong(store, log)).toEqual([]);
+    }
   });
 });

@@ -63,7 +63,9 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   switch (ended.how) {
     case "completed": {
       const output = storable(ended.output, agent.name);
-      const more = output === ended.text && agent.chats ? {} : { output };
+      // What an action gives is not the last thing that the agent said.
+      const isLastSaid = agent.chats && ended.action === undefined && output === ended.text;
+      const more = isLastSaid ? {} : { output };
       await recordEnd(frame, ended, (patch) => {
         const end = frame.childEnd(child, "completed", patch === undefined ? more : { ...more, patch });
         const action = acts(child, ended.action);
