@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../clock.ts";
 import { memoryStore } from "../store/memory.ts";
 import { sqliteStore } from "../store/sqlite/sqlite.ts";
+import { faultyStore } from "../testing/faulty-store.ts";
 import { allFaults, interruptAnywhere } from "../testing/interrupt-anywhere.ts";
 import { mixedAnswer, mixedRepeatable, mixedTree } from "../testing/mixed-tree.ts";
 import { openDatabase } from "../testing/open-database.ts";
@@ -16,6 +17,15 @@ const seeds = Array.from({ length: lastSeed - firstSeed + 1 }, (_, i) => firstSe
 
 const stores = [
   { name: "memory", store: (clock: Clock) => memoryStore({ clock }) },
+  {
+    // Some races show only there.
+    name: "a store that takes its time",
+    store: (clock: Clock) => {
+      const slow = faultyStore(memoryStore({ clock }));
+      slow.always({ before: 1, after: 2 });
+      return slow;
+    },
+  },
   { name: "sqlite", store: async (clock: Clock) => sqliteStore(await openDatabase(":memory:"), { clock }) },
 ];
 

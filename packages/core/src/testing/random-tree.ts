@@ -6,18 +6,21 @@ import { graph } from "../graph/graph.ts";
 import { END, START } from "../graph/shape.ts";
 import { humanInput } from "../interrupt/request.ts";
 import type { ModelRequest } from "../model/model.ts";
+import type { ToolContext } from "../tool/context.ts";
+import type { Tool } from "../tool/tool.ts";
 import { agentTool } from "../workflow/agent-tool.ts";
 import { defineAgent } from "../workflow/define-agent.ts";
 import { loop } from "../workflow/loop.ts";
 import { parallel } from "../workflow/parallel.ts";
 import { sequential } from "../workflow/sequential.ts";
+import { toolOf } from "./asking-tool.ts";
 import { type Cast, calls, callThenSay, castOf, firstSaid, handOver, type MixedTreeKit } from "./mixed-tree.ts";
 import { speak } from "./speak.ts";
 
 type AnyAgent = Agent<unknown, unknown>;
 
 const composites = ["sequential", "parallel", "loop", "agentTool", "transfer", "code", "graph"] as const;
-const leaves = ["speaker", "payer", "asker"] as const;
+const leaves = ["speaker", "payer", "asker", "breaker"] as const;
 type Kind = (typeof composites)[number] | (typeof leaves)[number];
 
 export interface RandomTree {
@@ -78,9 +81,20 @@ class Grower {
             return `${name} asked ${await ctx.ask(humanInput("Who?"))}`;
           },
         }) as AnyAgent;
+      case "breaker":
+        return speaker(name, callThenSay("leave", `${name} goes on after`), { tools: [this.#leave(name)] });
       default:
         return kind satisfies never;
     }
+  }
+
+  /** Ends the nearest loop; where there is none, all of it. */
+  #leave(name: string): Tool<unknown> {
+    const execute = (ctx: ToolContext) => {
+      ctx.breakLoop(`${name} has left`);
+      return "left";
+    };
+    return toolOf("leave", execute, { onStop: "finish", onCrash: "retry" });
   }
 
   #composite(kind: (typeof composites)[number], name: string, agents: readonly AnyAgent[]): AnyAgent {
