@@ -134,6 +134,7 @@ const own = fc.oneof(
       stops: fc.array(text, { minLength: 1, maxLength: 2 }),
       id: text,
       edits: fc.record({ graph: fc.record({ key: json }) }),
+      forked: fc.record({ threadId: text, seq: fc.nat() }),
       mode: fc.constantFrom("continue", "rethink"),
       repair: fc.constantFrom("synthetic", "drop"),
     },

@@ -280,6 +280,10 @@ export class Execution {
       if (refusal.why === "gone") {
         throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
       }
+      // It was there: somebody has deleted it.
+      if (refusal.why === "conflict" && refusal.head < from) {
+        throw belayError("THREAD_UNKNOWN", { threadId: host.key.threadId });
+      }
       if (tries === REOPEN_TRIES) {
         throw belayError("STORE_CONFLICT", { threadId: host.key.threadId, expected: from, found: state.head });
       }

@@ -69,6 +69,41 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(it.problems()).toEqual([]);
   });
 
+  test("T2: every message that people see is a point, and what they see of it is what the fork has of it", async () => {
+    const tools = ["a", "b"].map((name) => toolOf(name, () => name));
+    const turns = [
+      [
+        { call: "a", id: "a" },
+        { call: "b", id: "b" },
+      ],
+      [{ text: "cut" }, { stall: true }],
+      " and whole",
+      "after",
+    ] as const;
+    const it = await kit([...turns, ...Array(12).fill("more")], { tools });
+    const run = it.session.run("go");
+    await settle();
+    await it.session.interrupt();
+    await run.result;
+    await it.session.resume().result;
+    await it.session.run("and then").result;
+    const seen = history(it.session.messages);
+    expect(seen).toEqual([
+      "user: go",
+      "assistant: call a + call b",
+      "tool: a ok + b ok",
+      "assistant: cut and whole",
+      "user: and then",
+      "assistant: after",
+    ]);
+    for (const [i, { id }] of it.session.messages.entries()) {
+      const { session } = await it.runner.fork("thread", { at: id });
+      expect(history(session.messages)).toEqual(seen.slice(0, i + 1));
+      const { session: without } = await it.runner.fork("thread", { before: id });
+      expect(history(without.messages)).toEqual(seen.slice(0, i));
+    }
+  });
+
   test("T2: before an answer, the model is called again", async () => {
     const it = await kit(["one", "another"]);
     await it.session.run("first").result;

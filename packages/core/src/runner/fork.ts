@@ -54,12 +54,35 @@ function pointOf(threadId: string, { facts, lines }: ReadPast, options: ForkOpti
     if (Number.isInteger(at) && at >= 0 && at <= head) return at;
     throw refused(at);
   }
-  // The same words may be told to several agents.
-  const told = facts.filter((fact) => fact.type === "message" && fact.message.id === (at ?? before));
+  const told = factsOfMessage(facts, lines, at ?? before);
   const [first] = told;
   if (first === undefined) throw refused(at ?? before);
-  const line = lines.findLast(({ seq }) => seq <= first.seq)!;
-  return before !== undefined ? line.seq - 1 : told.findLast(({ seq }) => seq < line.seq + line.count)!.seq;
+  return before === undefined ? told.at(-1)!.seq : lineOf(lines, first).seq - 1;
+}
+
+/** What a message of a session was made of, in order: people may see several facts as one. */
+function factsOfMessage(facts: readonly Fact[], lines: readonly Line[], id: unknown): readonly Fact[] {
+  const said = facts.filter((fact) => fact.type === "message" && fact.message.id === id);
+  const [first] = said;
+  if (first !== undefined) {
+    const { seq, count } = lineOf(lines, first);
+    // The same words may be told to several agents, at once or later; an answer that was cut may go on.
+    const ends = facts.filter((fact) => fact.type === "message" && fact.message.continues === id);
+    return [...said.filter((fact) => fact.seq < seq + count), ...ends];
+  }
+  // The results of an answer's calls, and a late one that came as a note.
+  const answer = facts.find((fact) => fact.type === "message" && `${fact.message.id}.r` === id);
+  const calls =
+    answer?.type === "message" ? answer.message.parts.flatMap((part) => (part.type === "call" ? part.id : [])) : [];
+  return facts.filter(
+    (fact) =>
+      (fact.type === "tool-end" && !fact.held && calls.includes(fact.callId)) ||
+      (fact.type === "tool-late" && fact.as === "note" && `${fact.callId}.late` === id),
+  );
+}
+
+function lineOf(lines: readonly Line[], fact: Fact): Line {
+  return lines.findLast(({ seq }) => seq <= fact.seq)!;
 }
 
 /** One append. `wanted` is the seq of the last fact in common. */

@@ -114,6 +114,18 @@ describe("prune", () => {
     expect(history(again.messages)).toEqual(["user: again", "assistant: two"]);
   });
 
+  test("T3: a session in another process finds it gone, and says so", async () => {
+    const clock = fakeClock();
+    const kit = await openKit(["one", "two"], { clock });
+    await kit.session.run("go").result;
+    await clock.advance(1);
+    const other = await openKit([], { clock, store: kit.store, threadId: "none" });
+    expect(await other.runner.prune({ idleMs: 0 })).toEqual(["thread"]);
+    const result = await kit.session.run("more").result;
+    expect(result).toMatchObject({ status: "failed", error: { code: "THREAD_UNKNOWN" } });
+    expect(await kit.runner.threads()).toEqual([]);
+  });
+
   test("T3: a worker removes what has ended for longer than the runner's ttlMs", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);

@@ -448,7 +448,8 @@ export class Runner<Out = string, Deps = unknown> {
 
   async #movable(): Promise<readonly ThreadRow[]> {
     const rows = await this.threads();
-    if (this.#ttlMs !== undefined) await this.#prune(rows, { idleMs: this.#ttlMs });
+    // What cannot be removed is no reason not to work.
+    if (this.#ttlMs !== undefined) await this.#prune(rows, { idleMs: this.#ttlMs }).catch(() => {});
     return rows.filter((row) => isMovable(row, this.#setup.clock.now()));
   }
 
