@@ -7,6 +7,7 @@ export interface RedisClient {
   eval(script: string, keys: number, ...args: string[]): Promise<unknown>;
   duplicate(): RedisSubscriber;
   once(event: "end", listener: () => void): unknown;
+  off(event: "end", listener: () => void): unknown;
 }
 
 export interface RedisSubscriber {

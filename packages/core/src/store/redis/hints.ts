@@ -49,7 +49,6 @@ export class Hints {
     this.#client = client;
     this.#look = look;
     this.#everyMs = everyMs;
-    client.once("end", () => this.#close());
   }
 
   watch(of: Watched, changed: Watcher["changed"], only?: Change, background = false): () => void {
@@ -89,6 +88,7 @@ export class Hints {
   #connect(): void {
     const subscriber = this.#client.duplicate();
     this.#subscriber = subscriber;
+    this.#client.once("end", this.#close);
     // The store's own calls say what is wrong with the server.
     subscriber.on("error", () => {});
     subscriber.on("connect", () => this.#hold());
@@ -104,6 +104,7 @@ export class Hints {
   }
 
   #forget(): void {
+    this.#client.off("end", this.#close);
     this.#subscriber = undefined;
     for (const channel of this.#channels.values()) channel.listening = false;
   }
@@ -177,13 +178,13 @@ export class Hints {
     }
   }
 
-  #close(): void {
+  readonly #close = (): void => {
     clearInterval(this.#timer);
     this.#timer = undefined;
     const subscriber = this.#subscriber;
     this.#forget();
     subscriber?.disconnect();
-  }
+  };
 }
 
 function tell(channel: Channel, what?: Change): void {

@@ -5,11 +5,11 @@ import type { BelayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { ThreadKey } from "../store.ts";
 import { fromText } from "./keys.ts";
-import { lineCrc, type Row, unpackLine } from "./rows.ts";
+import { LINE_VALUES, lineCrc, lineOf, type Row } from "./rows.ts";
 import { damaged } from "./store-error.ts";
 
-/** A journal's id, and lines of it as they are kept. */
-export type Segment = readonly [journal: string, ...lines: readonly string[]];
+/** A journal's id, and lines of it as they are kept: one text, for no line has an end of a line in it. */
+export type Segment = readonly [journal: string, lines: string];
 
 export interface Read {
   readonly lines: readonly Line[];
@@ -27,16 +27,16 @@ export function readLines(
   last?: Pick<Row, "crc">,
 ): Read {
   const lines: Line[] = [];
-  const mark = before === "" ? { seq: 1, count: 0, crc: 0 } : unpackLine(before);
+  const mark = before === "" ? { seq: 1, count: 0, crc: 0 } : lineOf(before.split("\n"), 0);
   const stop = (seq: number, problem: string): Read => ({ lines, damage: { seq, error: damaged(key, seq, problem) } });
-  if (mark === undefined) return stop(after, "a line cannot be read");
   let { crc } = mark;
   let next = mark.seq + mark.count;
-  if (next > after + 1) return stop(after, "a line is missing");
-  for (const [journal, ...packed] of segments) {
-    for (const each of packed) {
-      const line = unpackLine(each);
-      if (line === undefined || line.seq !== next) return stop(next, "a line is missing");
+  if (!(next <= after + 1)) return stop(after, "a line is missing");
+  for (const [journal, packed] of segments) {
+    const values = packed === "" ? [] : packed.split("\n");
+    for (let i = 0; i < values.length; i += LINE_VALUES) {
+      const line = lineOf(values, i);
+      if (line.seq !== next) return stop(next, "a line is missing");
       crc = lineCrc(key.tenant, { journal, crc }, line);
       if (crc !== line.crc) return stop(next, "a line does not fit its checksum");
       const { seq, count, at, text } = line;

@@ -115,18 +115,19 @@ export function packLine({ seq, count, at, crc, hash, text }: LineText): string 
   return `${seq}\n${count}\n${at}\n${crc}\n${hash}\n${text}`;
 }
 
-/** A line as it is kept: behind the fence it was written under. */
-export function unpackLine(packed: string): LineText | undefined {
-  const values: string[] = [];
-  let from = 0;
-  while (values.length < 6) {
-    const end = packed.indexOf("\n", from);
-    if (end === -1) return undefined;
-    values.push(packed.slice(from, end));
-    from = end + 1;
-  }
-  const [, seq, count, at, crc, hash] = values as [string, string, string, string, string, string];
-  return { seq: Number(seq), count: Number(count), at: Number(at), crc: Number(crc), hash, text: packed.slice(from) };
+/** A line as it is kept: these values, the first the fence that it was written under. */
+export const LINE_VALUES = 7;
+
+/** Whatever is there: its crc proves it. */
+export function lineOf(values: readonly string[], first: number): LineText {
+  return {
+    seq: Number(values[first + 1]),
+    count: Number(values[first + 2]),
+    at: Number(values[first + 3]),
+    crc: Number(values[first + 4]),
+    hash: values[first + 5] ?? "",
+    text: values[first + 6] ?? "",
+  };
 }
 
 export function lineCrc(
