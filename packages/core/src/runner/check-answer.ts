@@ -8,29 +8,12 @@ import { judgeAnswer } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { patternsProblem } from "../permission/permissions.ts";
-import { type StandardSchema, validate } from "../schema/schema.ts";
+import { validate } from "../schema/schema.ts";
 import { agentAt } from "./agent-at.ts";
+import type { AnswerSchemas } from "./answer-schemas.ts";
 import type { DriveSetup } from "./drive.ts";
 
 /** Who looks at an answer. */
-/** What the code behind open requests takes as their answers, by id. Most sessions never have any. */
-export class AnswerSchemas {
-  #known: Map<string, StandardSchema> | undefined;
-
-  get(id: string): StandardSchema | undefined {
-    return this.#known?.get(id);
-  }
-
-  set(id: string, schema: StandardSchema): void {
-    this.#known ??= new Map();
-    this.#known.set(id, schema);
-  }
-
-  delete(id: string): void {
-    this.#known?.delete(id);
-  }
-}
-
 export interface AnswerChecker {
   readonly agent: Agent<unknown, never>;
   readonly setup: DriveSetup;

@@ -32,7 +32,7 @@ import type { CheckedPermissions } from "../permission/permissions.ts";
 import type { PermissionRule } from "../permission/rule.ts";
 import { point } from "../point.ts";
 import type { Append, Appended, Command, Store, ThreadKey } from "../store/store.ts";
-import type { AnswerSchemas } from "./check-answer.ts";
+import type { AnswerSchemas } from "./answer-schemas.ts";
 import type { Feed } from "./feed.ts";
 import type { HotRoom } from "./hot.ts";
 import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
+import type { LogEntry } from "../log.ts";
+import { messageText } from "../message.ts";
+import { createRunner } from "../runner/runner.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { history, listen, openKit, said } from "../testing/session-kit.ts";
+import { tool } from "../tool/tool.ts";
+import { sequential } from "../workflow/sequential.ts";
+
+const work = (ran: string[] = []) =>
+  tool({
+    name: "work",
+    description: "Works",
+    input: jsonSchema<object>({ type: "object" }),
+    execute: () => {
+      ran.push("ran");
+      return "worked";
+    },
+  });
+
+const turns = [[{ text: "Let me see. " }, { call: "work", id: "c1" }], "done", "done"] as const;
+
+describe("onInterrupt", () => {
+  test("A2, A3, W5: it sees what was asked and why it was stopped; what it says is shown, recorded, flagged, given back, and sent to no model", async () => {
+    const seen: unknown[] = [];
+    const { session, requests, problems } = await openKit([[{ text: "One " }, { stall: true }], "two", "three"], {
+      agent: {
+        hooks: {
+          onInterrupt({ interrupt, input, partialText }) {
+            const { by, reason, message } = interrupt;
+            seen.push({ by, reason, message, partialText, asked: "messages" in input && input.messages.length });
+            return "I noticed that you stopped me. What can I do?";
+          },
+        },
+      },
+    });
+    const run = session.run("go");
+    const events = listen(run);
+    await events.until(({ type }) => type === "text-delta");
+    await session.interrupt({ reason: "add_info", message: "wait", by: "ann" });
+    expect(seen).toEqual([{ by: "ann", reason: "add_info", message: "wait", partialText: "One ", asked: 1 }]);
+    const result = await run.result;
+    const words = { origin: "hook", isInterrupted: true, role: "assistant" };
+    expect(result).toMatchObject({ status: "interrupted", partialText: "One ", said: [words] });
+    expect(session.messages.at(-1)).toMatchObject(words);
+    await events.all;
+    expect(said(events.events).slice(-5)).toEqual([
+      "message assistant~ann: One ",
+      "turn-end 1",
+      "message assistant: I noticed that you stopped me. What can I do?",
+      "interrupted by ann",
+      "state paused user_interrupt",
+    ]);
+    await session.resume().result;
+    await session.run("more").result;
+    expect(requests.flatMap(({ messages }) => messages.map(messageText)).join()).not.toContain("I noticed");
+    expect(history(session.messages)).toEqual([
+      "user: go",
+      "assistant: One two",
+      "assistant: I noticed that you stopped me. What can I do?",
+      "user: more",
+      "assistant: three",
+    ]);
+    expect(problems()).toEqual([]);
+  });
+
+  test("W5, S9: it speaks after a stop of a thread that only waits for people, too", async () => {
+    const { session, problems } = await openKit([...turns], {
+      tools: [{ ...work(), needsApproval: true } as never],
+      agent: { hooks: { onInterrupt: () => ({ parts: [{ type: "text", text: "As you like." }] }) } },
+    });
+    await session.run("go").result;
+    expect((await session.interrupt()).accepted).toBe(true);
+    expect(history(session.messages)).toEqual([
+      "user: go",
+      "assistant: Let me see.  + call c1",
+      "tool: c1 not-executed",
+      "assistant: As you like.",
+    ]);
+    await session.run("else").result;
+    expect(history(session.messages)).toEqual([
+      "user: go",
+      "assistant: Let me see.  + call c1",
+      "tool: c1 not-executed",
+      "assistant: As you like.",
+      "user: else",
+      "assistant: done",
+    ]);
+    expect(problems()).toEqual([]);
+  });
+
+  test("W5: each agent that was cut speaks in its own history; pause(), close() and terminate() are no interrupts", async () => {
+    const spoken: string[] = [];
+    const inner = agent({
+      name: "inner",
+      model: scriptedModel(() => [{ text: "deep " }, { stall: true }]),
+      hooks: { onInterrupt: ({ runPath }) => void spoken.push(`inner ${runPath}`) },
+    });
+    const runner = createRunner({
+      agent: sequential({ name: "all", agents: [inner] }),
+      hooks: { onInterrupt: ({ runPath }) => `stopped ${runPath}` },
+    });
+    const session = await runner.open("t");
+    const run = session.run("go");
+    const events = listen(run);
+    await events.until(({ type }) => type === "text-delta");
+    await session.interrupt();
+    await events.all;
+    expect(spoken).toEqual(["inner all/0:inner"]);
+    expect(session.messages.map(messageText)).toEqual(["go", "stopped all"]);
+    const told = events.events.filter((event) => event.type === "message" && event.message.isInterrupted);
+    expect(told.map(({ runPath }) => runPath)).toEqual(["all", "all/0:inner"]);
+    await session.terminate();
+    const other = await runner.open("u");
+    const second = other.run("go");
+    await listen(second).until(({ type }) => type === "text-delta");
+    await other.terminate();
+    expect((await second.result).status).toBe("terminated");
+    expect(other.messages.some(({ isInterrupted }) => isInterrupted)).toBe(false);
+  });
+
+  test("A9, W5: one that throws keeps no stop from its receipt, nor what was said from its record", async () => {
+    const log: LogEntry[] = [];
+    const { session } = await openKit([[{ text: "One " }, { stall: true }]], {
+      agent: {
+        hooks: [
+          { onInterrupt: () => "heard" },
+          {
+            onInterrupt: () => {
+              throw new Error("no");
+            },
+          },
+        ],
+      },
+      runner: { log: (entry) => void log.push(entry) },
+    });
+    const run = session.run("go");
+    await listen(run).until(({ type }) => type === "text-delta");
+    expect((await session.interrupt()).accepted).toBe(true);
+    expect(history(session.messages)).toEqual(["user: go", "assistant~user: One ", "assistant: heard"]);
+    expect(log.map(({ error }) => error.code)).toEqual(["HOOK_FAILED"]);
+  });
+});
