@@ -9,10 +9,10 @@ import { openDatabase } from "../testing/open-database.ts";
 import { randomTree } from "../testing/random-tree.ts";
 
 // BELAY_TREE_POINTS=all strikes at every point; else at this many for each fault, spread evenly.
-const wanted = process.env.BELAY_TREE_POINTS ?? "12";
+const wanted = process.env.BELAY_TREE_POINTS ?? "8";
 
 // BELAY_TREE_SEEDS=from-to makes trees of these seeds; each is struck at few points, and others for each fault.
-const [firstSeed = 1, lastSeed = firstSeed] = (process.env.BELAY_TREE_SEEDS ?? "1-4").split("-").map(Number);
+const [firstSeed = 1, lastSeed = firstSeed] = (process.env.BELAY_TREE_SEEDS ?? "1-3").split("-").map(Number);
 const seeds = Array.from({ length: lastSeed - firstSeed + 1 }, (_, i) => firstSeed + i);
 
 const stores = [
