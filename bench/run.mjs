@@ -18,6 +18,7 @@ const questions = [
   "reopen",
   "paused",
   "remote-stop",
+  "postgres",
   "approval",
   "nested",
 ];

@@ -12,13 +12,15 @@ export interface PoolOptions {
   /** That of the tests where it is not given. */
   readonly url?: string;
   readonly max?: number;
+  /** Connections that nobody uses keep no process alive. */
+  readonly allowExitOnIdle?: boolean;
 }
 
-export async function openPool({ url, max = 10 }: PoolOptions = {}): Promise<TestPool> {
+export async function openPool({ url, max = 10, allowExitOnIdle = false }: PoolOptions = {}): Promise<TestPool> {
   // By a name that is not read when the library is built: it has no dependency.
   const driver = "pg";
   const { default: pg } = await import(/* @vite-ignore */ driver);
-  return new pg.Pool({ connectionString: url ?? (await service("postgres")), max });
+  return new pg.Pool({ connectionString: url ?? (await service("postgres")), max, allowExitOnIdle });
 }
 
 let schemas = 0;

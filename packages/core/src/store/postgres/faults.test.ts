@@ -74,6 +74,7 @@ const long = [
   "names of any characters",
   "a thousand open",
   "what a tenant is told",
+  "whatever is done at random",
 ];
 
 function faulty(inner: PostgresPool, fault: Ask): PostgresPool & { readonly faults: () => number } {

@@ -1,5 +1,5 @@
 // What writes, as functions in the database: one call is one transaction and one round trip. Whatever changes a thread,
-// its commands or its requests locks the thread's row first.
+// its commands or its requests has its row first: locked, or changed.
 //
 // A function that changes gets another name: processes one version back go on calling theirs.
 
@@ -24,15 +24,20 @@ BEGIN
   RETURN substr(sha256(convert_to(tenant, 'UTF8') || '\\x00'::bytea || convert_to(id, 'UTF8')), 1, 16);
 END $$;
 
+CREATE FUNCTION ${s}.refuse_misnamed_1(p_name bytea, p_tenant text, p_id text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM ${s}.thread WHERE md5(id) = md5(p_id) AND tenant = p_tenant AND id = p_id AND name <> p_name) THEN
+    RAISE EXCEPTION USING ERRCODE = 'BL001', MESSAGE = 'two indexes know different threads';
+  END IF;
+END $$;
+
 -- The row of a thread, locked; none where there is none. What does not fit its sum is refused.
 CREATE FUNCTION ${s}.locked_1(p_name bytea, p_tenant text, p_id text) RETURNS ${s}.thread LANGUAGE plpgsql AS $$
 DECLARE r ${s}.thread;
 BEGIN
   SELECT * INTO r FROM ${s}.thread WHERE name = p_name FOR UPDATE;
   IF NOT FOUND THEN
-    IF EXISTS (SELECT FROM ${s}.thread WHERE md5(id) = md5(p_id) AND tenant = p_tenant AND id = p_id AND name <> p_name) THEN
-      RAISE EXCEPTION USING ERRCODE = 'BL001', MESSAGE = 'two indexes know different threads';
-    END IF;
+    PERFORM ${s}.refuse_misnamed_1(p_name, p_tenant, p_id);
     RETURN NULL;
   END IF;
   IF r.sum <> ${s}.row_sum_1(r) OR r.tenant <> p_tenant OR r.id <> p_id THEN
@@ -86,80 +91,94 @@ DECLARE
   now bigint;
   blob bigint;
   missing text[];
+  before bytea;
+  is_new boolean;
   item jsonb;
 BEGIN
+  -- Read without a lock, and written only over the row that was read: a lock is a write more.
   LOOP
-    r := ${s}.locked_1(p_name, p_tenant, p_id);
-    EXIT WHEN r.num IS NOT NULL;
-    fresh.tenant := p_tenant;
-    fresh.head := 0;
-    fresh.base := p_name;
-    fresh.root := p_name;
-    IF p_more ? 'parent' THEN
-      fresh.parent_id := p_more #>> '{parent,0}';
-      fresh := ${s}.forked_1(fresh, (p_more #>> '{parent,1}')::bigint);
-      IF fresh.head IS NULL THEN RETURN '{"ok":false,"why":"orphan"}'; END IF;
-    END IF;
-    IF p_take IS NULL THEN RETURN '{"ok":false,"why":"fenced"}'; END IF;
-    IF p_expect <> fresh.head THEN RETURN json_build_object('ok', false, 'why', 'conflict', 'head', fresh.head)::text; END IF;
-    IF p_consume IS NOT NULL THEN RETURN json_build_object('ok', false, 'why', 'gone', 'keys', p_consume)::text; END IF;
-    INSERT INTO ${s}.thread (name, tenant_name, tenant, id, agent, state, head, fence, until, append_id, hash, base,
-        root, open, queued, answers, parent, parent_id, parent_seq, created_at, updated_at, sum)
-      VALUES (p_name, p_tenant_name, p_tenant, p_id, '', '', fresh.head, 0, 0, '', fresh.base, fresh.base,
-        fresh.root, 0, 0, 0, fresh.parent, fresh.parent_id, fresh.parent_seq, p_at, p_at, '')
-      ON CONFLICT (name) DO NOTHING RETURNING * INTO r;
-    IF FOUND THEN
+    SELECT * INTO r FROM ${s}.thread WHERE name = p_name;
+    is_new := NOT FOUND;
+    IF is_new THEN
+      PERFORM ${s}.refuse_misnamed_1(p_name, p_tenant, p_id);
+      fresh.tenant := p_tenant;
+      fresh.head := 0;
+      fresh.base := p_name;
+      fresh.root := p_name;
+      IF p_more ? 'parent' THEN
+        fresh.parent_id := p_more #>> '{parent,0}';
+        fresh := ${s}.forked_1(fresh, (p_more #>> '{parent,1}')::bigint);
+        IF fresh.head IS NULL THEN RETURN '{"ok":false,"why":"orphan"}'; END IF;
+      END IF;
+      IF p_take IS NULL THEN RETURN '{"ok":false,"why":"fenced"}'; END IF;
+      IF p_expect <> fresh.head THEN RETURN json_build_object('ok', false, 'why', 'conflict', 'head', fresh.head)::text; END IF;
+      IF p_consume IS NOT NULL THEN RETURN json_build_object('ok', false, 'why', 'gone', 'keys', p_consume)::text; END IF;
+      INSERT INTO ${s}.thread (name, tenant_name, tenant, id, agent, state, head, fence, until, append_id, hash, base,
+          root, open, queued, answers, parent, parent_id, parent_seq, created_at, updated_at, sum)
+        VALUES (p_name, p_tenant_name, p_tenant, p_id, '', '', fresh.head, 0, 0, '', fresh.base, fresh.base,
+          fresh.root, 0, 0, 0, fresh.parent, fresh.parent_id, fresh.parent_seq, p_at, p_at, '')
+        ON CONFLICT (name) DO NOTHING RETURNING * INTO r;
+      -- Somebody else made it meanwhile.
+      CONTINUE WHEN NOT FOUND;
       IF r.parent IS NOT NULL THEN INSERT INTO ${s}.fork VALUES (r.num, r.parent, r.parent_seq, r.base); END IF;
-      EXIT;
     END IF;
-    -- Somebody else made it meanwhile.
+    before := r.sum;
+    now := ${now};
+    IF NOT is_new THEN
+      IF before <> ${s}.row_sum_1(r) OR r.tenant <> p_tenant OR r.id <> p_id THEN
+        RAISE EXCEPTION USING ERRCODE = 'BL001', MESSAGE = 'its row does not fit its checksum';
+      END IF;
+      IF r.append_id = p_append_id THEN
+        RETURN concat('{"ok":true,"fence":', r.fence, ',"mail":', (r.open > 0)::text, '}');
+      END IF;
+      IF p_more ? 'parent' THEN
+        RETURN json_build_object('ok', false, 'why', 'conflict', 'head', r.head)::text;
+      END IF;
+      IF p_take IS NULL THEN
+        IF r.fence <> p_fence OR r.owner IS NULL THEN
+          RETURN json_build_object('ok', false, 'why', 'fenced', 'owner', r.owner)::text;
+        END IF;
+      ELSIF r.owner IS NOT NULL AND r.until > now THEN
+        RETURN json_build_object('ok', false, 'why', 'busy', 'owner', r.owner, 'until', r.until)::text;
+      END IF;
+      IF r.head <> p_expect THEN
+        RETURN json_build_object('ok', false, 'why', 'conflict', 'head', r.head)::text;
+      END IF;
+      IF p_consume IS NOT NULL THEN
+        SELECT array_agg(k.key ORDER BY k.nth) FILTER (WHERE c.kind IS NULL), r.open - count(c.kind),
+            r.queued - count(*) FILTER (WHERE c.kind = 'input'), r.answers - count(*) FILTER (WHERE c.kind = 'answer')
+          INTO missing, r.open, r.queued, r.answers
+          FROM unnest(p_consume) WITH ORDINALITY AS k(key, nth) LEFT JOIN ${s}.command c
+            ON c.thread = r.num AND c.name = ${s}.name_1('', k.key) AND c.consumed_seq IS NULL;
+        IF missing IS NOT NULL THEN RETURN json_build_object('ok', false, 'why', 'gone', 'keys', missing)::text; END IF;
+      END IF;
+    END IF;
+    IF p_take IS NOT NULL THEN
+      r.fence := nextval('${s.replaceAll("'", "''")}.fence');
+      r.owner := p_take;
+    END IF;
+    IF p_release THEN r.owner := NULL; END IF;
+    r.until := now + p_ttl;
+    r.append_id := p_append_id;
+    r.agent := p_agent;
+    r.state := p_state;
+    r.head := p_expect + p_count;
+    r.hash := substr(sha256(convert_to(concat(encode(r.hash, 'hex'), ',', p_expect + 1, ',', p_count, ',', p_at, ',',
+      encode(p_digest, 'hex')), 'UTF8')), 1, 16);
+    r.rest_from := p_rest_from;
+    r.rest_due := p_rest_due;
+    r.updated_at := p_at;
+    UPDATE ${s}.thread SET agent = r.agent, state = r.state, head = r.head, fence = r.fence, owner = r.owner, until = r.until,
+      append_id = r.append_id, hash = r.hash, open = r.open, queued = r.queued, answers = r.answers,
+      rest_from = r.rest_from, rest_due = r.rest_due, updated_at = r.updated_at, sum = ${s}.row_sum_1(r)
+      WHERE num = r.num AND sum = before;
+    EXIT WHEN FOUND;
   END LOOP;
-  now := ${now};
-  IF r.append_id = p_append_id AND r.sum <> '' THEN
-    RETURN json_build_object('ok', true, 'fence', r.fence, 'mail', r.open > 0)::text;
-  END IF;
-  IF r.sum <> '' AND p_more ? 'parent' THEN
-    RETURN json_build_object('ok', false, 'why', 'conflict', 'head', r.head)::text;
-  END IF;
-  IF p_take IS NULL THEN
-    IF r.fence <> p_fence OR r.owner IS NULL THEN
-      RETURN json_build_object('ok', false, 'why', 'fenced', 'owner', r.owner)::text;
-    END IF;
-  ELSIF r.owner IS NOT NULL AND r.until > now THEN
-    RETURN json_build_object('ok', false, 'why', 'busy', 'owner', r.owner, 'until', r.until)::text;
-  END IF;
-  IF r.head <> p_expect THEN
-    RETURN json_build_object('ok', false, 'why', 'conflict', 'head', r.head)::text;
-  END IF;
+  -- From here on the row is ours: whatever else changes the thread waits for it.
   IF p_consume IS NOT NULL THEN
-    SELECT array_agg(key ORDER BY nth) INTO missing
-      FROM (SELECT k.key, k.nth, ${s}.name_1('', k.key) AS name FROM unnest(p_consume) WITH ORDINALITY AS k(key, nth)) AS wanted
-      WHERE NOT EXISTS (SELECT FROM ${s}.command c WHERE c.thread = r.num AND c.name = wanted.name AND c.consumed_seq IS NULL);
-    IF missing IS NOT NULL THEN RETURN json_build_object('ok', false, 'why', 'gone', 'keys', missing)::text; END IF;
-    WITH consumed AS (
-      UPDATE ${s}.command SET consumed_seq = p_expect + p_count, body = '' WHERE thread = r.num AND consumed_seq IS NULL
-        AND name IN (SELECT ${s}.name_1('', k) FROM unnest(p_consume) AS k) RETURNING kind)
-    SELECT r.open - count(*), r.queued - count(*) FILTER (WHERE kind = 'input'),
-      r.answers - count(*) FILTER (WHERE kind = 'answer') INTO r.open, r.queued, r.answers FROM consumed;
+    UPDATE ${s}.command SET consumed_seq = p_expect + p_count, body = ''
+      WHERE thread = r.num AND consumed_seq IS NULL AND name IN (SELECT ${s}.name_1('', k) FROM unnest(p_consume) AS k);
   END IF;
-  IF p_take IS NOT NULL THEN
-    r.fence := nextval('${s.replaceAll("'", "''")}.fence');
-    r.owner := p_take;
-  END IF;
-  IF p_release THEN r.owner := NULL; END IF;
-  r.until := now + p_ttl;
-  r.append_id := p_append_id;
-  r.agent := p_agent;
-  r.state := p_state;
-  r.head := p_expect + p_count;
-  r.hash := substr(sha256(convert_to(concat(encode(r.hash, 'hex'), ',', p_expect + 1, ',', p_count, ',', p_at, ',',
-    encode(p_digest, 'hex')), 'UTF8')), 1, 16);
-  r.rest_from := p_rest_from;
-  r.rest_due := p_rest_due;
-  r.updated_at := p_at;
-  UPDATE ${s}.thread SET agent = r.agent, state = r.state, head = r.head, fence = r.fence, owner = r.owner, until = r.until,
-    append_id = r.append_id, hash = r.hash, open = r.open, queued = r.queued, answers = r.answers,
-    rest_from = r.rest_from, rest_due = r.rest_due, updated_at = r.updated_at, sum = ${s}.row_sum_1(r) WHERE num = r.num;
   IF p_apart THEN
     -- Locked until the line is there: whoever deletes the last line that has it looks again after that.
     INSERT INTO ${s}.blob (tenant_name, digest, body) VALUES (p_tenant_name, p_digest, p_body)
@@ -188,7 +207,7 @@ BEGIN
         ON CONFLICT (name) DO NOTHING;
     END LOOP;
   END IF;
-  RETURN json_build_object('ok', true, 'fence', r.fence, 'mail', r.open > 0)::text;
+  RETURN concat('{"ok":true,"fence":', r.fence, ',"mail":', (r.open > 0)::text, '}');
 END $$;
 
 CREATE FUNCTION ${s}.renew_1(p_name bytea, p_tenant text, p_id text, p_fence bigint, p_ttl bigint)

@@ -20,7 +20,7 @@ interface Watcher {
 }
 
 /** Hints of appends that come within this time go together. */
-const GATHER_MS = 4;
+const GATHER_MS = 8;
 /** PostgreSQL takes no longer ones. */
 const MOST_BYTES = 7_900;
 /** How long it listens after the last watcher left: the next one is often near. */

@@ -93,7 +93,7 @@ async function readPages(reader: Reader, parts: readonly Part[], after: number, 
     let page = part.num === row.num ? first : undefined;
     while (mark === undefined || mark.next <= part.to) {
       page ??= await pageOf(calls, part, mark === undefined ? after : mark.next - 1);
-      mark = await addPage(calls, page, mark ?? startOf(part, page), lines);
+      mark = await addPage(calls, page, mark ?? startOf(part, page, after), lines);
       if (mark === undefined) return undefined;
       page = undefined;
     }
@@ -105,10 +105,10 @@ async function pageOf(calls: Calls, part: Part, after: number): Promise<PageRow>
   return (await calls.call("page", [part.num, after, part.to]))[0];
 }
 
-/** Before the first line of a page. */
-function startOf(part: Part, page: PageRow): Mark | undefined {
-  if (page.places === null) return undefined;
-  const next = Number.parseInt(page.places, 10);
+/** Before the first line of a page, which is to hold the seq after `after`. */
+function startOf(part: Part, page: PageRow, after: number): Mark | undefined {
+  const next = Number.parseInt(page.places ?? "", 10);
+  if (!(next <= after + 1)) return undefined;
   if (next === part.from + 1) return { next, hash: part.base };
   return page.before !== null && Number(page.before_end) === next - 1 ? { next, hash: page.before } : undefined;
 }
@@ -134,7 +134,7 @@ async function readEach(reader: Reader, parts: readonly Part[], after: number): 
   const { calls, key, row } = reader;
   const lines: Line[] = [];
   const stop = (seq: number, problem: string): Read => ({ lines, damage: { seq, error: damaged(key, seq, problem) } });
-  const start = startOf(parts[0]!, await pageOf(calls, parts[0]!, after));
+  const start = startOf(parts[0]!, await pageOf(calls, parts[0]!, after), after);
   if (start === undefined) return stop(after + 1, "a line is missing");
   let mark = start;
   for (const part of parts) {

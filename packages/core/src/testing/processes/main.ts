@@ -5,6 +5,7 @@ import { answerLife, live } from "./life.ts";
 import { holdLock } from "./lock.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
 import { liveTree } from "./tree.ts";
+import { watch } from "./watch.ts";
 
 const programs: Record<string, (options: never) => Promise<void>> = {
   live,
@@ -18,6 +19,7 @@ const programs: Record<string, (options: never) => Promise<void>> = {
   begin,
   ask,
   answerAll,
+  watch,
 };
 
 const [, , name = "", options = "{}"] = process.argv;

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { BelayError } from "../../error.ts";
+import { dropSchema, freshSchema, openPool, type TestPool } from "../../testing/open-pool.ts";
+import { bundlePrograms } from "../../testing/processes/bundle.mjs";
+import { startChild } from "../../testing/processes/child.ts";
+import { service } from "../../testing/services.ts";
+import type { Append, Store } from "../store.ts";
+import { postgresStore } from "./postgres.ts";
+
+const key = { tenant: "tenant", threadId: "thread" };
+let pool: TestPool;
+let schema: string;
+let store: Store;
+const schemas: string[] = [];
+let appends = 0;
+
+beforeAll(async () => {
+  pool = await openPool();
+});
+beforeEach(() => {
+  schema = freshSchema();
+  schemas.push(schema);
+  store = postgresStore(pool, { schema });
+});
+afterAll(async () => {
+  for (const each of schemas) await dropSchema(pool, each);
+  await pool.end();
+});
+
+const sql = async (text: string, values: unknown[] = []) => (await pool.query({ text, values })).rows;
+
+function taking(expect: number, more: Partial<Append> = {}): Append {
+  appends += 1;
+  const common = {
+    count: 1,
+    at: 1,
+    body: `{"n":${appends}}`,
+    agent: "helper",
+    state: "paused",
+    release: true,
+  } as const;
+  return { ...common, appendId: `${appends}`, expect, writer: { take: "me", ttlMs: 60_000 }, ...more };
+}
+
+describe("a database that fails", { timeout: 60_000 }, () => {
+  test("P8: where its disk is full, an append says STORE_FULL and writes nothing; with room it is written", async () => {
+    await store.append(key, taking(0));
+    const before = await store.load(key);
+    // PostgreSQL's own word for it, from within the transaction: what comes before it is undone.
+    await sql(`CREATE FUNCTION "${schema}".no_room() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE disk_full USING MESSAGE = 'could not extend file: No space left on device'; END $$`);
+    await sql(`CREATE TRIGGER no_room BEFORE INSERT ON "${schema}".entry EXECUTE FUNCTION "${schema}".no_room()`);
+    const next = taking(1, { raise: [{ id: "r", body: "" }], remember: [{ id: "r", at: 1, body: "" }] });
+    await expect(store.append(key, next)).rejects.toMatchObject({ code: "STORE_FULL" });
+    expect(await store.load(key)).toEqual(before);
+    expect([await store.requests("tenant"), await store.rules("tenant")]).toEqual([[], []]);
+    await sql(`DROP TRIGGER no_room ON "${schema}".entry`);
+    expect(await store.append(key, next)).toMatchObject({ ok: true });
+  });
+
+  test("P17: of a newer version, it is refused and left as it is", async () => {
+    await store.append(key, taking(0));
+    await sql(`UPDATE "${schema}".version SET steps = 99`);
+    const late = postgresStore(pool, { schema });
+    await expect(late.load(key)).rejects.toMatchObject({ code: "STORE_VERSION", details: { found: 99 } });
+    expect(await sql(`SELECT steps FROM "${schema}".version`)).toEqual([{ steps: 99 }]);
+  });
+
+  test("P17: many stores make the tables of one schema at once, and again after one failed", async () => {
+    const broken = {
+      ...store,
+      query: () => Promise.reject(new Error("no")),
+      connect: () => Promise.reject(new Error("no")),
+    };
+    const failing = postgresStore({ ...broken, on: () => {} }, { schema });
+    await expect(failing.threads("tenant")).rejects.toMatchObject({ code: "STORE_FAILED" });
+    const many = Array.from({ length: 8 }, () => postgresStore(pool, { schema }));
+    expect(await Promise.all(many.map((each) => each.threads("tenant")))).toEqual(many.map(() => []));
+  });
+
+  test("a schema may have any name that PostgreSQL takes; others are refused", async () => {
+    const odd = `${schema} "odd'; --`;
+    schemas.push(odd.replaceAll('"', '""'));
+    const other = postgresStore(pool, { schema: odd });
+    await other.append(key, taking(0));
+    expect((await other.load(key))?.row.head).toBe(1);
+    expect(await store.load(key)).toBeUndefined();
+    for (const bad of ["", "a\0b", "x".repeat(64)])
+      expect(() => postgresStore(pool, { schema: bad })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+
+  test("names may be as long as one likes", async () => {
+    const long = { tenant: "t".repeat(20_000), threadId: "💡".repeat(20_000) };
+    await store.append(long, taking(0, { raise: [{ id: "r".repeat(20_000), body: "" }] }));
+    expect(await store.send(long, { key: "k".repeat(20_000), kind: "steer", body: "", at: 1 })).toBe(true);
+    expect((await store.load(long))?.commands).toHaveLength(1);
+    expect(await store.requestThread(long.tenant, "r".repeat(20_000))).toBe(long.threadId);
+  });
+});
+
+/** Everything that a store tells of a tenant, or the code of its refusal. */
+async function told(): Promise<Record<string, unknown>> {
+  const asked = {
+    load: () => store.load(key),
+    rest: () => store.load(key, "rest"),
+    snapshot: () => store.load(key, "snapshot"),
+    fork: () => store.load({ ...key, threadId: "fork" }),
+    threads: () => store.threads("tenant"),
+    requests: () => store.requests("tenant"),
+    open: () => store.requestThread("tenant", "open"),
+    closed: () => store.requestThread("tenant", "closed"),
+    rules: () => store.rules("tenant"),
+  };
+  const answers: Record<string, unknown> = {};
+  for (const [name, ask] of Object.entries(asked)) {
+    answers[name] = await ask().catch((error: unknown) => {
+      if (error instanceof BelayError && /_CORRUPT$/.test(error.code)) return "refused";
+      throw error;
+    });
+  }
+  return answers;
+}
+
+async function filled(): Promise<void> {
+  const raise = ["open", "closed"].map((id) => ({ id, body: `{"${id}":1}`, expiresAt: 99 }));
+  await store.append(key, taking(0, { raise, remember: [{ id: "rule", at: 5, body: "{}" }] }));
+  await store.append(key, taking(1, { close: ["closed"], body: "x".repeat(70_000) }));
+  await store.append(key, taking(2, { snapshot: "of two", rest: { from: 2, dueAt: 7 } }));
+  await store.send(key, { key: "k", kind: "input", body: "{}", at: 3 });
+  await store.append({ ...key, threadId: "fork" }, taking(2, { parent: { threadId: "thread", seq: 2 } }));
+}
+
+/** Changes one bit of a column, in the first row that has it; how to undo that. Undefined where there is none. */
+async function flip(t: string, c: string, type: string): Promise<(() => Promise<unknown>) | undefined> {
+  const table = `"${schema}"."${t}"`;
+  const found = `SELECT ctid::text AS at, "${c}"::text AS was FROM ${table} WHERE "${c}" IS NOT NULL LIMIT 1`;
+  const [row] = (await sql(found)) as { at: string; was: string }[];
+  // PostgreSQL gives these numbers itself, and lets nobody change them.
+  if (row === undefined || (c === "num" && t !== "fork")) return undefined;
+  const flipped: Record<string, string> = {
+    bytea: `set_byte("${c}", 0, get_byte("${c}", 0) # 1)`,
+    text: `overlay("${c}" PLACING chr(ascii("${c}") # 1) FROM 1 FOR 1)`,
+    uuid: "gen_random_uuid()",
+  };
+  const set = (to: string) => `UPDATE ${table} SET "${c}" = ${to} WHERE ctid = $1::tid RETURNING ctid::text AS at`;
+  const [now] = (await sql(set(flipped[type] ?? `"${c}" # 64`), [row.at])) as [{ at: string }];
+  return () => sql(set(`$2::text::${type}`), [now.at, row.was]);
+}
+
+describe("a row that was changed behind its back", { timeout: 120_000 }, () => {
+  test("P7: in any column of any table: what is told is what was written, or JOURNAL_CORRUPT or STORE_CORRUPT; nothing is overwritten", async () => {
+    await filled();
+    const whole = await told();
+    expect(Object.values(whole)).not.toContain("refused");
+    const columns = (await sql(
+      `SELECT table_name AS t, column_name AS c, data_type AS type FROM information_schema.columns
+       WHERE table_schema = $1 AND table_name IN ('thread', 'entry', 'blob', 'snapshot', 'command', 'request', 'rule', 'fork')
+       ORDER BY 1, 2`,
+      [schema],
+    )) as { t: string; c: string; type: string }[];
+    // Lists are found by these: what they hide from one is hidden. PostgreSQL's own page checksums are for those.
+    const unseen = /^(request\.(closed|tenant_name|name)|(rule|thread)\.tenant_name)$/;
+    // For audits, retries and for finding a row again: no answer is made of them.
+    const idle = /^(entry\.fence|fork\.base|command\.(name|sent_by|taken_by)|rule\.name|blob\.(digest|tenant_name))$/;
+    let refused = 0;
+    for (const { t, c, type } of columns) {
+      const column = `${t}.${c}`;
+      const restore = unseen.test(column) ? undefined : await flip(t, c, type);
+      if (restore === undefined) continue;
+      const now = await told();
+      const changed = Object.keys(now).filter((name) => JSON.stringify(now[name]) !== JSON.stringify(whole[name]));
+      const allowed = (name: string) =>
+        now[name] === "refused" ||
+        (name === "threads" && (now.threads as { damaged?: true }[]).some(({ damaged }) => damaged)) ||
+        // A snapshot that is lost is as good as none.
+        (name === "snapshot" && JSON.stringify(now.snapshot) === JSON.stringify(whole.load));
+      expect(
+        changed.filter((name) => !allowed(name)),
+        column,
+      ).toEqual([]);
+      if (!idle.test(column)) expect(changed.length, `${column} was not noticed`).toBeGreaterThan(0);
+      refused += changed.length;
+      await restore();
+      expect(await told(), `${column} as it was`).toEqual(whole);
+    }
+    expect(refused).toBeGreaterThan(50);
+  });
+
+  test("P7: nothing is appended to a thread whose row is damaged; what its lines prove can be read", async () => {
+    await filled();
+    await sql(`UPDATE "${schema}".thread SET agent = 'another' WHERE id = 'thread'`);
+    const corrupt = { code: "JOURNAL_CORRUPT" };
+    await expect(store.append(key, taking(3))).rejects.toMatchObject(corrupt);
+    await expect(store.send(key, { key: "l", kind: "steer", body: "", at: 1 })).rejects.toMatchObject(corrupt);
+    await expect(store.delete(key, 3)).rejects.toMatchObject(corrupt);
+    const past = await store.past(key);
+    expect([past?.agent, past?.lines.length, past?.damage?.error.code]).toEqual([undefined, 3, "JOURNAL_CORRUPT"]);
+    await sql(`UPDATE "${schema}".entry SET at = 2 WHERE seq = 2`);
+    expect((await store.past(key))?.lines).toHaveLength(1);
+    const fork = await store.past({ ...key, threadId: "fork" });
+    expect([fork?.agent, fork?.lines.length, fork?.damage?.seq]).toEqual(["helper", 1, 2]);
+    expect((await store.past({ ...key, threadId: "fork" }, 1))?.damage).toBeUndefined();
+    expect(await store.delete(key)).toBe(true);
+  });
+});
+
+describe("a process that watches", { timeout: 60_000 }, () => {
+  test("section 9: in the background only, it is not kept alive; with a pool of one connection it still hears", async () => {
+    const programs = await bundlePrograms();
+    try {
+      await store.append(key, taking(0));
+      const where = `${await service("postgres")}#${schema}`;
+      const child = startChild(programs.path, "watch", { where, ...key });
+      expect(await child.exited).toMatchObject({ code: 0 });
+      expect(child.lines).toContain("heard");
+    } finally {
+      programs.remove();
+    }
+  });
+});
