@@ -1,0 +1,18 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { service } from "../../packages/core/src/testing/services.ts";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+test.each([
+  ["DATABASE_URL", "postgres"],
+  ["REDIS_URL", "redis"],
+] as const)("P18: with %s it prints what it prints on a SQLite file", async (name, server) => {
+  const env = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NO_COLOR: "1", [name]: await service(server) };
+  const given = ["--import", "tsx", here("main.ts")];
+  const { stdout } = await promisify(execFile)(process.execPath, given, { cwd: here("../.."), env, timeout: 45_000 });
+  expect(stdout).toBe(readFileSync(here("output.txt"), "utf8"));
+});
