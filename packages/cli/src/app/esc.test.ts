@@ -1,12 +1,13 @@
 // The stop button, in a real terminal, against a model server that records what is aborted on the wire.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { bundledProgram, type Program } from "../testing/program.ts";
-import { CTRL_D, CTRL_S, ENTER, ESC, TAB, type Terminal } from "../testing/terminal.ts";
+import { openTalk, type TalkOptions } from "../testing/talk.ts";
+import { CTRL_D, CTRL_S, ENTER, ESC, TAB } from "../testing/terminal.ts";
 
 let program: Program;
 const servers: WireServer[] = [];
@@ -20,28 +21,11 @@ afterAll(async () => {
 
 const GO_ON = "Enter alone to go on";
 
-interface Talk extends Terminal {
-  readonly wire: WireServer;
-  readonly folder: string;
-  ask(text: string): void;
-}
-
-/** The program in a folder and with threads of its own, and a server that answers as told. */
-async function talk(
-  replies: readonly WireReply[],
-  options: { rules?: object; args?: readonly string[] } = {},
-): Promise<Talk> {
+async function talk(replies: readonly WireReply[], options: Omit<TalkOptions, "url"> = {}) {
   const wire = await wireServer();
   servers.push(wire);
   wire.script(...replies);
-  const folder = mkdtempSync(join(program.place, "folder-"));
-  const config = mkdtempSync(join(program.place, "config-"));
-  if (options.rules !== undefined) writeFileSync(join(config, "permissions.json"), JSON.stringify(options.rules));
-  const env = { BELAY_DATA: join(folder, ".data"), BELAY_CONFIG: config };
-  const args = ["--base-url", wire.url, "--model", "test", "--no-mcp", ...(options.args ?? [])];
-  const terminal = program.open(args, { cwd: folder, env });
-  await terminal.untilSeen("Ask, or tell it");
-  return Object.assign(terminal, { wire, folder, ask: (text: string) => terminal.press(text + ENTER) });
+  return Object.assign(await openTalk(program, { ...options, url: wire.url }), { wire });
 }
 
 const anyShell = { rules: [{ tool: "shell", effect: "allow" }] };

@@ -39,7 +39,8 @@ const GRACE_MS = 120;
 /** Between two drawings of what streams; keys are drawn at once. */
 const FRAME_MS = 33;
 const TICK_MS = 100;
-const EARLY_MS = 50;
+/** The first keys that are read this soon were pressed before. */
+const EARLY_MS = 500;
 /** How long the end of the program waits for a stop to be on record. */
 const LAST_STOP_MS = 1_500;
 
@@ -58,13 +59,13 @@ class App {
   readonly #keys: KeyDecoder;
   readonly #token = new InterruptToken();
   #view: View;
-  #screen: Screen;
+  #screen: Screen | undefined;
   #session: Session | undefined;
   /** Ends the reading of the present thread's events. */
   #reading = new AbortController();
   #drawing: NodeJS.Timeout | undefined;
   #drawnAt = 0;
-  #tookAt = 0;
+  #tookAt = Number.NEGATIVE_INFINITY;
   #ticker: NodeJS.Timeout | undefined;
   #resized: NodeJS.Timeout | undefined;
   #done: (code: number) => void = () => {};
@@ -78,24 +79,29 @@ class App {
     const { columns = 80, rows = 24 } = this.#stdout;
     this.#view = firstView({ columns, rows }, Date.now());
     const { modelName, folder, demo } = setup;
-    const around = { texts: this.#texts, previewOf: setup.previewOf, modelName };
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
     this.#view = update(this.#view, welcome, this.#texts).view;
     this.#keys = new KeyDecoder((key) => this.#onKey(key));
     this.#modes = new TerminalModes(this.#stdin, this.#stdout, {
       interrupted: () => this.#onKey({ name: "ctrl-c" }),
-      continued: () => this.#screen.redraw(this.#view),
-      ending: () => this.#screen.close(this.#view),
+      continued: () => this.#screen?.redraw(this.#view),
+      ending: () => this.#screen?.close(this.#view),
     });
-    this.#screen = options.plain
-      ? new PlainScreen(this.#stdout, around)
-      : new InkScreen(this.#stdout, this.#view, around, themeOf(process.env));
+  }
+
+  /** Not before the terminal is ours: a key that is pressed at the sight of the prompt must come through as it is. */
+  #openScreen(): Screen {
+    const { previewOf, modelName } = this.#setup;
+    const around = { texts: this.#texts, previewOf, modelName };
+    if (this.#options.plain) return new PlainScreen(this.#stdout, around);
+    return new InkScreen(this.#stdout, this.#view, around, themeOf(process.env));
   }
 
   async run(): Promise<number> {
     const ended = new Promise<number>((resolve) => (this.#done = resolve));
     this.#modes.take();
     this.#tookAt = performance.now();
+    this.#screen = this.#openScreen();
     this.#stdin.on("data", this.#onData).on("end", this.#onEnd);
     this.#stdout.on("resize", this.#onResize);
     this.#askBackground();
@@ -195,7 +201,8 @@ class App {
 
   #onData = (bytes: Buffer) => {
     // What was typed before the terminal was ours came through it: Enter was made a new line.
-    const early = performance.now() - this.#tookAt < EARLY_MS && !bytes.includes(0x1b);
+    const early = performance.now() - this.#tookAt < EARLY_MS && !bytes.includes(0x1b) && !bytes.includes(0x0d);
+    this.#tookAt = Number.NEGATIVE_INFINITY;
     this.#keys.feed(early ? Buffer.from(bytes.map((byte) => (byte === 0x0a ? 0x0d : byte))) : bytes);
   };
   #onEnd = () => this.#do({ do: "quit" });
@@ -203,7 +210,7 @@ class App {
   #onKey(key: Key): void {
     if (key.name === "report") {
       const theme = themeOfReport(key.text ?? "");
-      if (theme !== undefined) this.#screen.setTheme(theme);
+      if (theme !== undefined) this.#screen?.setTheme(theme);
     }
     const effects = this.#take({ type: "key", key, now: Date.now() });
     // The person sees what the key did before anything else is done.
@@ -215,7 +222,7 @@ class App {
     const { columns = 80, rows = 24 } = this.#stdout;
     this.#take({ type: "resize", columns, rows });
     clearTimeout(this.#resized);
-    this.#resized = setTimeout(() => this.#screen.redraw(this.#view), 60);
+    this.#resized = setTimeout(() => this.#screen?.redraw(this.#view), 60);
   };
 
   /** Something happened that is no key: it is drawn with the next frame. */
@@ -234,7 +241,7 @@ class App {
     clearTimeout(this.#drawing);
     this.#drawing = undefined;
     if (this.#view.past) return;
-    const all = this.#screen.draw(this.#view);
+    const all = this.#screen?.draw(this.#view) ?? true;
     this.#drawnAt = performance.now();
     if (!all) this.#drawing = setTimeout(() => this.#draw(), 1);
     this.#keepTime();
@@ -265,10 +272,10 @@ class App {
       case "quit":
         return this.#quit();
       case "suspend":
-        this.#screen.park();
+        this.#screen?.park();
         return this.#modes.suspend();
       case "redraw":
-        return this.#screen.redraw(this.#view);
+        return this.#screen?.redraw(this.#view);
       case "open":
         return this.#open(effect.threadId, this.#options.fork);
       default:
@@ -384,7 +391,7 @@ class App {
     clearInterval(this.#ticker);
     this.#stdin.off("data", this.#onData).off("end", this.#onEnd);
     this.#stdout.off("resize", this.#onResize);
-    this.#screen.close(this.#view);
+    this.#screen?.close(this.#view);
     this.#modes.release();
     const session = this.#session;
     if (session !== undefined && session.state !== "created" && session.state !== "initialized") {

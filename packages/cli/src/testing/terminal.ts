@@ -54,9 +54,13 @@ export function openTerminal(command: string, args: readonly string[], options: 
   const view = () => lines(screen.buffer.active.baseY, screen.buffer.active.baseY + screen.rows);
   /** Everything that was drawn, scrolled-off rows included, with one blank between words, however they were broken. */
   const text = () => lines(0, screen.buffer.active.length).join(" ").replace(/\s+/g, " ").trim();
+  let endedAt: number | undefined;
   const wait = async (found: () => boolean, wanted: unknown) => {
     for (const started = Date.now(); !found(); await sleep(5)) {
-      if (Date.now() - started > PATIENCE_MS) {
+      // What it has drawn last may still be on its way.
+      if (code !== undefined) endedAt ??= Date.now();
+      const over = endedAt !== undefined && Date.now() - endedAt > 1_000;
+      if (over || Date.now() - started > PATIENCE_MS) {
         throw new Error(
           `${wanted} did not come${code === undefined ? "" : `; it ended with ${code}`}. The screen:\n${view().join("\n")}`,
         );

@@ -1,0 +1,382 @@
+// The app in a real terminal: steering, approvals, questions, going on after a kill, and what it looks like.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { bundledProgram, type Program } from "../testing/program.ts";
+import { openTalk, type TalkOptions } from "../testing/talk.ts";
+import { ALT_UP, CTRL_D, CTRL_U, ENTER, ESC } from "../testing/terminal.ts";
+
+let program: Program;
+const servers: WireServer[] = [];
+beforeAll(async () => {
+  program = await bundledProgram();
+});
+afterAll(async () => {
+  program?.close();
+  await Promise.all(servers.map((server) => server.close()));
+});
+
+async function talk(replies: readonly WireReply[], options: Omit<TalkOptions, "url"> = {}) {
+  const wire = await wireServer();
+  servers.push(wire);
+  wire.script(...replies);
+  return Object.assign(await openTalk(program, { ...options, url: wire.url }), { wire });
+}
+
+const write = (path: string, text = "hello\n", id = path) => ({ call: "write", id, args: { path, text } });
+const said = (body: { messages: unknown }) => JSON.stringify(body.messages);
+/** Longer than the moment in which a new dialog hears no key. */
+const SEEN_MS = 400;
+
+describe("while it runs", { timeout: 60_000 }, () => {
+  test("Enter steers: pending until it is read, and the model is not stopped", async () => {
+    let go = () => {};
+    const until = new Promise<void>((resolve) => (go = resolve));
+    const terminal = await talk([
+      ["I look. ", { until }, { call: "list", id: "c1", args: {} }],
+      ["With security in mind."],
+    ]);
+    terminal.ask("look around");
+    await terminal.untilSeen("I look.");
+    terminal.ask("mind security");
+    await terminal.untilSeen("pending: mind security");
+    go();
+    await terminal.untilSeen("With security in mind.");
+    await terminal.untilGone("pending:");
+    expect(await (await terminal.wire.arrived(1)).ended).toBe("answered");
+    expect(said((await terminal.wire.arrived(2)).body)).toContain("mind security");
+  });
+
+  test("Alt-Up takes it back into the prompt, and it is not sent", async () => {
+    let go = () => {};
+    const until = new Promise<void>((resolve) => (go = resolve));
+    const terminal = await talk([["I look. ", { until }, { call: "list", id: "c1", args: {} }], ["Done."]]);
+    terminal.ask("look around");
+    await terminal.untilSeen("I look.");
+    terminal.ask("never mind");
+    await terminal.untilSeen("pending: never mind");
+    terminal.press(ALT_UP);
+    await terminal.untilGone("pending:");
+    await terminal.untilSeen("› never mind");
+    go();
+    await terminal.untilSeen("Done.");
+    expect(said((await terminal.wire.arrived(2)).body)).not.toContain("never mind");
+  });
+
+  test("D38: what is typed meanwhile stands on the prompt when it has ended", async () => {
+    let go = () => {};
+    const until = new Promise<void>((resolve) => (go = resolve));
+    const terminal = await talk([["Speaking. ", { until }, "The end."], ["Next."]]);
+    terminal.ask("speak");
+    await terminal.untilSeen("Speaking.");
+    terminal.press("and then");
+    await terminal.untilSeen("› and then");
+    go();
+    await terminal.untilSeen("The end.");
+    await terminal.untilSeen(/› and then · ready/);
+    terminal.press(ENTER);
+    await terminal.untilSeen("Next.");
+    expect(await terminal.untilSeen("· ready")).toContain("› Ask, or tell it");
+  });
+
+  test("what a stop interrupts is sent on by what was typed before it was done", async () => {
+    const deaf = "trap '' TERM INT HUP; echo begun; sleep 5; sleep 5";
+    const terminal = await talk([["One", { call: "shell", id: "c1", args: { command: deaf } }], ["Two."]], {
+      rules: { rules: [{ tool: "shell", effect: "allow" }] },
+    });
+    terminal.ask("count");
+    await terminal.untilSeen("begun");
+    terminal.press(ESC);
+    await terminal.untilGone("esc to interrupt");
+    terminal.press(`instead this${ENTER}`);
+    await terminal.untilSeen("Two.");
+    expect(said((await terminal.wire.arrived(2)).body)).toContain("instead this");
+  });
+});
+
+describe("a request", { timeout: 60_000 }, () => {
+  test("shows the difference that would be made; y makes it, once", async () => {
+    const terminal = await talk([["I write.", write("a.txt")], ["Written."]]);
+    terminal.ask("write");
+    await terminal.untilSeen("+hello");
+    expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
+    await sleep(SEEN_MS);
+    terminal.press("y");
+    await terminal.untilSeen("Written.");
+    expect(readFileSync(join(terminal.folder, "a.txt"), "utf8")).toBe("hello\n");
+  });
+
+  test("shows the exact command, with what would not be seen spelt out", async () => {
+    const command = "echo \u202egnp\u001b[1A; rm -rf ./nothing";
+    const terminal = await talk([["I run.", { call: "shell", id: "c1", args: { command } }], ["Ran."]]);
+    terminal.ask("run");
+    await terminal.untilSeen("echo \\u{202e}gnp\\u{1b}[1A; rm -rf ./nothing");
+    await sleep(SEEN_MS);
+    terminal.press("n");
+    await terminal.untilSeen("Why not?");
+    terminal.press(`it is a trick${ENTER}`);
+    await terminal.untilSeen("Ran.");
+    expect(said((await terminal.wire.arrived(2)).body)).toContain("it is a trick");
+  });
+
+  test("e edits what runs, and history has both", async () => {
+    const terminal = await talk([["I run.", { call: "shell", id: "c1", args: { command: "echo wrong" } }], ["Ran."]]);
+    terminal.ask("run");
+    await terminal.untilSeen("Yes, once");
+    await sleep(SEEN_MS);
+    terminal.press("e");
+    await terminal.untilSeen("› echo wrong");
+    terminal.press(`${CTRL_U}echo right${ENTER}`);
+    await terminal.untilSeen("Ran.");
+    expect(terminal.text()).toContain("✓ shell echo right");
+    expect(said((await terminal.wire.arrived(2)).body)).toContain("right");
+  });
+
+  test("a shows the rule that it makes, and the next thread is not asked", async () => {
+    const call = { call: "shell", id: "c1", args: { command: "echo ruled" } };
+    const terminal = await talk([["I run.", call], ["Ran."], ["Again.", { ...call, id: "c2" }], ["Ran twice."]]);
+    terminal.ask("run");
+    await terminal.untilSeen("Yes, once");
+    await sleep(SEEN_MS);
+    terminal.press(`${ESC}[B${ESC}[B`);
+    await terminal.untilSeen('makes the rule: allow shell {"command":"echo ruled"}');
+    terminal.press(ENTER);
+    await terminal.untilSeen("Ran.");
+    terminal.ask("again");
+    await terminal.untilSeen("Ran twice.");
+  });
+
+  test("keys count only after a moment, and not while a draft is being typed", async () => {
+    let go = () => {};
+    const until = new Promise<void>((resolve) => (go = resolve));
+    const terminal = await talk([["I write.", { until }, write("a.txt")], ["Written."]]);
+    terminal.ask("write");
+    await terminal.untilSeen("I write.");
+    terminal.press("yes pleas");
+    await terminal.untilSeen("› yes pleas");
+    go();
+    await terminal.untilSeen("Send or clear what you are typing");
+    await sleep(SEEN_MS);
+    terminal.press("e");
+    await terminal.untilSeen("› yes please");
+    expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
+    // Cleared, and y at once: too early to have been meant.
+    terminal.press(`${CTRL_U}y`);
+    await terminal.untilGone("› yes please");
+    await sleep(SEEN_MS);
+    expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
+    terminal.press("y");
+    await terminal.untilSeen("Written.");
+  });
+
+  test("several at once are a list, answered in any order; the model is called once, with all of it", async () => {
+    const calls = [write("a.txt"), write("b.txt"), write("c.txt")];
+    const terminal = await talk([["I write three.", ...calls], ["All said."]]);
+    terminal.ask("write");
+    await terminal.untilSeen("3 requests open");
+    await sleep(SEEN_MS);
+    terminal.press("\u000e");
+    await terminal.untilSeen(/❯ write Make b\.txt/);
+    terminal.press("y");
+    await terminal.untilSeen("2 requests open");
+    await sleep(SEEN_MS);
+    terminal.press("n");
+    await terminal.untilSeen("Why not?");
+    terminal.press(ENTER);
+    await terminal.untilGone("requests open");
+    await sleep(SEEN_MS);
+    terminal.press("y");
+    await terminal.untilSeen("All said.");
+    expect(["a.txt", "b.txt", "c.txt"].map((name) => existsSync(join(terminal.folder, name)))).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(terminal.wire.requests.length).toBe(2);
+  });
+
+  test("a question is answered there too, by a choice or in words", async () => {
+    const ask = (question: string, options?: string[]) => ({
+      call: "ask_user",
+      id: question,
+      args: { question, ...(options && { options }) },
+    });
+    const terminal = await talk([
+      ["One thing.", ask("Which rope?", ["static", "dynamic"])],
+      ["And another.", ask("How long?")],
+      ["Thanks."],
+    ]);
+    terminal.ask("help me buy");
+    await terminal.untilSeen("Which rope?");
+    await sleep(SEEN_MS);
+    terminal.press("2");
+    await terminal.untilSeen("How long?");
+    await sleep(SEEN_MS);
+    terminal.press(`sixty metres${ENTER}`);
+    await terminal.untilSeen("Thanks.");
+    const told = said((await terminal.wire.arrived(3)).body);
+    expect([told.includes("dynamic"), told.includes("sixty metres")]).toEqual([true, true]);
+  });
+});
+
+describe("going on", { timeout: 60_000 }, () => {
+  test("after SIGKILL, --continue has all that was recorded, and Enter goes on", async () => {
+    const first = await talk(
+      [
+        ["Noted.", write("a.txt")],
+        ["Half an answer ", { stall: true }],
+      ],
+      {
+        rules: { rules: [{ tool: "write", effect: "allow" }] },
+      },
+    );
+    first.ask("remember the rope");
+    await first.untilSeen("Half an answer");
+    first.kill();
+    await first.exited;
+    const second = await talk([["A whole answer."]], {
+      folder: first.folder,
+      args: ["--continue"],
+      ready: "cut off by a crash",
+    });
+    const seen = await second.untilSeen("Enter alone goes on");
+    expect(seen).toContain("› remember the rope");
+    expect(seen).toContain("✓ write a.txt");
+    second.press(ENTER);
+    await second.untilSeen("A whole answer.");
+    const told = said((await second.wire.arrived(1)).body);
+    expect([told.includes("remember the rope"), told.includes("Noted.")]).toEqual([true, true]);
+    expect(told.match(/remember the rope/g)?.length).toBe(1);
+  });
+
+  test("--resume lets one choose, --fork leaves the other thread as it is", async () => {
+    const first = await talk([["About ropes."], ["About knots."]]);
+    first.ask("tell me of ropes");
+    await first.untilSeen("About ropes.");
+    await first.untilSeen("· ready");
+    first.press(CTRL_D);
+    await first.exited;
+    const second = await talk([["On the fork."]], {
+      folder: first.folder,
+      args: ["--resume", "--fork"],
+      ready: "Which thread?",
+    });
+    await second.untilSeen("❯ tell me of ropes");
+    second.press(ENTER);
+    await second.untilSeen("This is a fork of");
+    second.ask("and slings");
+    await second.untilSeen("On the fork.");
+    expect(said((await second.wire.arrived(1)).body)).toContain("About ropes.");
+    second.press(CTRL_D);
+    await second.exited;
+    const third = await talk([], { folder: first.folder, args: ["--resume"], ready: "Which thread?" });
+    await third.untilSeen(/tell me of ropes.*tell me of ropes/);
+    third.press(ESC);
+    expect(await third.exited).toBe(0);
+  });
+
+  test("rewinding lists what was done since, and does not undo it", async () => {
+    const terminal = await talk([["I write.", write("a.txt")], ["Written."], ["Otherwise."]], {
+      rules: { rules: [{ tool: "write", effect: "allow" }] },
+    });
+    terminal.ask("write it");
+    await terminal.untilSeen("Written.");
+    await terminal.untilSeen("· ready");
+    terminal.press(ESC);
+    await terminal.untilSeen("Esc again to rewind");
+    terminal.press(ESC);
+    await terminal.untilSeen("Done since then, and not undone: 1 call · write a.txt");
+    terminal.press(ENTER);
+    await terminal.untilSeen("the old one is kept");
+    await terminal.untilSeen("· write a.txt");
+    expect(existsSync(join(terminal.folder, "a.txt"))).toBe(true);
+  });
+});
+
+describe("what is drawn", { timeout: 60_000 }, () => {
+  const hostile = `red ${ESC}[31mtext${ESC}[2J ${ESC}]0;pwned\u0007 ${ESC}]52;c;cHduZWQ=\u0007 ${ESC}]8;;https://evil.example${ESC}\\link${ESC}]8;;${ESC}\\ \u009b2J end`;
+
+  test("words of a model, a tool and a file name cannot draw, title, copy or link", async () => {
+    const pieces = [...hostile].map((character) => character);
+    const terminal = await talk([
+      [...pieces, { call: "read", id: "c1", args: { path: "hostile.txt" } }],
+      [`${hostile}.`],
+    ]);
+    writeFileSync(join(terminal.folder, "hostile.txt"), hostile);
+    terminal.ask("speak");
+    await terminal.untilSeen("end.");
+    for (const sequence of [
+      `${ESC}[31mtext`,
+      `${ESC}]0;`,
+      `${ESC}]52`,
+      `${ESC}]8;`,
+      "pwned",
+      "evil.example",
+      "\u009b",
+    ]) {
+      expect(terminal.raw, JSON.stringify(sequence)).not.toContain(sequence);
+    }
+    expect(terminal.text()).toContain("red text link end.");
+  });
+
+  test("NO_COLOR: no colour at all", async () => {
+    const terminal = await talk([["# Title\n\n**bold** and `code`"]], { env: { NO_COLOR: "1" } });
+    terminal.ask("speak");
+    await terminal.untilSeen("bold and code");
+    await terminal.untilSeen("· ready");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
+    expect(terminal.raw.match(/\u001b\[[0-9;]*[1-9][0-9;]*m/g) ?? []).toEqual([]);
+  });
+
+  test("40 columns: every row fits, and every word is there", async () => {
+    const terminal = await talk(
+      [["A long line that has to be broken into several rows, with `code` in it.", write("a.txt")]],
+      {
+        columns: 40,
+        rows: 24,
+      },
+    );
+    terminal.ask("speak");
+    const seen = await terminal.untilSeen("Yes, once");
+    expect(seen).toContain("broken into several");
+    await terminal.untilSeen("waiting for your answer");
+  });
+
+  test("Chinese, by --lang or the environment", async () => {
+    const terminal = await talk([["你好", { stall: true }]], { env: { LANG: "zh_CN.UTF-8" }, ready: "请提问" });
+    terminal.ask("你好");
+    await terminal.untilSeen("esc 中断");
+    terminal.press(ESC);
+    // Y10: what a person reads after a stop.
+    await terminal.untilSeen("执行已暂停");
+  });
+
+  test("plain: nothing is painted over, states are said, requests are read out", async () => {
+    const terminal = await talk([["Hello there.", write("a.txt")], ["Written."]], { args: ["--plain"], ready: ">" });
+    terminal.ask("hi");
+    await terminal.until("You: hi");
+    await terminal.until("Agent: Hello there.");
+    await terminal.until("State: waiting for your answer");
+    await terminal.until("y: Yes, once");
+    await sleep(SEEN_MS);
+    terminal.press("y");
+    await terminal.until("Agent: Written.");
+    await terminal.until("State: ready");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
+    expect(terminal.raw.match(/\u001b\[\d*[ABCDHJ]/g) ?? []).toEqual([]);
+  });
+
+  test("a terminal that becomes narrow and wide again keeps every word", async () => {
+    const terminal = await talk([["Every word of this answer stays, however wide the screen is."]]);
+    terminal.ask("speak");
+    await terminal.untilSeen("wide the screen is.");
+    terminal.resize(34, 20);
+    await sleep(200);
+    terminal.resize(100, 30);
+    await terminal.untilSeen("Every word of this answer stays, however wide the screen is.");
+    await terminal.untilSeen("· ready");
+  });
+});

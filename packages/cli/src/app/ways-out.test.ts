@@ -1,0 +1,138 @@
+// D40: whatever ends the program, the terminal is as it was.
+
+import { mkdtempSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundledProgram, type Program } from "../testing/program.ts";
+import { CTRL_C, CTRL_D, CTRL_Z, ENTER, ESC, type Terminal } from "../testing/terminal.ts";
+
+let program: Program;
+beforeAll(async () => {
+  program = await bundledProgram();
+});
+afterAll(() => program?.close());
+
+const PROMPT = "Ask, or tell it";
+
+/** A shell that runs the program and then says how it ended and what the terminal is like; `pid` is the program's. */
+async function inShell(env: Record<string, string> = {}): Promise<Terminal & { pid(): number }> {
+  const folder = mkdtempSync(join(program.place, "out-"));
+  const file = join(folder, "pid");
+  const inner = `echo \\$\\$ > '${file}'; exec '${process.execPath}' '${program.main}' --model demo --no-mcp`;
+  const script = `cd '${folder}'; bash -c "${inner}"; echo "exit $?"; stty -a`;
+  const options = { env: { BELAY_DATA: join(folder, ".data"), BELAY_DEMO_DELAY_MS: "60", ...env } };
+  const terminal = program.openShell(script, options);
+  await terminal.untilSeen(PROMPT);
+  return Object.assign(terminal, { pid: () => Number(readFileSync(file, "utf8")) });
+}
+
+async function speaking(env: Record<string, string> = {}) {
+  const terminal = await inShell(env);
+  terminal.press(`Summarise this folder${ENTER}`);
+  await terminal.untilSeen("First I look");
+  return terminal;
+}
+
+/** The program was followed by `stty -a`. */
+async function untilRestored(terminal: Terminal, code: number): Promise<void> {
+  await terminal.until(`exit ${code}`);
+  await terminal.until(/ isig icanon iexten echo /);
+  isRestored(terminal.raw);
+}
+
+function isRestored(raw: string): void {
+  for (const [name, on, off] of [
+    ["bracketed paste", `${ESC}[?2004h`, `${ESC}[?2004l`],
+    ["the hidden cursor", `${ESC}[?25l`, `${ESC}[?25h`],
+    ["the held drawing", `${ESC}[?2026h`, `${ESC}[?2026l`],
+  ] as const) {
+    expect(raw.lastIndexOf(off), `${name} is left on`).toBeGreaterThan(raw.lastIndexOf(on));
+  }
+}
+
+describe("D40: the terminal is given back", { timeout: 60_000 }, () => {
+  test("by Ctrl-D, with nothing asked and in the middle of an answer", async () => {
+    const idle = await inShell();
+    idle.press(CTRL_D);
+    await untilRestored(idle, 0);
+    const busy = await speaking();
+    busy.press(CTRL_D);
+    await untilRestored(busy, 0);
+    expect(busy.text()).toContain("To go on: belay --resume");
+  });
+
+  test("D43: Ctrl-C interrupts like ESC, and twice quits", async () => {
+    const terminal = await speaking();
+    terminal.press(CTRL_C);
+    await terminal.untilSeen("■ Interrupted.");
+    await terminal.untilSeen("Ctrl-C again quits");
+    terminal.press(CTRL_C);
+    await untilRestored(terminal, 0);
+  });
+
+  test("Ctrl-C clears what is typed first", async () => {
+    const terminal = await inShell();
+    terminal.press("half a thought");
+    await terminal.untilSeen("› half a thought");
+    terminal.press(CTRL_C);
+    await terminal.untilSeen(PROMPT);
+    terminal.press(CTRL_D);
+    await untilRestored(terminal, 0);
+  });
+
+  test.each([
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+    ["SIGQUIT", 131],
+  ] as const)("by %s in the middle of an answer", async (signal, code) => {
+    const terminal = await speaking();
+    process.kill(terminal.pid(), signal);
+    await untilRestored(terminal, code);
+  });
+
+  test("SIGINT from elsewhere interrupts, like Ctrl-C", async () => {
+    const terminal = await speaking();
+    process.kill(terminal.pid(), "SIGINT");
+    await terminal.untilSeen("■ Interrupted.");
+    terminal.press(CTRL_D);
+    await untilRestored(terminal, 0);
+  });
+
+  test.each([
+    ["an exception that nobody caught", "throw new Error('dropped rope')"],
+    ["a rejection that nobody owns", "Promise.reject(new Error('dropped rope'))"],
+  ])("by %s, which is told", async (_, code) => {
+    const late = `setInterval(() => { if (process.stdin.isRaw) { ${code} } }, 1500)`;
+    const terminal = await inShell({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(late)}` });
+    await terminal.until("dropped rope");
+    await untilRestored(terminal, 1);
+  });
+
+  test("while it is stopped by Ctrl-Z; with fg keys, paste and screen are there again", async () => {
+    const folder = mkdtempSync(join(program.place, "fg-"));
+    const terminal = program.openShell("PS1='shell$ ' exec bash --norc -i", {
+      cwd: folder,
+      env: { BELAY_DATA: join(folder, ".data"), BELAY_DEMO_DELAY_MS: "60" },
+    });
+    await terminal.untilSeen("shell$");
+    terminal.press(`'${process.execPath}' '${program.main}' --model demo --no-mcp${ENTER}`);
+    await terminal.untilSeen(PROMPT);
+    terminal.press("half");
+    await terminal.untilSeen("› half");
+    terminal.press(CTRL_Z);
+    await terminal.untilSeen("Stopped");
+    terminal.press(`stty -a${ENTER}`);
+    await terminal.until(/ isig icanon iexten echo /);
+    isRestored(terminal.raw.slice(0, terminal.raw.lastIndexOf("Stopped")));
+    terminal.press(`fg${ENTER}`);
+    await terminal.untilSeen("› half");
+    expect(terminal.raw.lastIndexOf(`${ESC}[?2004h`)).toBeGreaterThan(terminal.raw.lastIndexOf("Stopped"));
+    terminal.press(` a thought${ESC}[200~, pasted${ESC}[201~`);
+    await terminal.untilSeen("› half a thought, pasted");
+    terminal.press(`\u0015${CTRL_D}`);
+    await terminal.untilSeen(/shell\$ $/);
+    terminal.press(`stty -a; exit${ENTER}`);
+    await terminal.exited;
+    isRestored(terminal.raw);
+  });
+});
