@@ -1,0 +1,310 @@
+import type { BelayEvent, Interrupt } from "@belay/core";
+import { describe, expect, test } from "vitest";
+import type { Key } from "../keys/decoder.ts";
+import { en } from "../texts/en.ts";
+import { update } from "./update.ts";
+import { type Block, type Effect, firstView, type Happening, type View } from "./view.ts";
+
+const base = { at: 5, threadId: "t", runId: "r", segment: 1, attempt: 1, agentName: "belay", runPath: "belay" };
+let seq = 0;
+// biome-ignore lint/suspicious/noExplicitAny: tests write events by hand, and only what matters of them.
+const event = (type: BelayEvent["type"], more: any = {}): Happening => ({
+  type: "event",
+  event: { ...base, seq: ++seq, type, ...more } as BelayEvent,
+});
+const key = (name: string, now = 10_000, text?: string): Happening => ({
+  type: "key",
+  now,
+  key: (text === undefined ? { name } : { name, text }) as Key,
+});
+const typed = (text: string, now = 10_000) => key("text", now, text);
+const enter = key("enter");
+const esc = key("escape");
+
+/** The view after all of it, and everything that was to be done. */
+function after(...happenings: readonly Happening[]): { view: View; effects: Effect[]; blocks: readonly Block[] } {
+  let view = firstView({ columns: 80, rows: 24 }, 0);
+  const effects: Effect[] = [];
+  for (const happening of [caughtUp(), ...happenings]) {
+    const step = update(view, happening, en);
+    view = step.view;
+    effects.push(...step.effects);
+  }
+  return { view, effects, blocks: view.transcript.slice(0) };
+}
+
+function caughtUp(more: Partial<Extract<Happening, { type: "caught-up" }>> = {}): Happening {
+  return { type: "caught-up", state: "created", pauseType: undefined, requests: [], now: 0, ...more };
+}
+
+const running = event("state", { state: "running" });
+const stopped = event("state", { state: "paused", pauseType: "user_interrupt" });
+const delta = (text: string, offset = 0, messageId = "m") => event("text-delta", { text, offset, messageId });
+const request = (id: string, more: Partial<Interrupt> = {}): Interrupt =>
+  ({
+    id,
+    kind: "approval",
+    address: "a",
+    raisedAt: 0,
+    by: "belay",
+    tool: "write",
+    args: { path: id },
+    callId: id,
+    ...more,
+  }) as Interrupt;
+const asks = (...ids: string[]) => [
+  ...ids.map((id) => event("action", { action: { interrupted: request(id) } })),
+  event("state", { state: "paused", pauseType: "tool_interrupt" }),
+];
+
+test("it is pure: the same view and the same happening give the same, as often as they are asked", () => {
+  const { view } = after(running, delta("one\ntwo"));
+  const first = update(view, delta("one\ntwo\nthree", 0), en).view;
+  const second = update(view, delta("one\ntwo\nthree", 0), en).view;
+  expect(second.transcript.slice(0)).toEqual(first.transcript.slice(0));
+  expect(view.transcript.slice(0)).toEqual([{ kind: "answer", lines: ["one"], from: {}, first: true }]);
+});
+
+describe("text that streams", () => {
+  test("whole lines are in the transcript at once, the last one may still grow", () => {
+    const { view, blocks } = after(running, delta("one\ntw"), delta("o\n```ts\nco", 6));
+    expect(blocks).toEqual([
+      { kind: "answer", lines: ["one"], from: {}, first: true },
+      { kind: "answer", lines: ["two", "```ts"], from: {}, first: false },
+    ]);
+    expect(view.stream).toMatchObject({ line: "co", from: { fence: "```", language: "ts" } });
+  });
+
+  test("what was missed comes with the message, and nothing twice", () => {
+    const message = { id: "m", role: "assistant", parts: [{ type: "text", text: "one\ntwo\nthree" }] };
+    const { blocks, view } = after(running, delta("one\n"), delta("x", 100), event("message", { message }));
+    expect(blocks.flatMap((block) => (block.kind === "answer" ? block.lines : []))).toEqual(["one", "two", "three"]);
+    expect(view.stream).toBeUndefined();
+  });
+
+  test("a line without an end is drawn in pieces, and a megabyte at once in many blocks", () => {
+    const long = "word ".repeat(2_000);
+    expect(after(running, delta(long)).view.stream!.line.length).toBeLessThan(2_001);
+    const lines = Array.from({ length: 10_000 }, (_, at) => `line ${at}`).join("\n");
+    const { blocks } = after(running, delta(lines));
+    expect(Math.max(...blocks.map((block) => (block.kind === "answer" ? block.lines.length : 0)))).toBeLessThanOrEqual(
+      100,
+    );
+    expect(blocks.flatMap((block) => (block.kind === "answer" ? block.lines : [])).length).toBe(9_999);
+  });
+
+  test("an answer that is void says so and begins again", () => {
+    const { blocks } = after(running, delta("half"), event("superseded", { messageId: "m" }), delta("whole\n"));
+    expect(
+      blocks.map((block) => (block.kind === "answer" ? block.lines[0] : block.kind === "note" ? block.text : "")),
+    ).toEqual(["half", en.stop.superseded, "whole"]);
+  });
+});
+
+describe("ESC", () => {
+  test("stops what runs, whatever is being typed; a second one forces; the draft stays", () => {
+    const { view, effects } = after(running, typed("draft"), esc);
+    expect(effects).toEqual([{ do: "interrupt" }]);
+    expect(view).toMatchObject({ stopping: 1, draft: { text: "draft" } });
+    expect(after(running, typed("draft"), esc, esc).view.stopping).toBe(2);
+  });
+
+  test("popup, then what is being written in a dialog, then the run: one layer at a time", () => {
+    const open = after(running, typed("?"));
+    expect(open.view.popup).toEqual({ kind: "help" });
+    const closed = update(open.view, esc, en);
+    expect([closed.view.popup, closed.effects]).toEqual([undefined, []]);
+    const writing = after(running, ...asks("a"), typed("n"));
+    expect(writing.view.dialog?.mode).toBe("reason");
+    const back = update(writing.view, esc, en);
+    expect([back.view.dialog?.mode, back.effects]).toEqual(["choose", []]);
+    expect(update(back.view, esc, en).effects).toEqual([{ do: "interrupt" }]);
+  });
+
+  test("Y11: with nothing running it clears the draft; twice it asks where to go back to", () => {
+    expect(after(typed("draft"), esc)).toMatchObject({ effects: [], view: { draft: { text: "" } } });
+    expect(after(esc, esc).effects).toEqual([{ do: "list-rewind" }]);
+    expect(after(esc, key("escape", 20_000)).effects).toEqual([]);
+    expect(after(esc, key("left"), esc).effects).toEqual([]);
+  });
+
+  test("what is sent while it stops goes in place of what was stopped, when that is done", () => {
+    const { view, effects } = after(running, esc, typed("instead"), enter, stopped);
+    expect(effects).toEqual([{ do: "interrupt" }, { do: "resume", input: "instead" }]);
+    expect(view).toMatchObject({ starting: true, afterStop: undefined, draft: { text: "" } });
+  });
+
+  test("the line after it says what was stopped, what had finished, what never began, what still runs", () => {
+    const start = (callId: string) => event("tool-start", { callId, tool: "shell", args: { command: callId } });
+    const calls = { stopped: ["a", "d"], finished: ["b"], notStarted: ["c"], late: ["d"] };
+    const message = {
+      id: "m",
+      role: "assistant",
+      parts: [{ type: "call", id: "c", tool: "write", args: { path: "c.txt" } }],
+    };
+    const { blocks } = after(
+      running,
+      event("message", { message }),
+      ...["a", "b", "d"].map(start),
+      event("action", { action: { interrupted: { id: "i", kind: "user", calls } } }),
+    );
+    expect(blocks.at(-1)).toEqual({
+      kind: "note",
+      tone: "stop",
+      text: "Interrupted. Stopped: shell a. Finished: shell b. Not started: write c.txt. Left behind, still running: shell d.",
+    });
+  });
+});
+
+describe("the prompt", () => {
+  test("Enter runs, steers, goes on with words, or goes on", () => {
+    expect(after(typed("go"), enter).effects).toEqual([{ do: "run", input: "go" }]);
+    expect(after(running, typed("mind"), enter).effects).toEqual([{ do: "mail", kind: "steer", text: "mind" }]);
+    expect(after(running, stopped, typed("other"), enter).effects).toEqual([{ do: "resume", input: "other" }]);
+    expect(after(running, stopped, enter).effects).toEqual([{ do: "resume" }]);
+    expect(after(enter).effects).toEqual([]);
+    expect(after(running, enter).effects).toEqual([]);
+  });
+
+  test("a key pressed twice sends once", () => {
+    expect(after(typed("go"), enter, enter).effects).toEqual([{ do: "run", input: "go" }]);
+    expect(after(running, stopped, enter, enter).effects).toEqual([{ do: "resume" }]);
+  });
+
+  test("Tab queues, Alt-Up takes back, and after a stop Ctrl-S sends what is held", () => {
+    const mailed: Happening = { type: "mailed", mail: { id: "q", kind: "queue", text: "next" } };
+    expect(after(running, typed("next"), key("tab")).effects).toEqual([{ do: "mail", kind: "queue", text: "next" }]);
+    expect(after(running, mailed, key("ctrl-s")).effects).toEqual([]);
+    const held = after(running, mailed, stopped, key("ctrl-s"));
+    expect(held.effects).toEqual([{ do: "send-queue", mail: [{ id: "q", kind: "queue", text: "next" }] }]);
+    expect(after(running, mailed, key("alt-up")).effects).toEqual([
+      { do: "take-back", mail: { id: "q", kind: "queue", text: "next" } },
+    ]);
+    const back = after(mailed, typed("x"), {
+      type: "taken-back",
+      mail: { id: "q", kind: "queue", text: "next" },
+      taken: true,
+    });
+    expect(back.view).toMatchObject({ mail: [], draft: { text: "next\nx" } });
+    expect(after(running, mailed, event("input-consumed", { id: "q", kind: "input" })).view.mail).toEqual([]);
+  });
+
+  test("D43: Ctrl-C clears, interrupts, and twice quits", () => {
+    expect(after(typed("x"), key("ctrl-c"))).toMatchObject({ effects: [], view: { draft: { text: "" } } });
+    expect(after(running, key("ctrl-c")).effects).toEqual([{ do: "interrupt" }]);
+    expect(after(key("ctrl-c"), key("ctrl-c")).effects).toEqual([{ do: "quit" }]);
+    expect(after(key("ctrl-c"), key("ctrl-c", 30_000)).effects).toEqual([]);
+  });
+
+  test("Up and Down go through earlier inputs, and back to what was being typed", () => {
+    const input = (text: string) =>
+      event("message", { message: { id: text, role: "user", origin: "person", parts: [{ type: "text", text }] } });
+    const up = key("up");
+    const down = key("down");
+    const drafts = [up, up, down, down].map(
+      (_, at, keys) => after(input("one"), input("two"), typed("thr"), ...keys.slice(0, at + 1)).view.draft.text,
+    );
+    expect(drafts).toEqual(["two", "one", "two", "thr"]);
+  });
+
+  test("what was refused says why, and gives the words back", () => {
+    const { view, blocks } = after(typed("go"), enter, {
+      type: "refused",
+      problem: "Busy. Wait.",
+      input: "go",
+      state: "created",
+    });
+    expect(view).toMatchObject({ starting: false, draft: { text: "go" } });
+    expect(blocks.at(-1)).toEqual({ kind: "note", text: "Busy. Wait.", tone: "error" });
+  });
+});
+
+describe("requests", () => {
+  const seen = 10_000;
+
+  test("keys are not heard in the first moment, nor while a draft is being typed", () => {
+    const shown = after(running, { type: "tick", now: 5_000 }, ...asks("a"));
+    expect(update(shown.view, key("text", 5_299, "y"), en).effects).toEqual([]);
+    expect(update(shown.view, key("text", 5_300, "y"), en).effects).toEqual([
+      { do: "answer", id: "a", answer: { type: "approve" } },
+    ]);
+    const drafting = after(running, typed("yes", 5_000), ...asks("a"), typed("!", seen));
+    expect(drafting).toMatchObject({ effects: [], view: { draft: { text: "yes!" } } });
+  });
+
+  test.each([
+    [["y"], { type: "approve" }],
+    [["t"], { type: "approve", remember: "thread" }],
+    [["a"], { type: "approve", remember: "always" }],
+    [["3"], { type: "approve", remember: "always" }],
+    [["n", "no!", "enter"], { type: "reject", reason: "no!" }],
+    [["n", "enter"], { type: "reject", reason: en.dialog.defaultReason }],
+    [["e", "x", "enter"], { type: "approve", args: { path: "ax" } }],
+    [["down", "enter"], { type: "approve", remember: "thread" }],
+    [["up", "enter", "late", "enter"], { type: "reject", reason: "late" }],
+  ])("%j is %j", (keys, answer) => {
+    const names = ["enter", "up", "down"];
+    const pressed = keys.map((each) => (names.includes(each) ? key(each) : typed(each)));
+    expect(after(running, ...asks("a"), ...pressed).effects).toEqual([{ do: "answer", id: "a", answer }]);
+  });
+
+  test("several are answered in any order; with the last one the run goes on, whoever answered it", () => {
+    const open = after(running, ...asks("a", "b"), key("ctrl-n"), typed("y"));
+    expect(open.effects).toEqual([{ do: "answer", id: "b", answer: { type: "approve" } }]);
+    const answered = (id: string) => event("request-answered", { id, by: "user", answer: { type: "approve" } });
+    const one = update(open.view, answered("b"), en);
+    expect([one.view.dialog?.id, one.effects]).toEqual(["a", []]);
+    expect(update(one.view, answered("a"), en).effects).toEqual([{ do: "go-on" }]);
+  });
+
+  test("an answer that is not taken leaves the dialog open, and says why", () => {
+    const { view } = after(running, ...asks("a"), typed("y"), { type: "answer-refused", id: "a", problem: "taken" });
+    expect(view.dialog).toMatchObject({ id: "a", problem: "taken", sending: false });
+  });
+
+  test("one that runs out of time is gone, and the run goes on without it", () => {
+    const late = event("action", { action: { interrupted: request("a", { expiresAt: 20_000 }) } });
+    const open = after(running, late, event("state", { state: "paused", pauseType: "tool_interrupt" }));
+    expect(update(open.view, { type: "tick", now: 20_001 }, en)).toMatchObject({
+      effects: [{ do: "go-on" }],
+      view: { requests: [] },
+    });
+  });
+
+  test("questions: a choice by its number, words as they are, JSON where the schema wants it", () => {
+    const asked = (more: Partial<Interrupt>) =>
+      event("action", { action: { interrupted: request("q", { kind: "input", ...more }) } });
+    const choice = after(running, asked({ context: { options: ["red", "blue"] } }), typed("2"));
+    expect(choice.effects).toEqual([{ do: "answer", id: "q", answer: { type: "respond", value: "blue" } }]);
+    expect(after(running, asked({}), typed("in words"), enter).effects).toEqual([
+      { do: "answer", id: "q", answer: { type: "respond", value: "in words" } },
+    ]);
+    const schema = { type: "object" };
+    expect(after(running, asked({ schema }), typed("{"), enter).view.dialog?.problem).toContain("no JSON");
+    expect(after(running, asked({ schema }), typed('{"a":1}'), enter).effects).toEqual([
+      { do: "answer", id: "q", answer: { type: "respond", value: { a: 1 } } },
+    ]);
+  });
+
+  test("what became of a call that a crash cut off: again, its result, or skip", () => {
+    const asked = event("action", { action: { interrupted: request("u", { kind: "unknown" }) } });
+    expect(after(running, asked, typed("r")).effects).toEqual([{ do: "answer", id: "u", answer: { type: "approve" } }]);
+    expect(after(running, asked, typed("g"), typed("it ran"), enter).effects).toEqual([
+      { do: "answer", id: "u", answer: { type: "respond", value: "it ran" } },
+    ]);
+  });
+});
+
+test("the past of a long thread is drawn by its end, and how it stands is told by the thread", () => {
+  let view = update(firstView({ columns: 80, rows: 24 }, 0), { type: "opened", threadId: "t" }, en).view;
+  for (let at = 0; at < 100; at += 1) {
+    const message = { id: `${at}`, role: "user", origin: "person", parts: [{ type: "text", text: `said ${at}` }] };
+    view = update(view, event("message", { message }), en).view;
+  }
+  view = update(update(view, running, en).view, caughtUp({ state: "paused", pauseType: "crash", now: 9 }), en).view;
+  const blocks = view.transcript.slice(0);
+  expect(blocks[0]).toMatchObject({ kind: "note", text: en.app.earlier(60) });
+  expect(blocks.at(-2)).toEqual({ kind: "person", text: "said 99" });
+  expect(blocks.at(-1)).toEqual({ kind: "note", text: en.stop.crashed, tone: "stop" });
+  expect(view.history.length).toBe(100);
+});
