@@ -6,6 +6,7 @@ import { holdLock } from "./lock.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
 import { liveTree } from "./tree.ts";
 import { watch } from "./watch.ts";
+import { worker } from "./worker.ts";
 
 const programs: Record<string, (options: never) => Promise<void>> = {
   live,
@@ -20,6 +21,7 @@ const programs: Record<string, (options: never) => Promise<void>> = {
   ask,
   answerAll,
   watch,
+  worker,
 };
 
 const [, , name = "", options = "{}"] = process.argv;
