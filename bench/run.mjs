@@ -21,6 +21,7 @@ const questions = [
   "postgres",
   "approval",
   "nested",
+  "terminal",
 ];
 
 const asked = process.argv.slice(2);
