@@ -12,9 +12,9 @@ import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { validate } from "../schema/schema.ts";
 import { asText } from "../workflow/child.ts";
-import type { ModelCallEnd } from "./call-model.ts";
+import type { ModelCall, ModelCallEnd } from "./call-model.ts";
 import { keepWithin } from "./compact.ts";
-import type { ChatDefinition } from "./definition.ts";
+import type { ChatDefinition, ContextBudget } from "./definition.ts";
 import { callHooked } from "./model-hooks.ts";
 import { type NextCall, newCall, openCall } from "./open-call.ts";
 import { promptFor } from "./request.ts";
@@ -179,17 +179,29 @@ function stoppedWith(facts: readonly Fact[], calls: StoppedCalls = noCalls, atte
   return { how: "stopped", facts, partialText: "", calls, attempt };
 }
 
-async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
-  const { scope, signal } = frame;
+// Of small functions and without awaits where nothing is waited for: what a turn allocates is most of what many runs at
+// once cost.
+function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
+  const { scope, signal, desk } = frame;
   if (signal.halts("after-tools")) return stoppedWith([], noCalls, scope.attempt + 1);
   // A late result does not come between a cut answer and its rest: it waits for the next turn.
-  if (frame.desk.hasMail(frame, scope.last === "cut" ? "steer" : undefined)) await frame.desk.takeMail(frame);
+  const mail = desk.hasMail(frame, scope.last === "cut" ? "steer" : undefined);
+  return mail || agent.budget !== undefined ? prepareTurn(frame, agent, mail) : askModel(frame, agent);
+}
+
+async function prepareTurn(frame: Frame, agent: ChatDefinition, mail: boolean): Promise<Next> {
+  if (mail) await frame.desk.takeMail(frame);
   if (agent.budget !== undefined) {
     const ended = await keepWithin(frame, agent, agent.budget, false);
     if (ended !== undefined) return ended;
   }
-  // One that came while these were written costs no request.
-  if (signal.halts("after-tools")) return stoppedWith([], noCalls, scope.attempt + 1);
+  // A stop that came while these were written costs no request.
+  if (frame.signal.halts("after-tools")) return stoppedWith([], noCalls, frame.scope.attempt + 1);
+  return askModel(frame, agent);
+}
+
+function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
+  const { scope } = frame;
   const continued = scope.last === "cut" ? scope.messages.at(-1)! : undefined;
   const turn = continued === undefined ? scope.turn + 1 : scope.turn;
   if (turn > scope.allowedFrom + agent.maxTurns) {
@@ -206,17 +218,32 @@ async function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> {
   frame.turnStart(turn, scope.attempt + 1);
   const { model, timeouts, retry } = agent;
   const call = { model, request: { ...agent.request, messages }, messageId, timeouts, retry, attempt: scope.attempt };
-  let end = await callHooked(frame, agent, call, turn);
-  if (agent.budget !== undefined && end.how === "failed" && end.error.code === "CONTEXT_OVERFLOW") {
-    // The provider counts more than we do: once, whatever the estimate says.
-    const before = scope.prompt.length;
-    const ended = await keepWithin(frame, agent, agent.budget, true);
-    if (ended !== undefined) return { ...ended, turn };
-    const again = { ...call, request: { ...agent.request, messages: promptFor(scope, agent) }, attempt: end.attempt };
-    if (scope.prompt.length < before) end = await callHooked(frame, agent, again, turn);
-  }
-  const next = await conclude({ frame, agent, end, turn, id: messageId, continues: continued?.id });
-  return next === "on" ? next : { ...next, turn };
+  return callHooked(frame, agent, call, turn).then((end) => {
+    const said = { frame, agent, end, turn, id: messageId, continues: continued?.id };
+    const tooLong = agent.budget !== undefined && end.how === "failed" && end.error.code === "CONTEXT_OVERFLOW";
+    return tooLong ? shortened(said, call, agent.budget!) : endOfTurn(said);
+  });
+}
+
+/** The provider counts more than we do: once, whatever the estimate says. */
+async function shortened(said: Said, call: ModelCall, budget: ContextBudget): Promise<Next> {
+  const { frame, agent, end, turn } = said;
+  const before = frame.scope.prompt.length;
+  const ended = await keepWithin(frame, agent, budget, true);
+  if (ended !== undefined) return { ...ended, turn };
+  if (frame.scope.prompt.length >= before) return endOfTurn(said);
+  const request = { ...agent.request, messages: promptFor(frame.scope, agent) };
+  const again = await callHooked(frame, agent, { ...call, request, attempt: end.attempt }, turn);
+  return endOfTurn({ ...said, end: again });
+}
+
+function endOfTurn(said: Said): Promise<Next> | Next {
+  const next = conclude(said);
+  return next instanceof Promise ? next.then((ended) => inTurn(ended, said.turn)) : inTurn(next, said.turn);
+}
+
+function inTurn(next: Next, turn: number): Next {
+  return next === "on" || next.turn === turn ? next : { ...next, turn };
 }
 
 /** What the model said, and where it stands. */

@@ -244,8 +244,11 @@ function change(scope: Scope, patch: Patch): void {
 }
 
 /** Where a node stopped, somebody has gone on; what they changed counts before what comes next. */
-function goOn(state: ThreadState, { seq: at, edits = {} }: Extract<Fact, { type: "state" }>): void {
-  const past = new Map<string, { reason: string; address: string }[]>(Object.keys(edits).map((path) => [path, []]));
+function goOn(state: ThreadState, { seq: at, edits }: Extract<Fact, { type: "state" }>): void {
+  if (edits === undefined && state.interrupts.length === 0) return;
+  const past = new Map<string, { reason: string; address: string }[]>(
+    Object.keys(edits ?? {}).map((path) => [path, []]),
+  );
   for (const { kind, reason = "", address } of state.interrupts) {
     if (kind !== "node") continue;
     const path = pathAround(address);
@@ -253,7 +256,7 @@ function goOn(state: ThreadState, { seq: at, edits = {} }: Extract<Fact, { type:
   }
   for (const [path, stops] of past) {
     const scope = scopeOf(state, path);
-    const edit = edits[path];
+    const edit = edits?.[path];
     if (edit !== undefined) change(scope, edit);
     scope.goneOn ??= [];
     scope.goneOn.push({ at, past: stops, ...(edit && { edit }) });

@@ -120,7 +120,7 @@ export class Drive implements Desk {
   /** Who waits for the decision on a request, by its id. */
   #awaiting: Map<string, Awaiting> | undefined;
   /** Where nodes of graphs wait for somebody to go on, by address. */
-  readonly #halts = new Map<string, Interrupt>();
+  #halts: Map<string, Interrupt> | undefined;
   /** A request was decided, and nobody who could act on it heard of it. */
   unheard = false;
   /** There are commands nobody has consumed, as of the last append. */
@@ -259,11 +259,12 @@ export class Drive implements Desk {
   }
 
   halt(interrupt: Interrupt): void {
+    this.#halts ??= new Map();
     this.#halts.set(interrupt.address, interrupt);
   }
 
   get halts(): readonly Interrupt[] {
-    return [...this.#halts.values()];
+    return this.#halts === undefined ? nothing : [...this.#halts.values()];
   }
 
   await(id: string, awaiting: Awaiting): void {

@@ -80,7 +80,7 @@ export class Execution {
   /** What hooks say about the stop. */
   #said: readonly Fact[] = [];
   /** Answers that are being written, or refused. */
-  readonly #answers = new Set<Promise<void>>();
+  #answers: Set<Promise<void>> | undefined;
   /** Its end is being written: answers are for whoever comes next. */
   #closing = false;
   /** Resolves when it is over. */
@@ -163,7 +163,7 @@ export class Execution {
       const ended = await this.#runAgent(state);
       // What was sent before the pause lets it go on, also where no hint has told of it yet.
       if (ended.how === "asking" && openRequests(state).length > 0) await this.#mailbox.look();
-      while (this.#answers.size > 0 && !this.#over) await Promise.race([...this.#answers, this.over]);
+      while (this.#answers?.size && !this.#over) await Promise.race([...this.#answers, this.over]);
       if (ended.how !== "asking" || !drive.unheard || this.#over) return ended;
       await this.#endTurn(drive, ended);
     }
@@ -184,8 +184,9 @@ export class Execution {
     const drive = this.#drive;
     if (drive === undefined || this.#closing || this.#over) return undefined;
     const told = Promise.race([this.#take(drive, mail, key), this.over.then(() => undefined)]);
-    const done = () => void this.#answers.delete(over);
+    const done = () => void this.#answers?.delete(over);
     const over: Promise<void> = told.then(done, done);
+    this.#answers ??= new Set();
     this.#answers.add(over);
     return told;
   }

@@ -53,7 +53,7 @@ interface Known<T> {
 export class Mailbox {
   readonly #store: Store;
   readonly #key: ThreadKey;
-  readonly #known = new Set<string>();
+  #known: Set<string> | undefined;
   #steers: Known<InputMail>[] = [];
   #lates: Known<LateMail>[] = [];
   #fresh: InputQueuedMail[] = [];
@@ -92,6 +92,7 @@ export class Mailbox {
 
   deliver(commands: readonly Command[]): void {
     for (const command of commands) {
+      this.#known ??= new Set();
       if (this.#known.has(command.key)) continue;
       this.#known.add(command.key);
       this.#sort(command);

@@ -51,6 +51,7 @@ interface Target {
 class Compilation {
   readonly #document: Json;
   readonly #targets = new Map<string, Target>();
+  #references = 0;
   /** Which references lead to which others at the same place of the value. */
   readonly #sameplace = new Map<string, Set<string>>();
 
@@ -61,7 +62,8 @@ class Compilation {
   root(): Check {
     const check = this.#reference("#", "#", undefined);
     for (const start of this.#sameplace.keys()) this.#refuseLoop(start);
-    return check;
+    // Nothing else leads to anything: no place is met twice.
+    return this.#references === 1 ? this.#targets.get("#")!.check : check;
   }
 
   /** `owner`: the reference that stands for this schema at the same place of the value, if there is one. */
@@ -124,6 +126,7 @@ class Compilation {
   }
 
   #reference(ref: string, pointer: string, owner: string | undefined): Check {
+    this.#references += 1;
     if (owner !== undefined) {
       const led = this.#sameplace.get(owner) ?? new Set();
       this.#sameplace.set(owner, led.add(ref));
