@@ -249,6 +249,29 @@ describe("a process that was taken for dead", () => {
     expect(follower.events.filter((event) => event.type === "message").map((event) => event.seq)).toEqual([4, 7]);
   });
 
+  it("F3: one that stood still between an append and its answer starts nothing of what that append was for", async () => {
+    const { clock, store } = world();
+    const ran: string[] = [];
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      input: jsonSchema({ type: "object" }),
+      onCrash: "fail",
+      execute: () => void ran.push("paid"),
+    });
+    // The second append is the message with the intent of its call.
+    const process = mortal(store, { append: 2, when: "after" });
+    const zombie = await openKit([[{ call: "pay" }], "done"], { store: process.store, clock, tools: [pay] });
+    const run = zombie.session.run("hello");
+    await settle();
+    await clock.advance(ttl);
+    const kit = await openKit(["alive"], { store, clock, tools: [pay] });
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
+    process.thaw();
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: "FENCED" } });
+    expect(ran).toEqual([]);
+  });
+
   it("F3: it learns of it also by its lease, aborts its tools and writes nothing", async () => {
     const { clock, store } = world();
     const ran: string[] = [];

@@ -383,6 +383,7 @@ export class Drive implements Desk {
       if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
       this.#apply(this.#facts, last);
       if (last.released !== undefined) this.abandon();
+      else if (this.#setup.clock.now() - append.at >= this.#setup.leaseTtlMs) return this.#askWhose(batch);
       else if (appended.mail && this.#mailbox !== undefined) return this.#lookFirst(this.#mailbox, batch);
       this.#wake(batch);
     } catch (error) {
@@ -395,6 +396,19 @@ export class Drive implements Desk {
     mailbox
       .look()
       .then(() => this.#over || this.#wake(batch))
+      .then(undefined, this.#broke);
+  }
+
+  /** The answer took longer than the lease lasts, or this process stood still: nothing more is done before it is known that the thread is ours still. */
+  #askWhose(batch: readonly Waiting[]): void {
+    const { store, leaseTtlMs } = this.#setup;
+    store
+      .renew(this.#key, this.#fence, leaseTtlMs)
+      .then((ours) => {
+        if (this.#over) return;
+        if (!ours) throw belayError("FENCED", { threadId: this.#key.threadId, owner: undefined });
+        this.#wake(batch);
+      })
       .then(undefined, this.#broke);
   }
 
