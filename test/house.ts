@@ -253,7 +253,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   start: ["texts", "problem", "setup", "app", "headless", "commands", "data"],
   index: ["keys", "terminal"],
   // The program in a real terminal; for tests only.
-  testing: ["terminal"],
+  testing: ["terminal", "mcp"],
   belay: ["texts", "problem", "start", "headless", "commands"],
 };
 

@@ -66,6 +66,14 @@ export const problems = {
     (d) => `The input is longer than ${d.most} bytes.`,
     "Put it into a file of the folder and let the agent read it.",
   ),
+  MCP_DOWN: entry<{ server: string; reason: string }>(
+    (d) => `The MCP server ${d.server} is not there: ${d.reason}.`,
+    "Go on without its tools, or ask the person to look at it; the next call tries to reach it again.",
+  ),
+  MCP_FAILED: entry<{ server: string; tool: string; reason: string }>(
+    (d) => `${d.tool} of the MCP server ${d.server} failed: ${d.reason}`,
+    "Correct the arguments, or do it in another way.",
+  ),
   MODEL_KEY: entry<{ provider: string; variable: string }>(
     (d) => `A model of ${d.provider} needs a key.`,
     "Set it in the environment (ANTHROPIC_API_KEY or OPENAI_API_KEY), or choose --model demo, which needs none.",

@@ -1,6 +1,7 @@
 // openBelay: everything that a front end needs, ready to use. The app, -p and the commands all begin here.
 
-import { realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
 import {
   type Agent,
   agent,
@@ -16,8 +17,9 @@ import { configFolderOf, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
 import { noteThread, readNote } from "./data/thread-notes.ts";
 import { instructions } from "./instructions.ts";
+import type { Connected } from "./mcp/connect.ts";
 import { chooseModel } from "./model/choose.ts";
-import { judgeBy } from "./permissions/judge.ts";
+import { type Judge, judgeBy } from "./permissions/judge.ts";
 import { readRulesFile } from "./permissions/rules-file.ts";
 import { type Preview, previewOf } from "./preview.ts";
 import { problem } from "./problem.ts";
@@ -76,12 +78,14 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   const configFolder = configFolderOf(options.config);
   const { permissions } = readRulesFile(configFolder);
   const { model, name: modelName, demo } = await chooseModel(options);
-  const tools: readonly Tool<unknown>[] = folderTools(
-    folder,
-    judgeBy(permissions, () => tools),
-  );
+  const judge = judgeBy(permissions, () => tools);
+  const servers = options.mcp === false ? undefined : await mcpServers(configFolder, folder, judge);
+  const tools: readonly Tool<unknown>[] = [...folderTools(folder, judge), ...(servers?.tools ?? [])];
   const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder) });
-  const db = await openDatabase(dataFolder);
+  const db = await openDatabase(dataFolder).catch(async (error) => {
+    await servers?.close();
+    throw error;
+  });
   const runner = createRunner({
     agent: guide,
     store: sqliteStore(db),
@@ -96,7 +100,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     folder,
     dataFolder,
     configFolder,
-    warnings: [],
+    warnings: servers?.warnings ?? [],
     async openThread(threadId) {
       const session = await runner.open(threadId);
       if (readNote(dataFolder, session.threadId) === undefined) noteThread(dataFolder, session.threadId, { folder });
@@ -111,9 +115,16 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     previewOf,
     async close() {
       await runner.close();
+      await servers?.close();
       db.close();
     },
   };
+}
+
+/** Where no server is named, nothing of the protocol is loaded. */
+async function mcpServers(configFolder: string, folder: string, judge: Judge): Promise<Connected | undefined> {
+  if (![join(configFolder, "mcp.json"), join(folder, ".mcp.json")].some((file) => existsSync(file))) return undefined;
+  return (await import("./mcp/connect.ts")).connectServers(configFolder, folder, judge);
 }
 
 function realFolder(path: string): string {

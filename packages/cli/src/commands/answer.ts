@@ -31,8 +31,15 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
   const dataFolder = dataFolderOf(options.dataFolder);
   const { item, said } = await read(dataFolder, options);
   const folder = readNote(dataFolder, item.threadId)?.folder;
-  // No word is asked of a model here.
-  const setup = await openBelay({ ...options, dataFolder, model: "demo", ...(folder !== undefined && { folder }) });
+  // No word is asked of a model here, and servers are only needed for their own calls.
+  const mcp = options.mcp !== false && item.tool?.includes("__") === true;
+  const setup = await openBelay({
+    ...options,
+    dataFolder,
+    model: "demo",
+    mcp,
+    ...(folder !== undefined && { folder }),
+  });
   try {
     const { open } = await setup.runner.answer(item.id, said);
     const stopped = await untilEnded(setup.runner, item.threadId);

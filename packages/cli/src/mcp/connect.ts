@@ -1,0 +1,32 @@
+// All servers of the config, side by side. One that does not come up is told, and the others work.
+
+import type { Tool } from "@belay/core";
+import type { Judge } from "../permissions/judge.ts";
+import { readMcpConfig } from "./config.ts";
+import { McpServer } from "./server.ts";
+import { mcpTools } from "./tools.ts";
+
+export interface Connected {
+  readonly tools: readonly Tool<unknown>[];
+  readonly warnings: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function connectServers(configFolder: string, folder: string, judge: Judge): Promise<Connected> {
+  const { servers, untrusted } = readMcpConfig(configFolder, folder);
+  const warnings: string[] = [];
+  if (untrusted !== undefined) {
+    warnings.push(
+      `${untrusted.file} is not used: its commands are this folder's. To trust it, add "trustedFolders": [${JSON.stringify(folder)}] to ${untrusted.by}.`,
+    );
+  }
+  const all = [...servers].map(([name, config]) => new McpServer(name, config, { folder }));
+  const listed = await Promise.allSettled(all.map((server) => server.tools()));
+  const taken = new Set<string>();
+  const tools: Tool<unknown>[] = [];
+  for (const [at, found] of listed.entries()) {
+    if (found.status === "fulfilled") tools.push(...mcpTools(all[at]!, found.value, judge, taken));
+    else warnings.push(found.reason instanceof Error ? found.reason.message : String(found.reason));
+  }
+  return { tools, warnings, close: async () => void (await Promise.all(all.map((server) => server.close()))) };
+}

@@ -1,0 +1,53 @@
+// The whole program with a server that others wrote: a pipe in, an answer out, and a stop that reaches everybody.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { testProgram } from "../testing/processes.ts";
+
+const program = testProgram();
+const everything = fileURLToPath(
+  new URL("../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js", import.meta.url),
+);
+
+test("a tool of a server is called, what it asks is answered from another terminal, and SIGINT cancels a call on its wire", async () => {
+  const wire = await wireServer();
+  try {
+    const home = program.home();
+    mkdirSync(home.config);
+    const command = `tee -a '${join(home.folder, "wire")}' | '${process.execPath}' '${everything}'`;
+    const mcpServers = { every: { command: "sh", args: ["-c", command] } };
+    writeFileSync(join(home.config, "mcp.json"), JSON.stringify({ mcpServers }));
+    writeFileSync(
+      join(home.config, "permissions.json"),
+      JSON.stringify({ rules: [{ tool: "every__*", effect: "allow" }] }),
+    );
+    const base = ["--base-url", wire.url, "--model", "m"];
+
+    wire.script([{ call: "every__echo", id: "c1", args: { message: "over there" } }], ["heard"]);
+    expect(await home.belay(["-p", "go", ...base])).toMatchObject({ code: 0, stdout: "heard\n" });
+    expect(JSON.stringify((await wire.arrived(2)).body.messages)).toContain("Echo: over there");
+
+    wire.script([{ call: "every__trigger-elicitation-request", id: "c2", args: {} }], ["thanks"]);
+    const asked = await home.belay(["-p", "go", "--ask", "pause", ...base]);
+    expect(asked.code).toBe(3);
+    const [item] = (await home.belay(["inbox", "--json"])).stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    // The process that asked is gone: the call is made again, asks the same, and is answered from the record.
+    expect(await home.belay(["answer", item.id, "--value", `{"name":"Maria"}`])).toMatchObject({ code: 0 });
+    expect(await home.belay(["-p", "--resume", item.threadId, ...base])).toMatchObject({ code: 0, stdout: "thanks\n" });
+    expect(JSON.stringify((await wire.arrived(4)).body.messages)).toContain("Maria");
+
+    wire.script([{ call: "every__trigger-long-running-operation", id: "c3", args: { duration: 60, steps: 600 } }]);
+    const running = home.start(["-p", "go", "--output-format", "stream-json", ...base]);
+    await running.said('"tool-progress"');
+    running.child.kill("SIGINT");
+    expect(await running.ended).toMatchObject({ code: 130 });
+    expect(readFileSync(join(home.folder, "wire"), "utf8")).toContain('"method":"notifications/cancelled"');
+  } finally {
+    await wire.close();
+  }
+});

@@ -1,0 +1,183 @@
+// One MCP server: the connection to it, and the calls under way on it. A server that died is reached again at the next call.
+
+import { pathToFileURL } from "node:url";
+import type {
+  CallToolResult,
+  Client,
+  ElicitResult,
+  InputRequiredResult,
+  Tool as McpTool,
+  Transport,
+} from "@modelcontextprotocol/client";
+import { problem } from "../problem.ts";
+import type { ServerConfig } from "./config.ts";
+
+/** What a server may want of the person in the middle of a call. */
+export interface Elicitation {
+  readonly message: string;
+  /** What an answer must look like, as JSON Schema; undefined for a page to open. */
+  readonly schema?: object;
+  readonly url?: string;
+}
+
+/** The call that hears what the server asks. */
+export interface CallListener {
+  elicit(asked: Elicitation): Promise<ElicitResult>;
+}
+
+export interface ServerOptions {
+  readonly folder: string;
+  readonly connectMs?: number;
+  readonly fetch?: typeof fetch;
+}
+
+export type CallOutcome = CallToolResult | InputRequiredResult;
+
+/** A person may take days to answer in the middle of a call; what a call may take is up to its tool. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
+const CONNECT_MS = 15_000;
+/** Servers that know nothing of the question which protocol they speak may not answer it at all. */
+const PROBE_MS = 3_000;
+
+export class McpServer {
+  readonly name: string;
+  readonly #config: ServerConfig;
+  readonly #options: ServerOptions;
+  #connecting: Promise<Client> | undefined;
+  /** Calls under way, the newest last. Before 2026 a server does not say for which of them it asks. */
+  readonly #listeners: CallListener[] = [];
+  #stderr = "";
+
+  constructor(name: string, config: ServerConfig, options: ServerOptions) {
+    this.name = name;
+    this.#config = config;
+    this.#options = options;
+  }
+
+  get timeoutMs(): number | undefined {
+    return this.#config.timeoutMs;
+  }
+
+  async tools(): Promise<readonly McpTool[]> {
+    const client = await this.#client();
+    return client.getServerCapabilities()?.tools === undefined ? [] : (await client.listTools()).tools;
+  }
+
+  /** Whether it asks by ending a round of a call, rather than in the middle of one (protocol 2026-07-28). */
+  async asksByRounds(): Promise<boolean> {
+    return (await this.#client()).getProtocolEra() === "modern";
+  }
+
+  /** `more` goes on with a call that asked for something. */
+  async call(
+    name: string,
+    args: Record<string, unknown>,
+    listener: CallListener,
+    options: { signal: AbortSignal; onprogress(progress: object): void; more?: object },
+  ): Promise<CallOutcome> {
+    const client = await this.#client();
+    this.#listeners.push(listener);
+    try {
+      const { signal, onprogress, more } = options;
+      const request = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true };
+      return (await client.callTool({ name, arguments: args, ...more }, request)) as CallOutcome;
+    } catch (error) {
+      options.signal.throwIfAborted();
+      // The connection broke under it: that is not the tool's failure.
+      if (this.#connecting === undefined) throw this.#down(error);
+      throw problem("MCP_FAILED", { server: this.name, tool: name, reason: wordsOf(error) }, error);
+    } finally {
+      this.#listeners.splice(this.#listeners.indexOf(listener), 1);
+    }
+  }
+
+  async close(): Promise<void> {
+    const connecting = this.#connecting;
+    this.#connecting = undefined;
+    await (await connecting?.catch(() => undefined))?.close().catch(() => {});
+  }
+
+  #client(): Promise<Client> {
+    this.#connecting ??= this.#connect().catch((error) => {
+      this.#connecting = undefined;
+      throw this.#down(error);
+    });
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<Client> {
+    const { Client } = await import("@modelcontextprotocol/client");
+    const client = new Client(
+      { name: "belay", version: "0.1.0" },
+      {
+        capabilities: { elicitation: { form: { applyDefaults: true }, url: {} }, roots: {} },
+        versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
+        inputRequired: { autoFulfill: false },
+      },
+    );
+    client.setRequestHandler("roots/list", () => this.roots());
+    client.setRequestHandler("elicitation/create", async ({ params }) => {
+      const listener = this.#listeners.at(-1);
+      return listener === undefined ? { action: "cancel" as const } : listener.elicit(elicitationOf(params));
+    });
+    client.onclose = () => {
+      this.#connecting = undefined;
+    };
+    // Told by what fails because of it.
+    client.onerror = () => {};
+    const transport = await this.#transport();
+    try {
+      await client.connect(transport, { timeout: this.#options.connectMs ?? CONNECT_MS });
+    } catch (error) {
+      await client.close().catch(() => {});
+      throw error;
+    }
+    return client;
+  }
+
+  roots() {
+    const { folder } = this.#options;
+    return { roots: [{ uri: pathToFileURL(folder).href, name: folder.split("/").at(-1) || folder }] };
+  }
+
+  async #transport(): Promise<Transport> {
+    const config = this.#config;
+    if (config.kind === "http") {
+      const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+      const { fetch } = this.#options;
+      return new StreamableHTTPClientTransport(new URL(config.url), {
+        requestInit: { headers: config.headers },
+        ...(fetch && { fetch }),
+      });
+    }
+    const { StdioClientTransport, getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
+    const transport = new StdioClientTransport({
+      command: config.command,
+      args: [...config.args],
+      env: { ...getDefaultEnvironment(), ...config.env },
+      cwd: config.cwd ?? this.#options.folder,
+      // Not on our screen; its end is kept, to say why a server died.
+      stderr: "pipe",
+    });
+    this.#stderr = "";
+    transport.stderr?.on("data", (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-2_000);
+    });
+    return transport;
+  }
+
+  #down(error: unknown): Error {
+    const last = this.#stderr.trim().split("\n").at(-1) ?? "";
+    const reason = wordsOf(error).replace(/\.$/, "") + (last === "" ? "" : `; it last wrote: ${last}`);
+    return problem("MCP_DOWN", { server: this.name, reason }, error);
+  }
+}
+
+export function elicitationOf(params: object): Elicitation {
+  const { message, requestedSchema, url } = params as { message: string; requestedSchema?: object; url?: string };
+  return { message, ...(requestedSchema && { schema: requestedSchema }), ...(url !== undefined && { url }) };
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
