@@ -195,7 +195,12 @@ describe("a row that was changed behind its back", { timeout: 120_000 }, () => {
     await expect(store.delete(key, 3)).rejects.toMatchObject(corrupt);
     const past = await store.past(key);
     expect([past?.agent, past?.lines.length, past?.damage?.error.code]).toEqual([undefined, 3, "JOURNAL_CORRUPT"]);
+    await sql(`UPDATE "${schema}".thread SET head = 1, root = hash WHERE id = 'thread'`);
+    const repaired = { ...key, threadId: "repaired" };
+    await store.append(repaired, taking(3, { parent: { threadId: "thread", seq: 3 } }));
+    expect((await store.load(repaired))?.lines).toHaveLength(4);
     await sql(`UPDATE "${schema}".entry SET at = 2 WHERE seq = 2`);
+    await expect(store.load(repaired)).rejects.toMatchObject(corrupt);
     expect((await store.past(key))?.lines).toHaveLength(1);
     const fork = await store.past({ ...key, threadId: "fork" });
     expect([fork?.agent, fork?.lines.length, fork?.damage?.seq]).toEqual(["helper", 1, 2]);

@@ -60,22 +60,22 @@ DECLARE
   line ${s}.entry;
   up ${s}.fork;
 BEGIN
-  -- Its lines stay while we hold it, and after that because of us.
+  -- Its lines stay while we hold it, and after that because of us. Of its row, which may be damaged, only its number counts.
   SELECT * INTO other FROM ${s}.thread WHERE name = ${s}.name_1(r.tenant, r.parent_id) FOR SHARE;
-  IF NOT FOUND OR p_seq > other.head THEN RETURN NULL; END IF;
+  IF NOT FOUND THEN RETURN NULL; END IF;
   r.parent_seq := p_seq;
   IF p_seq = 0 THEN RETURN r; END IF;
   r.parent := other.num;
-  LOOP
-    SELECT * INTO up FROM ${s}.fork WHERE num = r.parent;
-    EXIT WHEN NOT FOUND OR p_seq > up.seq;
+  SELECT * INTO up FROM ${s}.fork WHERE num = r.parent;
+  r.root := CASE WHEN FOUND THEN other.root ELSE other.name END;
+  WHILE p_seq <= up.seq LOOP
     r.parent := up.parent;
+    SELECT * INTO up FROM ${s}.fork WHERE num = r.parent;
   END LOOP;
   SELECT * INTO line FROM ${s}.entry WHERE thread = r.parent AND seq <= p_seq ORDER BY seq DESC LIMIT 1;
   IF NOT FOUND OR line.seq + line.count - 1 <> p_seq THEN RETURN NULL; END IF;
   r.head := p_seq;
   r.base := line.hash;
-  r.root := other.root;
   RETURN r;
 END $$;
 
