@@ -192,17 +192,23 @@ function doneBy(facts: readonly Fact[], point: number): Set<string> {
   return done;
 }
 
-async function forkEverywhere(store: Store, runner: Runner<unknown, unknown>, world: World): Promise<string[]> {
-  const key = { tenant: "default", threadId: "life" };
+async function forkEverywhere(
+  store: Store,
+  runner: Runner<unknown, unknown>,
+  world: World,
+  of = "life",
+  every = 1,
+): Promise<string[]> {
+  const key = { tenant: "default", threadId: of };
   // Answered calls run to their end.
   await until(async () => (await store.load(key))?.row.lease === undefined);
   const before = await store.load(key);
   const facts = await readFacts(store, key, 0);
   const wrong: string[] = [];
-  for (let point = 0; point <= facts.length; point++) {
-    const as = `fork-${point}`;
-    const say = (problem: string) => wrong.push(`at ${point} of ${facts.length}: ${problem}`);
-    const { session, effects } = await runner.fork("life", { at: point, as });
+  for (let point = 0; point <= facts.length; point += every) {
+    const as = `${of}-${point}`;
+    const say = (problem: string) => wrong.push(`${of} at ${point} of ${facts.length}: ${problem}`);
+    const { session, effects } = await runner.fork(of, { at: point, as });
     const forked = await readFacts(store, { ...key, threadId: as }, 0);
     const common = forked.flatMap((fact) => (fact.type === "state" && fact.forked ? fact.forked.seq : [])).at(-1)!;
     if (!isDeepStrictEqual(forked.slice(0, common).map(bare), facts.slice(0, common).map(bare)))
@@ -214,7 +220,7 @@ async function forkEverywhere(store: Store, runner: Runner<unknown, unknown>, wo
     if (ended !== "completed") say(`it ends as ${ended}`);
     const done = doneBy(facts, point);
     for (const { threadId, what } of world.ran) if (threadId === as && done.has(what)) say(`${what} runs again`);
-    const elsewhere = world.ran.filter(({ threadId, what }) => threadId === "life" && !done.has(what));
+    const elsewhere = world.ran.filter(({ threadId, what }) => threadId === of && !done.has(what));
     for (const { what } of elsewhere) {
       const [place, step] = what.split("/");
       if (!effects.some(({ callId = place, key }) => callId === place && (step === undefined || key === step)))
@@ -259,9 +265,12 @@ test.each(eachStore)(
         const runner = createRunner<unknown, unknown>({ agent: build(world, shape, plan), store });
         for (const what of doing) await act(await runner.open("life"), what);
         expect(await forkEverywhere(store, runner, world)).toEqual([]);
+        // A fork is a thread as any other.
+        const { head } = (await store.load({ tenant: "default", threadId: "life" }))!.row;
+        expect(await forkEverywhere(store, runner, world, `life-${head >> 1}`, 4)).toEqual([]);
         await runner.close();
       }),
-      { numRuns: Number(process.env.BELAY_LIVES ?? (name === "memory" ? 60 : 15)) },
+      { numRuns: Number(process.env.BELAY_LIVES ?? (name === "memory" ? 40 : 8)) },
     );
   },
   300_000,

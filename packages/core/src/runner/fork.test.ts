@@ -254,6 +254,24 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(it.problems()).toEqual([]);
   });
 
+  test("T2, S4: calls that were held there are held here, and run once in each thread that goes on", async () => {
+    const ran: string[] = [];
+    const work = toolOf("work", (ctx) => ran.push(ctx.threadId));
+    const it = await kit([[{ call: "work", id: "w" }], "done", "done too", "rethought"], { tools: [work] });
+    const run = it.session.run("go");
+    await it.session.interrupt({ mode: "after-model" });
+    await run.result;
+    const { head } = (await it.store.load(key("thread")))!.row;
+    const { session } = await it.runner.fork("thread", { at: head, as: "other" });
+    const rethinks = await it.runner.fork("thread", { at: head, as: "rethinks" });
+    expect([session.pauseType, ran]).toEqual(["user_interrupt", []]);
+    await session.resume().result;
+    await it.session.resume().result;
+    await rethinks.session.run("something else").result;
+    expect(ran).toEqual(["other", "thread"]);
+    expect(history(rethinks.session.messages)[2]).toBe("tool: w not-executed");
+  });
+
   test("T2, R5: a handle of the other thread does not work here", async () => {
     const it = await kit([[{ text: "one" }, { stall: true }], "more"]);
     const run = it.session.run("go");
