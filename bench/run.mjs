@@ -19,6 +19,7 @@ const questions = [
   "paused",
   "remote-stop",
   "postgres",
+  "redis",
   "approval",
   "nested",
   "terminal",

@@ -10,6 +10,7 @@ import { sqliteStore } from "../../store/sqlite/sqlite.ts";
 import type { Store } from "../../store/store.ts";
 import { openDatabase } from "../open-database.ts";
 import { openPool } from "../open-pool.ts";
+import { openRedis } from "../open-redis.ts";
 
 export interface OpenStore {
   readonly store: Store;
@@ -19,7 +20,7 @@ export interface OpenStore {
 type Passed = (name: string) => void;
 
 export async function openStore(where: string, passed: Passed = () => {}): Promise<OpenStore> {
-  if (where.startsWith("redis:")) return openRedis(new URL(where), passed);
+  if (where.startsWith("redis:")) return openRedisStore(new URL(where), passed);
   if (where.startsWith("postgres")) return openPostgres(new URL(where), passed);
   const db = await openDatabase(where);
   return { store: sqliteStore(observedDatabase(db, passed)), close: async () => db.close() };
@@ -63,12 +64,10 @@ function observedPool(pool: PostgresPool, passed: Passed): PostgresPool {
 }
 
 /** `?prefix=…` is what its keys begin with. */
-async function openRedis(url: URL, passed: Passed): Promise<OpenStore> {
+async function openRedisStore(url: URL, passed: Passed): Promise<OpenStore> {
   const prefix = url.searchParams.get("prefix") ?? "belay";
   url.search = "";
-  const { Redis } = await import("ioredis");
-  const client = new Redis(url.href);
-  client.on("error", () => {});
+  const client = await openRedis(url.href);
   const close = async () => void (await client.quit());
   return { store: redisStore(observedClient(client, passed), { prefix }), close };
 }

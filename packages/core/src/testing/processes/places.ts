@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Store } from "../../store/store.ts";
 import { dropSchema, freshSchema, openPool } from "../open-pool.ts";
+import { openRedis } from "../open-redis.ts";
 import { service } from "../services.ts";
 import { openStore } from "./open-store.ts";
 
@@ -62,8 +63,7 @@ export const redisServer: Place = {
     const url = new URL(where);
     const match = `${url.searchParams.get("prefix")}:*`;
     url.search = "";
-    const { Redis } = await import("ioredis");
-    const client = new Redis(url.href);
+    const client = await openRedis(url.href);
     let cursor = "0";
     do {
       const [next, keys] = await client.scan(cursor, "MATCH", match, "COUNT", 1_000);
