@@ -1,12 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { approve, respond } from "../interrupt/answer.ts";
-import { humanApproval, humanInput } from "../interrupt/request.ts";
-import { memoryStore } from "../store/memory.ts";
+import { humanInput } from "../interrupt/request.ts";
 import type { Store } from "../store/store.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
-import { faultyStore } from "../testing/faulty-store.ts";
 import { gate, history, type Kit, type KitOptions, openKit, said, settle } from "../testing/session-kit.ts";
 import type { Tool } from "../tool/tool.ts";
 import { readFacts } from "./read-facts.ts";
@@ -329,79 +326,5 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(await session.run("again").result).toMatchObject({ status: "completed" });
     expect(await session.removeRule(session.rules[0]!.id!)).toBe(true);
     expect([session.rules.length, it.session.rules.length]).toEqual([0, 1]);
-  });
-});
-
-describe("a fork", () => {
-  test("T2: at a point that is not there, of a thread that is not, or in the place of one that is, is refused and makes nothing", async () => {
-    const it = await openKit(["one"]);
-    await it.session.run("go").result;
-    const { head } = (await it.store.load(key("thread")))!.row;
-    const points = [{ at: -1 }, { at: head + 1 }, { at: 1.5 }, { at: "nobody" }, { before: "nobody" }, {}, undefined];
-    for (const point of [...points, { at: 1, before: "x" }, { at: null }])
-      await expect(it.runner.fork("thread", point as never)).rejects.toMatchObject({ code: "FORK_POINT" });
-    await expect(it.runner.fork("nobody", { at: 0 })).rejects.toMatchObject({ code: "THREAD_UNKNOWN" });
-    await expect(it.runner.fork("thread", { at: 1, as: "thread" })).rejects.toMatchObject({ code: "THREAD_EXISTS" });
-    await expect(it.runner.fork("thread", { at: 1, as: "" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    expect((await it.runner.threads()).length).toBe(1);
-  });
-
-  test("T2: of another agent's thread is refused before it is made", async () => {
-    const it = await openKit(["one"]);
-    await it.session.run("go").result;
-    const other = await openKit([], { store: it.store, threadId: "mine", agent: { name: "stranger" } });
-    await expect(other.runner.fork("thread", { at: 1 })).rejects.toMatchObject({ code: "AGENT_MISMATCH" });
-    expect((await it.runner.threads()).length).toBe(1);
-  });
-
-  test("T2: an answer of the store that is lost on the way makes it once; a store that fails makes nothing", async () => {
-    const store = faultyStore(memoryStore());
-    const it = await openKit(["one"], { store });
-    await it.session.run("go").result;
-    store.plan("append", { fail: "after" });
-    const { session } = await it.runner.fork("thread", { at: 4, as: "once" });
-    expect(session.threadId).toBe("once");
-    store.plan("append", { fail: "before" }, { fail: "before" }, { fail: "before" });
-    await expect(it.runner.fork("thread", { at: 4, as: "never" })).rejects.toMatchObject({ code: "STORE_FAILED" });
-    expect((await it.runner.threads()).map(({ threadId }) => threadId).sort()).toEqual(["once", "thread"]);
-  });
-
-  test("Q7: a request raised anew lasts as long as the other did", async () => {
-    const clock = fakeClock();
-    const pay = toolOf("pay", () => "paid", {
-      needsApproval: () => humanApproval("Really?", { expiresAt: clock.now() + 1_000 }),
-    });
-    const it = await openKit([[{ call: "pay", id: "p" }], "done"], { tools: [pay], clock });
-    await it.session.run("go").result;
-    const { head } = (await it.store.load(key("thread")))!.row;
-    await clock.advance(5_000);
-    const { session } = await it.runner.fork("thread", { at: head });
-    expect(session.interrupts).toMatchObject([{ expiresAt: clock.now() + 1_000 }]);
-    await session.answer(session.interrupts[0]!.id, approve());
-    expect(await session.resume().result).toMatchObject({ status: "completed" });
-  });
-
-  test("T2: a terminated thread lives on in it", async () => {
-    const it = await openKit(["one", "two"]);
-    await it.session.run("go").result;
-    await it.session.terminate();
-    const { head } = (await it.store.load(key("thread")))!.row;
-    const { session } = await it.runner.fork("thread", { at: head });
-    expect(await session.run("more").result).toMatchObject({ status: "completed", text: "two" });
-  });
-
-  test("what is on record tells where it is from, and its history leads there", async () => {
-    const it = await openKit(["one", "two"]);
-    await it.session.run("go").result;
-    const { session } = await it.runner.fork("thread", { at: 5 });
-    await session.resume().result;
-    const points = await it.runner.history(session.threadId);
-    expect(points.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
-      "input: go",
-      "answer: one",
-      "fork: of thread at 5",
-      "end: completed",
-    ]);
-    expect(points.map(({ id }) => id)).toEqual([...session.messages.map(({ id }) => id), undefined, undefined]);
   });
 });
