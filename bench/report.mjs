@@ -54,8 +54,8 @@ Node ${machine.node}, ${machine.cpu}, ${machine.memory}, ${machine.system}; load
 ${notes.map((note) => `- ${note}\n`).join("")}
 ## What is not measured
 
-- Stores behind a network. \`durable\`, \`reopen\`, \`paused\` and \`remote-stop\` are on a SQLite file, the rest on the memory
-  store. What a write to the disk costs is the disk's; those questions put it beside the same number of plain inserts.
+- Stores behind a network: servers run on the same machine, and share its cores. \`durable\`, \`reopen\`, \`paused\` and
+  \`remote-stop\` are on a SQLite file, the rest on the memory store or on what their name says. What a write to the disk costs is the disk's; those questions put it beside the same number of plain inserts.
 - A disk that is full, slow or shared, and files that are not in the system's memory when they are read.
 - Many processes on one file, except for one stop.
 - Real providers, except for one stop: no network, no TLS, no parsing of what a provider sends. An AI SDK provider puts
