@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { Redis } from "ioredis";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { redisServer } from "../../testing/processes/places.ts";
+import { service } from "../../testing/services.ts";
+import type { Append, Store, ThreadKey } from "../store.ts";
+import { redisStore } from "./redis.ts";
+
+let client: Redis;
+let store: Store;
+let prefix: string;
+let base: string;
+const key: ThreadKey = { tenant: "acme", threadId: "t" };
+const fork: ThreadKey = { tenant: "acme", threadId: "f" };
+
+const append = (expect: number, more: Partial<Append> = {}): Append => ({
+  appendId: randomUUID(),
+  expect,
+  count: 1,
+  at: 1_700_000_000_000,
+  body: `{"line":${expect + 1},"words":"some é words"}`,
+  writer: { take: "me", ttlMs: 60_000 },
+  release: true,
+  agent: "a",
+  state: "paused",
+  ...more,
+});
+
+beforeEach(async () => {
+  client = new Redis(await service("redis"));
+  prefix = `belay-test-${randomUUID()}`;
+  base = `${prefix}:{t:acme}`;
+  store = redisStore(client, { prefix });
+  for (let head = 0; head < 4; head++) await store.append(key, append(head));
+  const brings = { raise: [{ id: "r", body: "may I?", expiresAt: 5 }], remember: [{ id: "u", at: 1, body: "yes" }] };
+  await store.append(key, append(4, { ...brings, snapshot: "what was", rest: { from: 2, dueAt: 9 } }));
+  await store.append(fork, append(3, { parent: { threadId: "t", seq: 3 } }));
+  for (const kind of ["input", "answer"] as const) await store.send(key, { key: kind, kind, body: kind, at: 7 });
+});
+
+afterEach(async () => {
+  await client.quit();
+  await redisServer.remove(`${await service("redis")}?prefix=${prefix}`);
+});
+
+/** Everything that the store can be asked, each answer or the code of its refusal. */
+async function told(): Promise<Record<string, unknown>> {
+  const asked: Record<string, () => Promise<unknown>> = {
+    whole: () => store.load(key),
+    after: () => store.load(key, 3),
+    snapshot: () => store.load(key, "snapshot"),
+    rest: () => store.load(key, "rest"),
+    fork: () => store.load(fork),
+    threads: () => store.threads("acme"),
+    requests: () => store.requests("acme"),
+    rules: () => store.rules("acme"),
+  };
+  const answers = await Promise.all(
+    Object.values(asked).map((ask) => ask().catch((error: { code?: string }) => `refused: ${error.code}`)),
+  );
+  return Object.fromEntries(Object.keys(asked).map((name, i) => [name, answers[i]]));
+}
+
+/** Another character in its place, which the same number of bytes holds. */
+function flipped(text: string, at: number): string {
+  const code = text.charCodeAt(at);
+  return text.slice(0, at) + String.fromCharCode(code < 128 ? code ^ 1 : code) + text.slice(at + 1);
+}
+
+/** A way to put a changed text in the place of each text that the store keeps. */
+async function places(): Promise<
+  { readonly name: string; readonly text: string; put(text: string): Promise<unknown> }[]
+> {
+  const found = [];
+  for (const name of await client.keys(`${prefix}:*`)) {
+    const kind = await client.type(name);
+    if (kind === "hash" && !name.endsWith(":known") && !name.endsWith(":raised") && name !== base)
+      for (const [field, text] of Object.entries(await client.hgetall(name)))
+        found.push({ name: `${name} ${field}`, text, put: (given: string) => client.hset(name, field, given) });
+    if (kind === "string" && !name.includes(":did:"))
+      found.push({ name, text: (await client.get(name))!, put: (given: string) => client.set(name, given) });
+    if (kind === "stream") {
+      const entries = await client.xrange(name, "-", "+");
+      for (const [id, [, text]] of entries)
+        found.push({
+          name: `${name} ${id}`,
+          text: text!,
+          async put(given: string) {
+            const again = client.multi().del(name);
+            for (const [each, [, kept]] of entries) again.xadd(name, each, "l", each === id ? given : kept!);
+            await again.exec();
+          },
+        });
+    }
+  }
+  return found;
+}
+
+describe("a Redis in which something has changed by itself", () => {
+  test("P7: a changed character in any text is refused or without effect: nothing wrong is told", {
+    timeout: 120_000,
+  }, async () => {
+    const before = await told();
+    expect(Object.values(before).filter((answer) => typeof answer === "string")).toEqual([]);
+    const all = await places();
+    expect(all.length).toBeGreaterThan(10);
+    let refused = 0;
+    for (const { name, text, put } of all) {
+      const step = Math.max(1, Math.floor(text.length / 12));
+      for (let at = 0; at < text.length; at += step) {
+        const changed = flipped(text, at);
+        if (changed === text) continue;
+        await put(changed);
+        const now = await told();
+        for (const [what, answer] of Object.entries(now)) {
+          if (typeof answer === "string" && /^refused: (JOURNAL|STORE)_CORRUPT$/.test(answer)) refused += 1;
+          else if (what === "threads") {
+            // Of a row that cannot be read only its name is told.
+            const rows = (answer as { threadId: string; damaged?: true }[]).filter((row) => row.damaged !== true);
+            for (const row of rows) expect(before.threads, `${name} at ${at}`).toContainEqual(row);
+          } else if (what === "snapshot") {
+            // A cache: without it all lines come.
+            if (JSON.stringify(answer) !== JSON.stringify(before.snapshot))
+              expect(answer, `${name} at ${at}`).toEqual(before.whole);
+          } else if (name.includes(":requests") || name.includes(":rules") || name.includes(":mail")) {
+            // The numbers before them are their order, and nothing else.
+            expect(sorted(answer), `${name} at ${at}: ${what}`).toEqual(sorted(before[what]));
+          } else expect(answer, `${name} at ${at}: ${what}`).toEqual(before[what]);
+        }
+        await put(text);
+      }
+    }
+    expect(await told()).toEqual(before);
+    expect(refused).toBeGreaterThan(100);
+  });
+
+  test("P7: a line that is gone, or the last ones, is JOURNAL_CORRUPT; what can be read before it is told by past()", async () => {
+    const journals = await client.keys(`${base}:j:*:lines`);
+    const lengths = await Promise.all(journals.map((each) => client.xlen(each)));
+    const journal = journals[lengths.indexOf(5)]!;
+    await client.xdel(journal, "3-0");
+    await expect(store.load(key)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    const past = await store.past(key);
+    expect(past?.lines.map(({ seq }) => seq)).toEqual([1, 2]);
+    expect(past?.damage).toMatchObject({ seq: 3, error: { code: "JOURNAL_CORRUPT" } });
+    expect((await store.past(key, 2))?.damage).toBeUndefined();
+    await expect(store.load(fork)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    await client.del(journal);
+    await expect(store.load(key)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    expect(await store.delete(key)).toBe(true);
+    expect(await store.load(key)).toBeUndefined();
+  });
+
+  test("P7: a thread whose row is damaged is listed as such, refuses writers, and can be deleted", async () => {
+    const row = (await client.hget(`${base}:threads`, "t"))!;
+    await client.hset(`${base}:threads`, "t", flipped(row, row.length - 3));
+    expect((await store.threads("acme")).map(({ threadId, damaged }) => [threadId, damaged])).toContainEqual([
+      "t",
+      true,
+    ]);
+    await expect(store.append(key, append(5))).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    await expect(store.send(key, { key: "x", kind: "steer", body: "", at: 1 })).rejects.toMatchObject({
+      code: "JOURNAL_CORRUPT",
+    });
+    expect(await store.past(key)).toMatchObject({ lines: [], damage: { seq: 0 } });
+    expect(await store.delete(key)).toBe(true);
+    expect((await store.threads("acme")).map(({ threadId }) => threadId)).toEqual(["f"]);
+    expect((await store.load(fork))?.lines).toHaveLength(4);
+  });
+});
+
+/** Lists in an order of their own, commands of a thread among them. */
+function sorted(answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map((each) => JSON.stringify(each)).sort();
+  const { commands, ...rest } = answer as { commands?: unknown[] };
+  return commands === undefined ? answer : { ...rest, commands: sorted(commands) };
+}
