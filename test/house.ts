@@ -248,7 +248,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   setup: ["problem", "preview", "instructions", "data", "model", "tools", "permissions", "mcp"],
   app: ["texts", "keys", "terminal", "rows", "view", "setup", "preview", "data", "problem"],
   headless: ["texts", "terminal", "setup", "data", "problem", "keys"],
-  commands: ["texts", "terminal", "setup", "preview", "data", "problem", "permissions", "tools", "headless"],
+  commands: ["texts", "terminal", "setup", "preview", "data", "problem", "permissions", "tools", "mcp", "headless"],
   // Opens what was asked for, and hands it to the screen or to a single run.
   start: ["texts", "problem", "setup", "app", "headless", "commands", "data"],
   index: ["keys", "terminal"],

@@ -170,7 +170,22 @@ function program(): Command {
       command(root, async (io) => (await import("./commands/rules.ts")).explainRule(tool, args, paths(root), io)),
     );
 
-  for (const each of [root, ...root.commands, ...rules.commands]) {
+  const mcp = root
+    .command("mcp")
+    .description("list the MCP servers and their tools")
+    .option("--json", "as JSON, one a line")
+    .action((options) =>
+      command(root, async (io) => (await import("./commands/mcp.ts")).listServers({ ...paths(root), ...options }, io)),
+    );
+  mcp
+    .command("login")
+    .description("sign in at a server on the web, in a browser")
+    .argument("<server>", "its name, or the beginning of it")
+    .action((name: string) =>
+      command(root, async (io) => (await import("./commands/mcp.ts")).login(name, paths(root), io)),
+    );
+
+  for (const each of [root, ...root.commands, ...rules.commands, ...mcp.commands]) {
     each
       .option("--data <folder>", "where threads are kept")
       .option("--config <folder>", "where permissions.json and mcp.json are")

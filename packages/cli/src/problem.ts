@@ -60,7 +60,7 @@ export const problems = {
   ),
   ID_UNKNOWN: entry<{ what: string; given: string }>(
     (d) => `There is no ${d.what} ${JSON.stringify(d.given)}.`,
-    "belay threads, belay inbox and belay rules list what there is.",
+    "belay threads, belay inbox, belay rules and belay mcp list what there is.",
   ),
   INPUT_TOO_LONG: entry<{ most: number }>(
     (d) => `The input is longer than ${d.most} bytes.`,
@@ -73,6 +73,10 @@ export const problems = {
   MCP_FAILED: entry<{ server: string; tool: string; reason: string }>(
     (d) => `${d.tool} of the MCP server ${d.server} failed: ${d.reason}`,
     "Correct the arguments, or do it in another way.",
+  ),
+  MCP_LOGIN: entry<{ server: string }>(
+    (d) => `The MCP server ${d.server} wants to know who you are.`,
+    "Sign in with: belay mcp login and the name of the server.",
   ),
   MODEL_KEY: entry<{ provider: string; variable: string }>(
     (d) => `A model of ${d.provider} needs a key.`,

@@ -17,7 +17,7 @@ import { configFolderOf, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
 import { noteThread, readNote } from "./data/thread-notes.ts";
 import { instructions } from "./instructions.ts";
-import type { Connected } from "./mcp/connect.ts";
+import type { Connected, Places } from "./mcp/connect.ts";
 import { chooseModel } from "./model/choose.ts";
 import { type Judge, judgeBy } from "./permissions/judge.ts";
 import { readRulesFile } from "./permissions/rules-file.ts";
@@ -79,7 +79,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   const { permissions } = readRulesFile(configFolder);
   const { model, name: modelName, demo } = await chooseModel(options);
   const judge = judgeBy(permissions, () => tools);
-  const servers = options.mcp === false ? undefined : await mcpServers(configFolder, folder, judge);
+  const servers = options.mcp === false ? undefined : await mcpServers({ configFolder, dataFolder, folder }, judge);
   const tools: readonly Tool<unknown>[] = [...folderTools(folder, judge), ...(servers?.tools ?? [])];
   const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder) });
   const db = await openDatabase(dataFolder).catch(async (error) => {
@@ -122,9 +122,10 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
 }
 
 /** Where no server is named, nothing of the protocol is loaded. */
-async function mcpServers(configFolder: string, folder: string, judge: Judge): Promise<Connected | undefined> {
-  if (![join(configFolder, "mcp.json"), join(folder, ".mcp.json")].some((file) => existsSync(file))) return undefined;
-  return (await import("./mcp/connect.ts")).connectServers(configFolder, folder, judge);
+async function mcpServers(places: Places, judge: Judge): Promise<Connected | undefined> {
+  const files = [join(places.configFolder, "mcp.json"), join(places.folder, ".mcp.json")];
+  if (!files.some((file) => existsSync(file))) return undefined;
+  return (await import("./mcp/connect.ts")).connectServers(places, judge);
 }
 
 function realFolder(path: string): string {

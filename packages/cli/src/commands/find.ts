@@ -2,7 +2,7 @@
 
 import { problem } from "../problem.ts";
 
-export function findId(what: "thread" | "request" | "rule", ids: readonly string[], given: string): string {
+export function findId(what: "thread" | "request" | "rule" | "server", ids: readonly string[], given: string): string {
   if (ids.includes(given)) return given;
   const found = given === "" ? [] : ids.filter((id) => id.startsWith(given));
   if (found.length === 1) return found[0]!;

@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { problem } from "../problem.ts";
+import type { OAuthConfig } from "./sign-in.ts";
 
 export type ServerConfig =
   | {
@@ -18,6 +19,7 @@ export type ServerConfig =
       readonly kind: "http";
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
+      readonly oauth?: OAuthConfig;
       readonly timeoutMs?: number;
     };
 
@@ -59,7 +61,7 @@ function serversOf(config: Fields, file: string, env: Env): [string, ServerConfi
 
 function serverOf(given: Fields, file: string, name: string, env: Env): ServerConfig {
   const refuse = (words: string) => problem("CONFIG_INVALID", { file, problem: `${name}: ${words}` });
-  const { command, args = [], env: own = {}, cwd, url, headers = {}, timeoutMs } = given;
+  const { command, args = [], env: own = {}, cwd, url, headers = {}, oauth, timeoutMs } = given;
   if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs > 0)) {
     throw refuse(`timeoutMs is ${JSON.stringify(timeoutMs)}, not a number above 0`);
   }
@@ -80,7 +82,8 @@ function serverOf(given: Fields, file: string, name: string, env: Env): ServerCo
   if (typeof url === "string" && command === undefined) {
     const address = fill(url);
     if (!/^https?:\/\//.test(address)) throw refuse(`url is ${JSON.stringify(address)}, not an http or https address`);
-    return { kind: "http", url: address, headers: filled(headers, "headers"), ...time };
+    const signIn = oauth === undefined ? {} : { oauth: filled(oauth, "oauth") as OAuthConfig };
+    return { kind: "http", url: address, headers: filled(headers, "headers"), ...signIn, ...time };
   }
   throw refuse("it needs either a command or a url");
 }

@@ -1,9 +1,11 @@
 // All servers of the config, side by side. One that does not come up is told, and the others work.
 
+import { join } from "node:path";
 import type { Tool } from "@belay/core";
 import type { Judge } from "../permissions/judge.ts";
 import { readMcpConfig } from "./config.ts";
 import { McpServer } from "./server.ts";
+import { SignIn } from "./sign-in.ts";
 import { mcpTools } from "./tools.ts";
 
 export interface Connected {
@@ -12,7 +14,18 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-export async function connectServers(configFolder: string, folder: string, judge: Judge): Promise<Connected> {
+/** Where what a server granted is kept. */
+export function signInFile(dataFolder: string, name: string): string {
+  return join(dataFolder, "mcp", `${name.replace(/[^A-Za-z0-9_-]/g, "_")}.json`);
+}
+
+export interface Places {
+  readonly configFolder: string;
+  readonly dataFolder: string;
+  readonly folder: string;
+}
+
+export async function connectServers({ configFolder, dataFolder, folder }: Places, judge: Judge): Promise<Connected> {
   const { servers, untrusted } = readMcpConfig(configFolder, folder);
   const warnings: string[] = [];
   if (untrusted !== undefined) {
@@ -20,7 +33,11 @@ export async function connectServers(configFolder: string, folder: string, judge
       `${untrusted.file} is not used: its commands are this folder's. To trust it, add "trustedFolders": [${JSON.stringify(folder)}] to ${untrusted.by}.`,
     );
   }
-  const all = [...servers].map(([name, config]) => new McpServer(name, config, { folder }));
+  const all = [...servers].map(([name, config]) => {
+    if (config.kind !== "http") return new McpServer(name, config, { folder });
+    const signIn = new SignIn(signInFile(dataFolder, name), config.oauth ?? {});
+    return new McpServer(name, config, { folder, signIn });
+  });
   const listed = await Promise.allSettled(all.map((server) => server.tools()));
   const taken = new Set<string>();
   const tools: Tool<unknown>[] = [];

@@ -39,8 +39,7 @@ async function connect(servers: object, permissions: Parameters<typeof judgeBy>[
   writeFileSync(join(config, "mcp.json"), JSON.stringify({ mcpServers: servers }));
   let tools: readonly Tool<unknown>[] = [];
   const connected = await connectServers(
-    config,
-    folder,
+    { configFolder: config, dataFolder: join(home, "data"), folder },
     judgeBy(permissions, () => tools),
   );
   tools = connected.tools;

@@ -1,5 +1,6 @@
 // The whole program with a server that others wrote: a pipe in, an answer out, and a stop that reaches everybody.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -49,5 +50,41 @@ test("a tool of a server is called, what it asks is answered from another termin
     expect(readFileSync(join(home.folder, "wire"), "utf8")).toContain('"method":"notifications/cancelled"');
   } finally {
     await wire.close();
+  }
+});
+
+test("signing in at a server on the web: by a browser once, by what is kept from then on", async () => {
+  const suite = fileURLToPath(
+    new URL("../../../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
+  );
+  // The suite's server with its sign-in, left running.
+  const server = spawn(process.execPath, [suite, "client", "--scenario", "auth/metadata-default"], { stdio: "pipe" });
+  try {
+    const url = await new Promise<string>((resolve) => {
+      let said = "";
+      server.stdout.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+        const found = /http:\/\/localhost:\d+\/mcp/.exec(said);
+        if (found) resolve(found[0]);
+      });
+    });
+    const home = program.home();
+    mkdirSync(home.config);
+    writeFileSync(join(home.config, "mcp.json"), JSON.stringify({ mcpServers: { web: { url } } }));
+    const before = await home.belay(["mcp"]);
+    expect([before.code, before.stdout]).toEqual([1, expect.stringContaining("belay mcp login")]);
+    expect((await home.belay(["-p", "hello"])).stderr).toContain("The MCP server web wants to know who you are.");
+
+    // A browser that follows wherever it is led.
+    const browser = join(home.folder, "browser.mjs");
+    writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2]);\n`);
+    chmodSync(browser, 0o755);
+    const login = await home.belay(["mcp", "login", "web"], { env: { BROWSER: browser } });
+    expect([login.code, login.stdout]).toEqual([0, expect.stringMatching(/^Signed in at web: \d+ tools?\.\n$/)]);
+    expect(login.stderr).toContain("Sign in on this page: http://localhost");
+    expect((statSync(join(home.data, "mcp/web.json")).mode & 0o777).toString(8)).toBe("600");
+    expect((await home.belay(["mcp"])).code).toBe(0);
+  } finally {
+    server.kill("SIGKILL");
   }
 });

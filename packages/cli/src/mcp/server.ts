@@ -7,10 +7,12 @@ import type {
   ElicitResult,
   InputRequiredResult,
   Tool as McpTool,
+  StreamableHTTPClientTransport,
   Transport,
 } from "@modelcontextprotocol/client";
-import { problem } from "../problem.ts";
+import { Problem, problem } from "../problem.ts";
 import type { ServerConfig } from "./config.ts";
+import { authProviderOf, type SignIn } from "./sign-in.ts";
 
 /** What a server may want of the person in the middle of a call. */
 export interface Elicitation {
@@ -28,7 +30,10 @@ export interface CallListener {
 export interface ServerOptions {
   readonly folder: string;
   readonly connectMs?: number;
-  readonly fetch?: typeof fetch;
+  /** How to sign in at servers on the web; without it only what their config gives is sent. */
+  readonly signIn?: SignIn;
+  /** Takes the person to a page and gives what came back; without it nobody is asked. */
+  readonly visit?: (page: URL, expected: string | undefined) => Promise<URLSearchParams>;
 }
 
 export type CallOutcome = CallToolResult | InputRequiredResult;
@@ -36,6 +41,8 @@ export type CallOutcome = CallToolResult | InputRequiredResult;
 /** A person may take days to answer in the middle of a call; what a call may take is up to its tool. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const CONNECT_MS = 15_000;
+/** A server that is never content is not asked for ever. */
+const MOST_VISITS = 3;
 /** Servers that know nothing of the question which protocol they speak may not answer it at all. */
 const PROBE_MS = 3_000;
 
@@ -47,6 +54,7 @@ export class McpServer {
   /** Calls under way, the newest last. Before 2026 a server does not say for which of them it asks. */
   readonly #listeners: CallListener[] = [];
   #stderr = "";
+  #web: StreamableHTTPClientTransport | undefined;
 
   constructor(name: string, config: ServerConfig, options: ServerOptions) {
     this.name = name;
@@ -75,14 +83,15 @@ export class McpServer {
     listener: CallListener,
     options: { signal: AbortSignal; onprogress(progress: object): void; more?: object },
   ): Promise<CallOutcome> {
-    const client = await this.#client();
     this.#listeners.push(listener);
     try {
       const { signal, onprogress, more } = options;
       const request = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true };
-      return (await client.callTool({ name, arguments: args, ...more }, request)) as CallOutcome;
+      const send = async () => (await this.#client()).callTool({ name, arguments: args, ...more }, request);
+      return (await this.#signedIn(send)) as CallOutcome;
     } catch (error) {
       options.signal.throwIfAborted();
+      if (error instanceof Problem) throw error;
       // The connection broke under it: that is not the tool's failure.
       if (this.#connecting === undefined) throw this.#down(error);
       throw problem("MCP_FAILED", { server: this.name, tool: name, reason: wordsOf(error) }, error);
@@ -98,11 +107,27 @@ export class McpServer {
   }
 
   #client(): Promise<Client> {
-    this.#connecting ??= this.#connect().catch((error) => {
+    this.#connecting ??= this.#signedIn(() => this.#connect()).catch((error) => {
       this.#connecting = undefined;
-      throw this.#down(error);
+      throw error instanceof Problem ? error : this.#down(error);
     });
     return this.#connecting;
+  }
+
+  /** Does it; where the server wants to know who asks, asks the person to sign in, if there is one, and does it again. */
+  async #signedIn<T>(work: () => Promise<T>): Promise<T> {
+    const { signIn, visit } = this.#options;
+    for (let visits = 0; ; visits++) {
+      try {
+        return await work();
+      } catch (error) {
+        const { page } = signIn ?? {};
+        if (signIn === undefined || page === undefined || visits >= MOST_VISITS) throw error;
+        signIn.page = undefined;
+        if (visit === undefined) throw problem("MCP_LOGIN", { server: this.name }, error);
+        await this.#web?.finishAuth(await visit(page, signIn.expected));
+      }
+    }
   }
 
   async #connect(): Promise<Client> {
@@ -144,11 +169,14 @@ export class McpServer {
     const config = this.#config;
     if (config.kind === "http") {
       const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-      const { fetch } = this.#options;
-      return new StreamableHTTPClientTransport(new URL(config.url), {
+      const { oauth = {} } = config;
+      const authProvider = await authProviderOf(oauth, this.#options.signIn);
+      this.#web = new StreamableHTTPClientTransport(new URL(config.url), {
         requestInit: { headers: config.headers },
-        ...(fetch && { fetch }),
+        ...(authProvider && { authProvider }),
+        ...(oauth.skipIssuerCheck === "true" && { skipIssuerMetadataValidation: true }),
       });
+      return this.#web;
     }
     const { StdioClientTransport, getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
     const transport = new StdioClientTransport({

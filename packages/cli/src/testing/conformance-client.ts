@@ -1,19 +1,37 @@
 // For tests only: our MCP client as the conformance suite starts it, with the address of its server. It uses what the
 // program uses: servers as tools of an agent, whose model calls each of them once; every question is answered with nothing,
 // so that defaults count.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { agent, createRunner, respond, type Tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { McpServer } from "../mcp/server.ts";
+import { SignIn } from "../mcp/sign-in.ts";
 import { mcpTools } from "../mcp/tools.ts";
 
 const url = process.argv.at(-1)!;
-const server = new McpServer("conformance", { kind: "http", url, headers: {} }, { folder: process.cwd() });
-const tools = mcpTools(
-  server,
-  await server.tools(),
-  async () => ({ effect: "allow", source: "default", words: "" }),
-  new Set(),
-);
+const given = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
+const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";
+const oauth = {
+  clientMetadataUrl: "https://conformance-test.local/client-metadata.json",
+  ...(given.client_id && { clientId: given.client_id }),
+  ...(given.client_secret && { clientSecret: given.client_secret }),
+  ...(given.private_key_pem && { privateKey: given.private_key_pem, algorithm: given.signing_algorithm }),
+  ...(scenario.startsWith("auth/client-credentials") && { grant: "client_credentials" }),
+  // The metadata of these two name another issuer than the one that was asked, which we refuse unless told otherwise.
+  ...(/metadata-var[23]$/.test(scenario) && { skipIssuerCheck: "true" }),
+};
+const signIn = new SignIn(join(mkdtempSync(join(tmpdir(), "belay-conformance-")), "kept.json"), oauth);
+// Somebody who says yes to everything: the suite's pages lead back at once.
+const visit = async (page: URL) => {
+  const { headers } = await fetch(page, { redirect: "manual" });
+  return new URL(headers.get("location")!).searchParams;
+};
+const options = { folder: process.cwd(), signIn, visit };
+const server = new McpServer("conformance", { kind: "http", url, headers: {}, oauth }, options);
+const allow = async () => ({ effect: "allow", source: "default", words: "" }) as const;
+const tools = mcpTools(server, await server.tools(), allow, new Set());
 for (const each of tools) await callOnce(each);
 await server.close();
 process.exit();

@@ -163,6 +163,9 @@ export const en = {
     ruleRemoved: (id: string) => `Removed ${id}.`,
     rulesMade: (file: string) => `Wrote ${file}.`,
     rulesThere: (file: string) => `${file} is there already.`,
+    mcpNone: "No MCP server is named in mcp.json.",
+    mcpVisit: (page: string) => `Sign in on this page: ${page}`,
+    mcpSignedIn: (server: string, tools: number) => `Signed in at ${server}: ${count(tools, "tool")}.`,
   },
   plain: {
     you: "You:",

@@ -160,6 +160,9 @@ export const zh: Texts = {
     ruleRemoved: (id) => `已删除 ${id}。`,
     rulesMade: (file) => `已写入 ${file}。`,
     rulesThere: (file) => `${file} 已存在。`,
+    mcpNone: "mcp.json 中没有 MCP 服务器。",
+    mcpVisit: (page) => `请在此页面登录：${page}`,
+    mcpSignedIn: (server, tools) => `已登录 ${server}：${tools} 个工具。`,
   },
   plain: { you: "你：", agent: "智能体：", tool: "工具：", state: "状态：", choices: "请输入字母：" },
 };
