@@ -1,7 +1,7 @@
 // The loop of model and tools. It keeps no state of its own: what comes next is read from the scope's history, so a
 // run goes on from wherever the last one stopped, in any process, by the same code that runs it the first time.
 
-import type { Ended, StoppedCalls } from "../agent.ts";
+import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { Action, Fact } from "../event.ts";
@@ -10,18 +10,17 @@ import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { CallState } from "../journal/state.ts";
 import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
-import { validate } from "../schema/schema.ts";
 import { asText } from "../workflow/child.ts";
 import type { ModelCall, ModelCallEnd } from "./call-model.ts";
 import { keepWithin } from "./compact.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
 import { callHooked } from "./model-hooks.ts";
+import { type Next, stoppedWith } from "./next.ts";
 import { type NextCall, newCall, openCall } from "./open-call.ts";
 import { promptFor } from "./request.ts";
+import { settle } from "./settle.ts";
 import { afterToolHooks } from "./tool-hooks.ts";
 import { TurnCalls } from "./turn-calls.ts";
-
-type Next = Ended | "on";
 
 export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<Ended> {
   for (;;) {
@@ -172,11 +171,6 @@ function afterCalls(frame: Frame, calls: TurnCalls): Next {
     calls: calls.summary(),
     attempt: 1,
   };
-}
-
-/** A stop that cuts no text: what is on the way is recorded with it. */
-function stoppedWith(facts: readonly Fact[], calls: StoppedCalls = noCalls, attempt = 1): Ended {
-  return { how: "stopped", facts, partialText: "", calls, attempt };
 }
 
 // Of small functions and without awaits where nothing is waited for: what a turn allocates is most of what many runs at
@@ -336,66 +330,4 @@ function newCalls(frame: Frame, parts: readonly Part[], count: number, turn: num
     index += 1;
   }
   return calls;
-}
-
-/** The run's end: its text, or, with an output schema, the value in it. An answer that does not fit is sent back. */
-async function settle(
-  frame: Frame,
-  agent: ChatDefinition,
-  text: string,
-  facts: readonly Fact[],
-  finish?: Message["finish"],
-): Promise<Next> {
-  if (frame.desk.hasMail(frame, "steer")) {
-    // The person has said more meanwhile: one more turn, now or after the stop.
-    if (frame.signal.halts("after-model")) return stoppedWith(facts);
-    await frame.record(() => facts);
-    await frame.desk.takeMail(frame);
-    if (frame.scope.last !== "answer") return "on";
-    facts = [];
-  }
-  const ended = { how: "completed", facts, text, finish: finish ?? "stop" } as const;
-  if (agent.output === undefined) return { ...ended, output: text };
-  const checked = await frame.signal.orStopped(readOutput(agent, text));
-  if (checked === undefined) return stoppedWith(facts);
-  if (checked.ok) {
-    // Said while it was checked.
-    if (frame.desk.hasMail(frame, "steer")) return settle(frame, agent, text, facts, finish);
-    return { ...ended, output: checked.value };
-  }
-  const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
-  const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;
-  const { runId, segment } = frame.place;
-  const id = `${runId}.o${segment}.${frame.scope.messages.length}`;
-  const parts = [{ type: "text" as const, text: words }];
-  const correction = frame.message({ id, role: "user", parts, at: frame.clock.now(), origin: "runtime" }, 0, 1);
-  if (corrections(frame.scope.messages) >= agent.maxCorrections) {
-    return { how: "failed", facts: [...facts, correction], error };
-  }
-  if (frame.signal.halts("after-model")) return stoppedWith([...facts, correction]);
-  await frame.record(() => [...facts, correction]);
-  return "on";
-}
-
-async function readOutput(agent: ChatDefinition, text: string): Promise<Awaited<ReturnType<typeof validate>>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, "$1"));
-  } catch (error) {
-    return { ok: false, problem: `it is not JSON (${error instanceof Error ? error.message : String(error)})` };
-  }
-  return validate(agent.output!, value);
-}
-
-/** How often the present question was sent back. */
-function corrections(messages: readonly Message[]): number {
-  let count = 0;
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const message = messages[i]!;
-    if (message.role !== "user") continue;
-    if (message.origin !== "runtime") break;
-    // Late results are told between them.
-    if (!message.id.endsWith(".late")) count += 1;
-  }
-  return count;
 }

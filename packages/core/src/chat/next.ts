@@ -1,0 +1,11 @@
+// What follows from a step of the loop: another one, or the end of the stretch.
+
+import { type Ended, noCalls, type StoppedCalls } from "../agent.ts";
+import type { Fact } from "../event.ts";
+
+export type Next = Ended | "on";
+
+/** A stop that cuts no text: what is on the way is recorded with it. */
+export function stoppedWith(facts: readonly Fact[], calls: StoppedCalls = noCalls, attempt = 1): Ended {
+  return { how: "stopped", facts, partialText: "", calls, attempt };
+}

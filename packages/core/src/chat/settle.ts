@@ -1,0 +1,71 @@
+// The last answer of a run: what it gives, and one that does not fit is sent back.
+
+import { belayError } from "../error.ts";
+import type { Fact } from "../event.ts";
+import type { Frame } from "../frame.ts";
+import type { Message } from "../message.ts";
+import { validate } from "../schema/schema.ts";
+import type { ChatDefinition } from "./definition.ts";
+import { type Next, stoppedWith } from "./next.ts";
+
+/** The run's end: its text, or, with an output schema, the value in it. An answer that does not fit is sent back. */
+export async function settle(
+  frame: Frame,
+  agent: ChatDefinition,
+  text: string,
+  facts: readonly Fact[],
+  finish?: Message["finish"],
+): Promise<Next> {
+  if (frame.desk.hasMail(frame, "steer")) {
+    // The person has said more meanwhile: one more turn, now or after the stop.
+    if (frame.signal.halts("after-model")) return stoppedWith(facts);
+    await frame.record(() => facts);
+    await frame.desk.takeMail(frame);
+    if (frame.scope.last !== "answer") return "on";
+    facts = [];
+  }
+  const ended = { how: "completed", facts, text, finish: finish ?? "stop" } as const;
+  if (agent.output === undefined) return { ...ended, output: text };
+  const checked = await frame.signal.orStopped(readOutput(agent, text));
+  if (checked === undefined) return stoppedWith(facts);
+  if (checked.ok) {
+    // Said while it was checked.
+    if (frame.desk.hasMail(frame, "steer")) return settle(frame, agent, text, facts, finish);
+    return { ...ended, output: checked.value };
+  }
+  const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
+  const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;
+  const { runId, segment } = frame.place;
+  const id = `${runId}.o${segment}.${frame.scope.messages.length}`;
+  const parts = [{ type: "text" as const, text: words }];
+  const correction = frame.message({ id, role: "user", parts, at: frame.clock.now(), origin: "runtime" }, 0, 1);
+  if (corrections(frame.scope.messages) >= agent.maxCorrections) {
+    return { how: "failed", facts: [...facts, correction], error };
+  }
+  if (frame.signal.halts("after-model")) return stoppedWith([...facts, correction]);
+  await frame.record(() => [...facts, correction]);
+  return "on";
+}
+
+async function readOutput(agent: ChatDefinition, text: string): Promise<Awaited<ReturnType<typeof validate>>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.trim().replace(/^```(?:json)?\s*([\s\S]*?)\s*```$/, "$1"));
+  } catch (error) {
+    return { ok: false, problem: `it is not JSON (${error instanceof Error ? error.message : String(error)})` };
+  }
+  return validate(agent.output!, value);
+}
+
+/** How often the present question was sent back. */
+function corrections(messages: readonly Message[]): number {
+  let count = 0;
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]!;
+    if (message.role !== "user") continue;
+    if (message.origin !== "runtime") break;
+    // Late results are told between them.
+    if (!message.id.endsWith(".late")) count += 1;
+  }
+  return count;
+}
