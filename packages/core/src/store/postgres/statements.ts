@@ -9,7 +9,7 @@ export type StatementName = keyof ReturnType<typeof texts>;
 export type Statements = Readonly<Record<StatementName, Pick<PostgresQuery, "name" | "text">>>;
 
 /** Lines that are read at once. None is longer than a body that is kept apart. */
-const PAGE = 500;
+const PAGE = 2_000;
 
 export function statements(schema: string, version: number): Statements {
   const list = Object.entries(texts(schema)).map(([name, text]) => [
