@@ -115,7 +115,7 @@ export const catalogue = {
   HOOK_FAILED: entry<{ hook: string; agent: string; reason: string }>(
     "A hook threw, or gave something that cannot be used.",
     (d) => `Hook ${d.hook} of agent ${d.agent} failed: ${d.reason}`,
-    "What the hook comes before did not happen: correct the hook and resume(), or run again. Of a hook that comes after something, that thing is recorded as it was.",
+    "What the hook comes before did not happen: correct the hook and resume(), or run again. Of a hook that comes after something, that thing is recorded as it was. What a hook is given is frozen: it returns what it wants changed.",
   ),
   GRAPH_INVALID: entry<{ graph: string; problem: string }>(
     "A graph cannot be compiled; or a branch of it chose what is no node.",

@@ -2,6 +2,7 @@
 // 1. A hook holds up no stop: whoever calls one waits for it no longer than the stop allows.
 // 2. One that fails before a step fails that step, with HOOK_FAILED; one that fails after it is told to the log, and the
 //    step is recorded as it was.
+// 3. What a hook is given is a frozen copy: it changes something by returning it, or not at all.
 
 import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
@@ -52,7 +53,7 @@ export async function callHook(host: HookHost, name: HookName, hook: Hook, more:
     get signal() {
       return abort.signal;
     },
-    ...more,
+    ...frozen(more),
   };
   point("hook:begin", name);
   try {
@@ -63,6 +64,19 @@ export async function callHook(host: HookHost, name: HookName, hook: Hook, more:
     host.signal.off(listener);
     point("hook:end", name);
   }
+}
+
+/** Plain data as it is now. What is no plain data, such as an error, is handed over itself. */
+function frozen<T>(value: T, met = new Map<unknown, unknown>()): T {
+  if (typeof value !== "object" || value === null) return value;
+  const isList = Array.isArray(value);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (!isList && prototype !== Object.prototype && prototype !== null) return value;
+  if (met.has(value)) return met.get(value) as T;
+  const copy: Record<string, unknown> | unknown[] = isList ? [] : {};
+  met.set(value, copy);
+  for (const [key, item] of Object.entries(value)) (copy as Record<string, unknown>)[key] = frozen(item, met);
+  return Object.freeze(copy) as T;
 }
 
 export function hookFailed({ place }: Pick<HookHost, "place">, hook: HookName, reason: string, cause?: unknown) {
