@@ -290,7 +290,7 @@ describe("rules", () => {
     expect((await home.belay(["rules", "init"])).stdout).toBe(`Wrote ${file}.\n`);
     expect(await home.belay(["rules", "init"])).toMatchObject({ code: 1 });
     expect((await home.belay(["rules"])).stdout).toContain(`Rules of ${file}`);
-    expect(JSON.parse(readFileSync(file, "utf8")).rules).toHaveLength(3);
+    expect(JSON.parse(readFileSync(file, "utf8")).rules).toHaveLength(4);
   });
 });
 

@@ -27,7 +27,7 @@ test("a tool of a server is called, what it asks is answered from another termin
     const base = ["--base-url", wire.url, "--model", "m"];
 
     wire.script([{ call: "every__echo", id: "c1", args: { message: "over there" } }], ["heard"]);
-    expect(await home.belay(["-p", "go", ...base])).toMatchObject({ code: 0, stdout: "heard\n" });
+    expect(await home.belay(["-p", "go", ...base])).toEqual({ code: 0, stdout: "heard\n", stderr: "" });
     expect(JSON.stringify((await wire.arrived(2)).body.messages)).toContain("Echo: over there");
 
     wire.script([{ call: "every__trigger-elicitation-request", id: "c2", args: {} }], ["thanks"]);

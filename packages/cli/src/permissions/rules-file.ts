@@ -10,6 +10,7 @@ import { checkPermissions } from "./judge.ts";
 export const defaultPermissions: Permissions = {
   rules: [
     { id: "env-files", tool: "read", args: { path: "*.env*" }, effect: "ask", reason: "such files often hold keys" },
+    { id: "env-search", tool: "search", args: { path: "*.env*" }, effect: "ask", reason: "such files often hold keys" },
     { id: "private-keys", tool: "read", args: { path: "*id_rsa*" }, effect: "deny", reason: "private keys stay here" },
     { id: "pem-files", tool: "read", args: { path: "*.pem" }, effect: "ask", reason: "such files often hold keys" },
   ],

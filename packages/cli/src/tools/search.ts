@@ -7,6 +7,8 @@ import { flag, object, path, text } from "./schema.ts";
 import { walk } from "./walk.ts";
 
 const MOST = 300;
+/** Looked into only when they are named: by read, which asks for them, or by a search in that very file. */
+const SECRETS = /(?:^|\/)(?:\.env[^/]*|id_rsa[^/]*|[^/]*\.pem)$/;
 
 export function searchTool(root: string) {
   return tool({
@@ -44,5 +46,7 @@ async function* filesBelow(root: string, shown: string, signal: AbortSignal): As
   const found = await stat(real).catch(() => undefined);
   if (found === undefined) throw problem("PATH_MISSING", { path: shown });
   if (!found.isDirectory()) return yield shown;
-  for await (const { path, isFolder } of walk(root, shown === "." ? "" : shown, { signal })) if (!isFolder) yield path;
+  for await (const { path, isFolder } of walk(root, shown === "." ? "" : shown, { signal })) {
+    if (!isFolder && !SECRETS.test(path)) yield path;
+  }
 }

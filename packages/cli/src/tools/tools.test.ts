@@ -133,6 +133,13 @@ describe("read, list, search", () => {
     );
   });
 
+  test("a search passes by files that often hold keys, unless one of them is named", async () => {
+    put(".env.local", "KEY=1\n");
+    put("a.txt", "KEY=2\n");
+    expect(await use("search", { pattern: "KEY" })).toBe("a.txt:1: KEY=2");
+    expect(await use("search", { pattern: "KEY", path: ".env.local" })).toBe(".env.local:1: KEY=1");
+  });
+
   test("a pattern that is none, and one that never ends, are told as such; this process goes on meanwhile", async () => {
     put("a.txt", `${"a".repeat(40)}!\n`);
     await expect(use("search", { pattern: "(" })).rejects.toMatchObject({ code: "PATTERN_INVALID" });
