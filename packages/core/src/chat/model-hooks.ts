@@ -6,6 +6,7 @@ import type { Frame } from "../frame.ts";
 import { historyProblems } from "../history-problems.ts";
 import { lookOn, runBefore, show } from "../hooks/call-hooks.ts";
 import { type Hook, hooksNamed } from "../hooks/hooks.ts";
+import type { Message } from "../message.ts";
 import type { ModelRequest } from "../model/model.ts";
 import { Answer } from "./answer.ts";
 import { callModel, type ModelCall, type ModelCallEnd } from "./call-model.ts";
@@ -70,8 +71,11 @@ function takeRequest(request: ModelRequest, given: unknown): ModelRequest {
     throw new TypeError(`it gave ${show(given)}, not what to change in the request`);
   }
   const made: ModelRequest = { ...request, ...given };
+  if (!Array.isArray(made.tools)) throw new TypeError(`its tools are ${show(made.tools)}`);
   if (made.messages === request.messages) return made;
   if (!Array.isArray(made.messages) || made.messages.length === 0) throw new TypeError("it left no messages");
+  const wrong = (made.messages as readonly Partial<Message>[]).findIndex((each) => !Array.isArray(each?.parts));
+  if (wrong >= 0) throw new TypeError(`message ${wrong} is ${show(made.messages[wrong])}, which has no parts`);
   const problems = historyProblems(made.messages);
   if (problems.length > 0) throw new TypeError(`no provider takes its messages: ${problems.join("; ")}`);
   return made;

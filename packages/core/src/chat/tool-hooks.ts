@@ -36,7 +36,9 @@ export async function askHooks(frame: Frame, call: CallState, hooks: readonly Ho
     const given = await callHook(frame, "beforeTool", hook, infoOf(call, args));
     if (given === undefined) continue;
     const { args: other, reject, result } = (given ?? {}) as Record<string, unknown>;
-    if (typeof reject === "string") return { outcome: "rejected", output: reject };
+    if (typeof reject === "string") {
+      return { outcome: "rejected", output: reject.trim() === "" ? "the program rejected it." : reject };
+    }
     try {
       if (result !== undefined) return { outcome: "ok", output: fitting(frame, result) };
       if (typeof other === "object" && other !== null && !Array.isArray(other)) args = toJson(other, "Arguments");

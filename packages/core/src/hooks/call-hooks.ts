@@ -201,7 +201,12 @@ export function spoken(given: unknown): Spoken | undefined {
 
 function isSaid(part: Part): boolean {
   if (part?.type === "text" && typeof part.text === "string") return !isBlank(part.text);
-  if (part?.type === "file" && typeof part.mediaType === "string") return true;
+  if (part?.type === "file") {
+    const data = part.data as Readonly<Record<string, unknown>> | undefined;
+    const known = ["base64", "url", "blob"].some((key) => typeof data?.[key] === "string");
+    if (typeof part.mediaType === "string" && known) return true;
+    throw new TypeError("it gave a file that needs a mediaType and data: base64, url or blob");
+  }
   throw new TypeError(`it gave a part of type ${show(part?.type)}; text and file can be said`);
 }
 

@@ -132,3 +132,54 @@ test("W5: a child whose beforeReply throws fails on record, and its hooks are as
   const facts = read.events.filter(({ runPath, type }) => runPath.includes("/") && type.startsWith("run-"));
   expect(said(facts)).toEqual(["run-start", "run-end failed HOOK_FAILED", "run-start", "run-end completed"]);
 });
+
+test.each([
+  [{ value: "  " }, "it left nothing of the input"],
+  ["x".repeat(2000), "The input takes 2039 bytes; at most 1000 are taken."],
+  [
+    { messages: [{ parts: [{ type: "file", mediaType: "image/png" }] }] },
+    "it gave a file that needs a mediaType and data: base64, url or blob",
+  ],
+])(
+  "W5: a beforeReply that makes of the input what nobody could say leaves the thread as it was (%#)",
+  async (given, reason) => {
+    const hooks = { beforeReply: () => given as never };
+    const { session, requests } = await openKit(["done"], { agent: { hooks }, runner: { maxBytes: 1000 } });
+    const result = await session.run("go").result;
+    expect(result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED", details: { reason } } });
+    expect([session.state, session.messages, requests.length]).toEqual(["created", [], 0]);
+  },
+);
+
+test.each([
+  [{ tools: "none" }, 'its tools are "none"'],
+  [{ messages: [{}] }, "message 0 is {}, which has no parts"],
+  [{ messages: [null] }, "message 0 is null, which has no parts"],
+])("W5: a beforeModel that gives a request that is none says what is wrong with it (%#)", async (given, reason) => {
+  const { session, requests } = await openKit(["done"], { agent: { hooks: { beforeModel: () => given as never } } });
+  const result = await session.run("go").result;
+  expect(result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED", details: { reason } } });
+  expect(requests).toEqual([]);
+});
+
+test("W5: what a hook rejects without a word was not rejected by a person", async () => {
+  const hooks = { beforeTool: () => ({ reject: "" }) };
+  const { session, requests } = await openKit([...turns], { tools: [work()], agent: { hooks } });
+  await session.run("go").result;
+  expect(requests.at(-1)!.messages.at(-1)!.parts).toMatchObject([{ output: "Not executed: the program rejected it." }]);
+});
+
+test("W5: what onInterrupt says takes no more than an input may", async () => {
+  const logged: LogEntry[] = [];
+  const { session } = await openKit([[{ text: "well " }, { stall: true }]], {
+    agent: { hooks: { onInterrupt: () => "x".repeat(2000) } },
+    runner: { maxBytes: 1000, log: (entry) => void logged.push(entry) },
+  });
+  const run = session.run("go");
+  for await (const event of run) if (event.type === "text-delta") break;
+  expect(await session.interrupt()).toMatchObject({ accepted: true });
+  expect(history(session.messages)).toEqual(["user: go", "assistant~user: well "]);
+  expect(logged.map(({ error }) => error.message)).toEqual([
+    "Hook onInterrupt of agent helper failed: its words are too large to store (2027 bytes)",
+  ]);
+});

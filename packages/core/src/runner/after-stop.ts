@@ -9,11 +9,13 @@ import { type Hook, hooksNamed, type ReplyInput, type Spoken } from "../hooks/ho
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import type { Scope, ThreadState } from "../journal/state.ts";
+import { bytesOver, type Json } from "../json.ts";
 import type { Message } from "../message.ts";
 import { agentAt } from "./agent-at.ts";
 import type { ReplyHost } from "./reply-input.ts";
 
 interface Speaker {
+  readonly maxBytes: number;
   readonly host: HookHost;
   readonly hooks: readonly Hook[];
   readonly input: ReplyInput;
@@ -40,7 +42,8 @@ export function speakersOf(host: ReplyHost, place: FramePlace, state: ThreadStat
     if (hooks === undefined) continue;
     const at = { ...place, agentName: agent!.name, runPath: path };
     const input = inputOf(scope);
-    speakers.push({ host: { place: at, signal, clock: setup.clock, deps, desk: setup }, hooks, input });
+    const { maxBytes } = setup;
+    speakers.push({ maxBytes, host: { place: at, signal, clock: setup.clock, deps, desk: setup }, hooks, input });
   }
   return speakers;
 }
@@ -90,14 +93,14 @@ function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, ne
 }
 
 /** What it has said when all is said, or when the stop can wait no longer. */
-async function hear({ host, hooks, input }: Speaker, stop: ToldStop): Promise<readonly Spoken[]> {
+async function hear({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): Promise<readonly Spoken[]> {
   const said: Spoken[] = [];
   const { interrupt, partialText } = stop;
   const sayAll = async () => {
     for (const hook of hooks) {
       try {
         const given = await callHook(host, "onInterrupt", hook, { interrupt, partialText, input });
-        const words = given === undefined ? undefined : read(host, given);
+        const words = given === undefined ? undefined : read(host, given, maxBytes);
         if (words !== undefined) said.push(words);
       } catch (error) {
         report(host, error);
@@ -112,9 +115,12 @@ async function hear({ host, hooks, input }: Speaker, stop: ToldStop): Promise<re
   return said.slice();
 }
 
-function read(host: HookHost, given: unknown): Spoken | undefined {
+function read(host: HookHost, given: unknown, most: number): Spoken | undefined {
   try {
-    return spoken(given);
+    const words = spoken(given);
+    const bytes = words && bytesOver(words.parts as unknown as Json, most);
+    if (bytes !== undefined) throw new TypeError(`its words are too large to store (${bytes} bytes)`);
+    return words;
   } catch (error) {
     throw hookFailed(host, "onInterrupt", (error as Error).message, error);
   }

@@ -2,9 +2,10 @@
 // longer means that the reply never began: its words are not recorded as the hook has not seen them through.
 
 import type { Agent } from "../agent.ts";
-import { BelayError, UserInterrupt } from "../error.ts";
+import { BelayError, errorText, UserInterrupt } from "../error.ts";
 import type { FramePlace } from "../frame.ts";
-import { withinGrace } from "../hooks/call-hooks.ts";
+import { type HookHost, hookFailed, withinGrace } from "../hooks/call-hooks.ts";
+import type { ReplyInput } from "../hooks/hooks.ts";
 import type { StopSignal } from "../interrupt/stop-signal.ts";
 import { inputAfterHooks } from "../reply.ts";
 import type { DriveSetup } from "./drive.ts";
@@ -39,9 +40,7 @@ function ask(host: ReplyHost, place: FramePlace, inputs: Inputs, signal: StopSig
     withinGrace(at, hooked).then(
       (given) => {
         if (given === undefined) throw stopped(signal);
-        return "messages" in given
-          ? readInput(given.messages as readonly InputMessage[], setup.maxBytes)
-          : readInput(asText(given.value), setup.maxBytes);
+        return readGiven(at, given, setup.maxBytes);
       },
       (error: unknown) => {
         // Thrown because of the stop.
@@ -49,6 +48,18 @@ function ask(host: ReplyHost, place: FramePlace, inputs: Inputs, signal: StopSig
       },
     )
   );
+}
+
+/** What a hook gives must be what a person could give: who has said something else is not to blame for it. */
+function readGiven(at: HookHost, given: ReplyInput, most: number): Inputs {
+  let inputs: Inputs;
+  try {
+    inputs = readInput("messages" in given ? (given.messages as readonly InputMessage[]) : asText(given.value), most);
+  } catch (error) {
+    throw hookFailed(at, "beforeReply", errorText(error), error);
+  }
+  if (inputs.length === 0) throw hookFailed(at, "beforeReply", "it left nothing of the input");
+  return inputs;
 }
 
 function stopped({ stop }: StopSignal): UserInterrupt {
