@@ -68,7 +68,9 @@ export function factProblems(facts: readonly Fact[]): string[] {
     const endless = [...open].filter(([callId, { address }]) => !waits.has(callId) && !inside(address));
     if (state !== "running" && state !== "initialized" && endless.length > 0) {
       const which = endless.map(([callId, { tool }]) => `${callId},${tool}`).join("; ");
-      problems.push(`${state} at ${fact.seq} while calls have no end: ${which}`);
+      const failure = facts.findLast((other) => other.type === "run-end" && other.error !== undefined);
+      const why = state === "error" && failure?.type === "run-end" ? ` (${failure.error!.message})` : "";
+      problems.push(`${state} at ${fact.seq} while calls have no end: ${which}${why}`);
     }
   }
   return [...problems, ...mailProblems(facts), ...requestProblems(facts), ...childProblems(facts)];
