@@ -111,12 +111,13 @@ async function problemsOf(store: Store, threadId: string, effects: readonly Work
     const answers = said.filter((message) => messageText(message) === `answered ${text}`).length;
     if (times !== 1 || answers !== 1) problems.push(`${text} was asked ${times} times and answered ${answers} times`);
   }
-  const started = new Set(facts.flatMap((fact) => (fact.type === "tool-start" ? [fact.address] : [])));
+  const place = ({ runId, address }: { readonly runId: string; readonly address: string }) => `${runId} ${address}`;
+  const started = new Set(facts.flatMap((fact) => (fact.type === "tool-start" ? [place(fact)] : [])));
   const mine = effects.filter((effect) => effect.threadId === threadId);
-  for (const { address, tool } of mine) {
-    if (!started.has(address)) problems.push(`${address} ran without a recorded intent`);
-    const times = mine.filter((effect) => effect.address === address).length;
-    if (tool === "pay" && times > 1) problems.push(`${address} paid ${times} times`);
+  for (const effect of mine) {
+    if (!started.has(place(effect))) problems.push(`${place(effect)} ran without a recorded intent`);
+    const times = mine.filter((other) => place(other) === place(effect)).length;
+    if (effect.tool === "pay" && times > 1) problems.push(`${place(effect)} paid ${times} times`);
   }
   return problems.map((problem) => `${threadId}: ${problem}`);
 }

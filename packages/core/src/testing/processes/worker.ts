@@ -22,6 +22,8 @@ export interface Worker {
 
 export interface WorkerEffect {
   readonly threadId: string;
+  readonly runId: string;
+  /** Its place in the run. */
   readonly address: string;
   readonly tool: string;
 }
@@ -48,8 +50,8 @@ export function workingAgent(folder: string, modelMs: number) {
       description: "",
       input,
       ...options,
-      execute: async (_args, { address, threadId }) => {
-        write(join(folder, "effects"), { threadId, address, tool: name });
+      execute: async (_args, { address, runId, threadId }) => {
+        write(join(folder, "effects"), { threadId, runId, address, tool: name });
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
         return { done: name };
       },
