@@ -34,6 +34,7 @@ describe("docs/cli.md", () => {
       "BELAY_API_KEY",
       "BELAY_FETCH_ALLOW",
       "BELAY_DEMO_DELAY_MS",
+      "BELAY_CONTEXT_TOKENS",
       "ANTHROPIC_BASE_URL",
       "OPENAI_BASE_URL",
     ]) {

@@ -77,11 +77,12 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   const dataFolder = dataFolderOf(options.dataFolder);
   const configFolder = configFolderOf(options.config);
   const { permissions } = readRulesFile(configFolder);
-  const { model, name: modelName, demo } = await chooseModel(options);
+  const { model, name: modelName, demo, contextTokens } = await chooseModel(options);
   const judge = judgeBy(permissions, () => tools);
   const servers = options.mcp === false ? undefined : await mcpServers({ configFolder, dataFolder, folder }, judge);
   const tools: readonly Tool<unknown>[] = [...folderTools(folder, judge), ...(servers?.tools ?? [])];
-  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder) });
+  const context = contextTokens === undefined ? {} : { context: { maxTokens: contextTokens } };
+  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder), ...context });
   const db = await openDatabase(dataFolder).catch(async (error) => {
     await servers?.close();
     throw error;

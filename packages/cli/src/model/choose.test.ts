@@ -63,6 +63,16 @@ describe("which model speaks", () => {
     expect(await names({ env: { BELAY_MODEL: "demo", ...keys } })).toEqual(["demo (offline)", true]);
   });
 
+  test("a long thread is summed up: late for models far away, early for those on this machine, never for the demo", async () => {
+    const tokens = async (wish: ModelWish) => (await chooseModel({ look: nowhere, env: {}, ...wish })).contextTokens;
+    expect(await tokens({ env: { OPENAI_API_KEY: "o" } })).toBe(150_000);
+    expect(await tokens({ baseUrl: "http://127.0.0.1:1/v1", model: "m" })).toBe(24_000);
+    expect(await tokens({ baseUrl: "http://127.0.0.1:1/v1", model: "m", env: { BELAY_CONTEXT_TOKENS: "8000" } })).toBe(
+      8_000,
+    );
+    expect(await tokens({})).toBeUndefined();
+  });
+
   test("what cannot be is refused with what to do: no key, no such provider, no server, no address", async () => {
     await expect(names({ model: "anthropic/x" })).rejects.toMatchObject({ code: "MODEL_KEY" });
     await expect(names({ model: "gpt-5" })).rejects.toMatchObject({ code: "MODEL_UNKNOWN" });

@@ -13,6 +13,8 @@ export interface ChosenModel {
   /** "provider/name". */
   readonly name: string;
   readonly demo: boolean;
+  /** How much of a thread is sent before its beginning is summed up; undefined: all of it. */
+  readonly contextTokens?: number;
 }
 
 export interface ModelWish {
@@ -25,11 +27,21 @@ export interface ModelWish {
 }
 
 const defaults = { anthropic: "claude-sonnet-4-5", openai: "gpt-5" } as const;
+/** What fits a model is for its provider to say; summing up early costs less than being refused. */
+const FAR_TOKENS = 150_000;
+const LOCAL_TOKENS = 24_000;
 /** A server that was named may be far away. */
 const NAMED_PATIENCE_MS = 3_000;
 
 export async function chooseModel(wish: ModelWish): Promise<ChosenModel> {
-  const env = wish.env ?? process.env;
+  const chosen = await choose(wish, wish.env ?? process.env);
+  if (chosen.demo) return chosen;
+  const asked = Number(filled((wish.env ?? process.env).BELAY_CONTEXT_TOKENS));
+  const isFar = /^(?:anthropic|openai)\//.test(chosen.name);
+  return { ...chosen, contextTokens: asked > 0 ? asked : isFar ? FAR_TOKENS : LOCAL_TOKENS };
+}
+
+async function choose(wish: ModelWish, env: Env): Promise<ChosenModel> {
   const wanted = filled(wish.model) ?? filled(env.BELAY_MODEL);
   const baseUrl = filled(wish.baseUrl) ?? filled(env.BELAY_BASE_URL);
   if (baseUrl !== undefined) return atServer(readBaseUrl(baseUrl), wanted, env);
