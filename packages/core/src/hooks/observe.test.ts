@@ -193,4 +193,56 @@ describe("hub()", () => {
     expect(history(bob.messages)).toEqual(["user: <ann> One two"]);
     room.close();
   });
+
+  test.each(["terminate", "close"] as const)("W5: after %s() a session holds up none of the others", async (end) => {
+    const runner = createRunner({ agents: [teller("ann", "one", "two"), teller("bob", "x"), teller("eve", "x")] });
+    const ann = await runner.open("a", { agent: "ann" });
+    const bob = await runner.open("b", { agent: "bob" });
+    const eve = await runner.open("e", { agent: "eve" });
+    const room = hub([ann, bob, eve]);
+    await bob[end]();
+    await ann.run("go").result;
+    await room.settled();
+    await ann.run("on").result;
+    await room.settled();
+    expect(history(eve.messages)).toEqual(["user: ann: one", "user: ann: two"]);
+    room.close();
+  });
+
+  test("W5: one that cannot hear now is told later, in order and once; the others have heard it by then", async () => {
+    let broken = true;
+    const heard: string[] = [];
+    const bad = agent({
+      name: "bob",
+      model: scriptedModel("x"),
+      hooks: {
+        beforeObserve: () => {
+          if (broken) throw new Error("not now");
+        },
+      },
+    });
+    const listener = agent({
+      name: "eve",
+      model: scriptedModel("x"),
+      hooks: {
+        afterObserve: ({ message }) =>
+          void heard.push(...message.parts.map((part) => ("text" in part ? part.text : ""))),
+      },
+    });
+    const runner = createRunner({ agents: [teller("ann", "one", "two"), bad, listener] });
+    const ann = await runner.open("a", { agent: "ann" });
+    const bob = await runner.open("b", { agent: "bob" });
+    const eve = await runner.open("e", { agent: "eve" });
+    const room = hub([ann, bob, eve]);
+    for (const input of ["go", "on"]) {
+      await ann.run(input).result;
+      await expect(room.settled()).rejects.toMatchObject({ code: "HOOK_FAILED" });
+    }
+    expect([heard, bob.messages]).toEqual([["ann: one", "ann: two"], []]);
+    broken = false;
+    await room.settled();
+    expect(history(bob.messages)).toEqual(["user: ann: one", "user: ann: two"]);
+    expect(heard).toEqual(["ann: one", "ann: two"]);
+    room.close();
+  });
 });

@@ -1,8 +1,10 @@
 // hub(sessions): what one of them replies, the others observe. Invariants:
 // 1. A reply is handed on when it is on record as whole, under an id made of its thread and run: once to each, however
 //    often it is read, stopped on the way or handed on by another hub.
-// 2. What cannot be handed on now is tried again with the next thing that happens, and is not skipped.
+// 2. What cannot be handed on now is tried again with the next thing that happens, and is not skipped; meanwhile the
+//    others hear of it.
 
+import type { BelayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import { type Message, messageText } from "../message.ts";
 import type { Session } from "./session.ts";
@@ -54,6 +56,11 @@ export function hub(sessions: readonly AnySession[], options: HubOptions = {}): 
   return made;
 }
 
+interface Reply {
+  readonly words: string | Pick<Message, "parts">;
+  readonly id: string;
+}
+
 class Member {
   readonly #session: AnySession;
   readonly #options: HubOptions;
@@ -64,6 +71,8 @@ class Member {
   /** The id of the message that the run under way has last said. */
   #lastSaid: string | undefined;
   #left = false;
+  /** What each of the others has yet to hear. */
+  readonly #due = new Map<AnySession, Reply[]>();
 
   constructor(session: AnySession, options: HubOptions, others: () => readonly AnySession[]) {
     this.#session = session;
@@ -82,24 +91,25 @@ class Member {
   /** One after the other: each begins where the last one came to. */
   async catchUp(): Promise<void> {
     const before = this.#cursor;
-    let failed: { readonly error: unknown } | undefined;
+    const failed: unknown[] = [];
     this.#cursor = before.then(async (from) => {
       let at = from;
       try {
         for (const fact of this.#left ? [] : await this.#session.factsAfter(from)) {
-          await this.#look(fact);
+          this.#look(fact);
           at = fact.seq;
         }
       } catch (error) {
-        failed = { error };
+        failed.push(error);
       }
+      await this.#handOn(failed);
       return at;
     });
     await this.#cursor;
-    if (failed !== undefined) throw (failed as { readonly error: unknown }).error;
+    if (failed.length > 0) throw failed[0];
   }
 
-  async #look(fact: Fact): Promise<void> {
+  #look(fact: Fact): void {
     if (fact.runPath.includes("/")) return;
     if (fact.type === "message" && fact.message.role === "assistant" && !fact.message.isInterrupted) {
       this.#lastSaid = fact.message.continues ?? fact.message.id;
@@ -110,8 +120,28 @@ class Member {
     if (text.trim() === "") return;
     const { say = asSaid } = this.#options;
     const words = say({ threadId, runId, agentName, text });
-    if (words === undefined) return;
-    for (const session of this.#others()) await session.observe(words, { id: `hub:${threadId}:${runId}` });
+    if (words === undefined || (typeof words === "string" && words.trim() === "")) return;
+    const reply = { words, id: `hub:${threadId}:${runId}` };
+    for (const session of this.#others()) this.#due.set(session, [...(this.#due.get(session) ?? []), reply]);
+  }
+
+  /** To each in its order, and to each for itself: one that cannot hear now holds up no other. */
+  async #handOn(failed: unknown[]): Promise<void> {
+    const here = new Set(this.#left ? [] : this.#others());
+    await Promise.all(
+      [...this.#due].map(async ([session, replies]) => {
+        if (!here.has(session)) return this.#due.delete(session);
+        try {
+          for (let [reply] = replies; reply !== undefined; [reply] = replies) {
+            await session.observe(reply.words, { id: reply.id });
+            replies.shift();
+          }
+        } catch (error) {
+          if (!hearsNoMore(session, error)) return failed.push(error);
+        }
+        return this.#due.delete(session);
+      }),
+    );
   }
 
   /** The whole message, also where it was cut and went on. */
@@ -123,6 +153,11 @@ class Member {
     if (said !== undefined) return messageText(said);
     return output === undefined ? "" : JSON.stringify(output);
   }
+}
+
+/** Its thread has been terminated, or it is closed: nobody can tell it anything any more. */
+function hearsNoMore({ state }: AnySession, error: unknown): boolean {
+  return state === "terminated" || (error as Partial<BelayError>).code === "SESSION_CLOSED";
 }
 
 function asSaid({ agentName, text }: HubReply): string {
