@@ -233,13 +233,13 @@ export class Execution {
     });
   }
 
-  /** From now on a graph stops at a node, or does not; false where this stretch is over, or nearly. */
-  setBreakpoint(breakpoint: Breakpoint): Promise<boolean> {
+  /** From now on a graph stops at a node, or does not; undefined where this stretch is over, or nearly. */
+  setBreakpoint(breakpoint: Breakpoint): Promise<true | undefined> {
     const drive = this.#drive;
-    if (drive === undefined || this.#closing || this.#over) return Promise.resolve(false);
+    if (drive === undefined || this.#closing || this.#over) return Promise.resolve(undefined);
     const facts = () => [breakpointFact(this.#place, breakpoint)];
-    const written = new Promise<boolean>((resolve) => drive.record({ facts, recorded: () => resolve(true) }));
-    return Promise.race([written, this.over.then(() => false)]);
+    const written = new Promise<true>((resolve) => drive.record({ facts, recorded: () => resolve(true) }));
+    return Promise.race([written, this.over.then(() => undefined)]);
   }
 
   /** Takes back what people allowed for the thread; undefined where this stretch is over, or nearly. */

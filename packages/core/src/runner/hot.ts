@@ -35,30 +35,35 @@ interface Place {
   readonly hot: Hot;
 }
 
+/** Whose code it is. */
+export interface HotHost {
+  /** Some of it has something to record. */
+  wake(): void;
+  /** Has others' writing looked at from now on, and returns how to end that. */
+  watch(): () => void;
+}
+
 export class HotSession implements HotCode {
   readonly #room: HotRoom;
+  readonly #host: HotHost;
   /** By address; undefined, like the next one, until there is some: most sessions never have any. */
   #places: Map<string, Place> | undefined;
   /** Those that have something to record. */
   #waiting: Set<string> | undefined;
-  readonly #wake: () => void;
-  readonly #watch: () => () => void;
   #unwatch: (() => void) | undefined;
   /** The head of the thread at the pause that it was kept over. */
   #head = 0;
 
-  /** `watch` has others' writing looked at from now on, and returns how to end that. */
-  constructor(room: HotRoom, wake: () => void, watch: () => () => void) {
+  constructor(room: HotRoom, host: HotHost) {
     this.#room = room;
-    this.#wake = wake;
-    this.#watch = watch;
+    this.#host = host;
   }
 
   keep(address: string, hot: Hot): void {
     const place: Place = { session: this, address, hot };
     this.#places ??= new Map();
     this.#places.set(address, place);
-    this.#unwatch ??= this.#watch();
+    this.#unwatch ??= this.#host.watch();
     this.#room.add(place);
   }
 
@@ -73,7 +78,7 @@ export class HotSession implements HotCode {
     if (!this.#places?.has(address)) return;
     this.#waiting ??= new Set();
     this.#waiting.add(address);
-    this.#wake();
+    this.#host.wake();
   }
 
   get isWaiting(): boolean {

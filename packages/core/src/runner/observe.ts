@@ -2,7 +2,7 @@
 // lost; where nothing runs and nothing is open, it becomes part of the history at once.
 
 import type { Agent } from "../agent.ts";
-import { belayError } from "../error.ts";
+import { type BelayError, belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { type HookHost, lookOn, runBefore, spoken } from "../hooks/call-hooks.ts";
@@ -12,10 +12,43 @@ import type { Message } from "../message.ts";
 import type { Command, Store, ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import type { IdleFacts } from "./idle.ts";
+import type { LiveThread } from "./live-thread.ts";
 import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
+import type { SendOptions } from "./options.ts";
+import { send } from "./send.ts";
+
+/** Resolves to its id when nothing can lose it; to none where a hook let it go. */
+export async function observe(
+  thread: LiveThread,
+  given: string | Pick<Message, "parts">,
+  options: SendOptions,
+): Promise<string | undefined> {
+  thread.refuseIfClosed();
+  const hooks = new ObserveHooks(thread.setup, thread.agent, thread.resting(), thread.deps);
+  const made = await hooks.before(readObserved(given));
+  if (made === null) return undefined;
+  const id = await send(thread, "observe", [made], options);
+  await takeObserved(thread);
+  await hooks.after(id, made);
+  return id;
+}
+
+/** What waits to be known enters a history that rests. Refused means that somebody takes it along. */
+export async function takeObserved(thread: LiveThread): Promise<void> {
+  const { setup, key } = thread;
+  const rests = () => !thread.isWriting && (thread.state === "initialized" || thread.state === "completed");
+  if (!rests() || !thread.host.accepts() || thread.closing !== undefined) return;
+  try {
+    const commands = await observedIn(setup.store, key);
+    if (commands.length > 0 && rests()) await thread.append(observed(key, commands, setup.clock.now()));
+  } catch (error) {
+    const { code } = error as Partial<BelayError>;
+    if (code !== "INVALID_STATE" && code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
+  }
+}
 
 /** The text and files of it; of other messages, such as an agent's reply, the rest is left out. */
-export function readObserved(given: string | Pick<Message, "parts">): Spoken {
+function readObserved(given: string | Pick<Message, "parts">): Spoken {
   const said = typeof given === "string" ? spoken(given) : spoken({ parts: (given?.parts ?? []).filter(isSayable) });
   if (said === undefined) throw belayError("INPUT_INVALID", { problem: "there is nothing in it to observe" });
   return said;
@@ -26,7 +59,7 @@ function isSayable({ type }: Message["parts"][number]): boolean {
 }
 
 /** What hooks have to say around it. */
-export class ObserveHooks {
+class ObserveHooks {
   readonly #host: HookHost;
   readonly #agent: Agent<unknown, never>;
 
@@ -58,7 +91,7 @@ function info(message: Spoken | null): object {
 }
 
 /** What waits to be known, oldest first. */
-export async function observedIn(store: Store, key: ThreadKey): Promise<readonly Command[]> {
+async function observedIn(store: Store, key: ThreadKey): Promise<readonly Command[]> {
   const loaded = await store.load(key, Number.MAX_SAFE_INTEGER);
   return (loaded?.commands ?? []).filter(
     (command) => command.kind === "steer" && read<InputMail>(key, command).observed === true,
@@ -66,7 +99,7 @@ export async function observedIn(store: Store, key: ThreadKey): Promise<readonly
 }
 
 /** Lets it into a history that rests; a thread that does not takes it along when it goes on. */
-export function observed(key: ThreadKey, commands: readonly Command[], now: number): IdleFacts {
+function observed(key: ThreadKey, commands: readonly Command[], now: number): IdleFacts {
   return (place, { state, threadId }) => {
     if (state !== "initialized" && state !== "completed") {
       throw belayError("INVALID_STATE", { threadId, state, action: "observe()" });

@@ -1,4 +1,4 @@
-// What people may say when they stop a run or let it go on.
+// What people may say when they begin a run, send something to it, stop it or let it go on.
 
 import { belayError } from "../error.ts";
 import type { Breakpoint, Patch } from "../event.ts";
@@ -7,6 +7,17 @@ import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
 import type { Input } from "./input.ts";
+
+export interface RunOptions {
+  /** Asking twice under one id is asking once: while it runs that is the same run, and later what was recorded of it. */
+  readonly id?: string;
+}
+
+export interface SendOptions {
+  /** Sending twice under one id is sending once. */
+  readonly id?: string;
+  readonly by?: string;
+}
 
 export interface InterruptOptions {
   /** The same stop sent twice under one id is one. */

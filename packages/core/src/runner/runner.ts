@@ -27,7 +27,8 @@ import { HotRoom } from "./hot.ts";
 import { type InboxFilter, type InboxItem, inboxOf } from "./inbox.ts";
 import type { Input } from "./input.ts";
 import { Leases } from "./leases.ts";
-import type { AnswerOptions, InterruptOptions, ResumeOptions } from "./options.ts";
+import type { SessionHost } from "./live-thread.ts";
+import type { AnswerOptions, InterruptOptions, ResumeOptions, RunOptions, SendOptions } from "./options.ts";
 import { type PruneOptions, pruneThreads, readIdle } from "./prune.ts";
 import { loadThread } from "./read-facts.ts";
 import { readPast } from "./read-past.ts";
@@ -35,7 +36,7 @@ import { answerAnywhere, answerMail } from "./remote-answer.ts";
 import { stopElsewhere } from "./remote-stop.ts";
 import { type Lost, repairThread } from "./repair.ts";
 import type { Run } from "./run.ts";
-import { type RunOptions, type SendOptions, Session, type SessionHost } from "./session.ts";
+import { Session } from "./session.ts";
 import { type WorkHost, type WorkOptions, workOn } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
@@ -172,7 +173,7 @@ export class Runner<Out = string, Deps = unknown> {
       setup: this.#setup,
       running: (execution) => this.#leases.add(execution),
       stopped: (execution) => this.#leases.remove(execution),
-      closed: (session) => this.#sessions.delete(session.threadId),
+      closed: (threadId) => this.#sessions.delete(threadId),
       accepts: () => !this.#closed,
     };
   }

@@ -1,0 +1,37 @@
+// The two ways to have done with a thread: for good, or only here.
+
+import type { Stop } from "../interrupt/stop-signal.ts";
+import { move } from "../lifecycle.ts";
+import { terminated } from "./idle.ts";
+import type { LiveThread } from "./live-thread.ts";
+import { readStop } from "./options.ts";
+
+/** Stops now, for good. */
+export async function terminate(thread: LiveThread): Promise<void> {
+  thread.refuseIfClosed();
+  if (thread.isWriting) {
+    const stop = stopFor(thread, "terminate", "user");
+    await Promise.all([thread.execution?.terminate(stop), thread.calls?.terminate(stop)]);
+    if (thread.state === "terminated") return;
+  }
+  move(thread.state, "terminated");
+  await thread.append(terminated);
+}
+
+/** Lets go of it without ending it: what runs is aborted, and can go on elsewhere. */
+export function letGo(thread: LiveThread): Promise<void> {
+  thread.closing ??= close(thread);
+  return thread.closing;
+}
+
+async function close(thread: LiveThread): Promise<void> {
+  const stop = stopFor(thread, "close", "runtime");
+  await Promise.all([thread.execution?.close(stop), thread.calls?.close(stop)]);
+  thread.hot.dropAll();
+  thread.recall.forget();
+  thread.host.closed(thread.key.threadId);
+}
+
+function stopFor({ setup }: LiveThread, reason: string, by: string): Stop {
+  return readStop({ reason, by }, setup.clock.now());
+}

@@ -1,0 +1,253 @@
+// A thread as this process has it: what is known of it, what runs, what waits in memory, who reads. A session is its
+// public face, and what a session is asked for is done by the files beside this one. Invariants:
+// 1. At most one execution at a time, and one for answered calls, which it waits for: who runs alone writes.
+// 2. Guards flip at once, events follow (R4).
+// 3. What runs, or waits here for a person, keeps the session: the runner only knows it weakly.
+
+import type { Agent } from "../agent.ts";
+import { belayError } from "../error.ts";
+import type { FramePlace } from "../frame.ts";
+import type { ThreadState } from "../journal/state.ts";
+import type { PauseType, SessionState } from "../lifecycle.ts";
+import type { ThreadKey } from "../store/store.ts";
+import { AnswerSchemas } from "./answer-schemas.ts";
+import type { DriveSetup } from "./drive.ts";
+import type { Receipt } from "./ending.ts";
+import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
+import { Feed } from "./feed.ts";
+import { type HotHost, HotSession } from "./hot.ts";
+import { appendIdle, type IdleFacts } from "./idle.ts";
+import { woken } from "./openings.ts";
+import { readFacts } from "./read-facts.ts";
+import { Recall, type Standing, standingOf } from "./recall.ts";
+import { replay } from "./replay.ts";
+import { LiveRun } from "./run.ts";
+
+/** What the runner is to its sessions. */
+export interface SessionHost {
+  readonly setup: DriveSetup;
+  running(execution: Execution): void;
+  stopped(execution: Execution): void;
+  closed(threadId: string): void;
+  /** False once it lets go of its threads: nothing begins any more. */
+  accepts(): boolean;
+}
+
+export class LiveThread implements ExecutionHost, HotHost {
+  readonly host: SessionHost;
+  readonly setup: DriveSetup;
+  readonly key: ThreadKey;
+  readonly agent: Agent<unknown, never>;
+  readonly deps: unknown;
+  readonly feed: Feed;
+  readonly recall: Recall;
+  execution: Execution | undefined;
+  /** Answered calls that run while the thread stays paused. */
+  calls: Execution | undefined;
+  /** Calls that were left behind and still run; they outlive the stretch that began them. */
+  readonly behind: string[] = [];
+  /** Code that waits for a person in memory. */
+  readonly hot: HotSession;
+  /** What that code takes as answers, by request. */
+  readonly schemas = new AnswerSchemas();
+  /** A stop of a thread that only waits is being written; who asks for another gets its receipt. */
+  stopping: Promise<Receipt> | undefined;
+  /** Settles when it is closed; undefined while nobody has asked for that. */
+  closing: Promise<void> | undefined;
+  /** Called when a run has ended, and more has come meanwhile. It is the session's own, and so keeps it. */
+  readonly #moreCame: () => void;
+
+  constructor(host: SessionHost, key: ThreadKey, agent: Agent<unknown, never>, deps: unknown, moreCame: () => void) {
+    const { setup } = host;
+    const { store } = setup;
+    this.host = host;
+    this.setup = setup;
+    this.key = key;
+    this.agent = agent;
+    this.deps = deps;
+    this.#moreCame = moreCame;
+    this.hot = new HotSession(setup.hot, this);
+    this.recall = new Recall(store, key);
+    this.feed = new Feed(
+      (after) => readFacts(store, key, after),
+      (changed) => store.watch(key, changed),
+    );
+  }
+
+  get state(): SessionState {
+    if (this.execution !== undefined) return this.execution.state?.state ?? "running";
+    const { state } = this.standing;
+    return state === "running" ? "paused" : state;
+  }
+
+  get pauseType(): PauseType | undefined {
+    if (this.execution !== undefined) return undefined;
+    const { state, pauseType } = this.standing;
+    return state === "running" ? "crash" : pauseType;
+  }
+
+  get standing(): Standing {
+    const state = this.live?.state;
+    return state === undefined ? this.recall.standing : standingOf(state);
+  }
+
+  /** What runs: the run, or answered calls where there is none. */
+  get live(): Execution | undefined {
+    return this.execution ?? this.calls;
+  }
+
+  get isWriting(): boolean {
+    return this.live !== undefined;
+  }
+
+  /** Resolves when the present stretch is on record, or to why it could not begin. */
+  get opening(): Execution["opening"] {
+    return this.execution?.opening ?? Promise.resolve(undefined);
+  }
+
+  refuseIfClosed(): void {
+    if (this.closing !== undefined) throw belayError("SESSION_CLOSED", { threadId: this.key.threadId });
+  }
+
+  refuseIfBusy(): void {
+    this.refuseIfClosed();
+    if (!this.host.accepts()) throw belayError("RUNNER_CLOSED", {});
+    if (this.execution !== undefined) {
+      throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.execution.run.runId });
+    }
+  }
+
+  place(runId: string, segment: number): FramePlace {
+    const { name } = this.agent;
+    return { threadId: this.key.threadId, runId, segment, agentName: name, runPath: name };
+  }
+
+  /** The stretch that the thread rests after. */
+  resting(): FramePlace {
+    const { runId, segment } = this.standing;
+    return this.place(runId ?? this.setup.clock.id(), Math.max(segment, 1));
+  }
+
+  /** `says`: a person's words are in it, which are heard whatever happens. */
+  start(place: FramePlace, opening: Opening, id?: string, says = true): LiveRun {
+    const run = new LiveRun(place.threadId, place.runId, place.segment, this.feed);
+    const execution = new Execution(this, place, run, id);
+    this.execution = execution;
+    this.host.running(execution);
+    // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
+    if (this.calls === undefined) queueMicrotask(() => void execution.start(opening));
+    else void startAfter(this.calls, execution, opening, says);
+    return run;
+  }
+
+  /** A stretch for open calls only. */
+  startCalls(opening: Opening): Execution {
+    const place = this.resting();
+    const run = new LiveRun(place.threadId, place.runId, place.segment, this.feed);
+    const execution = new Execution(this, place, run, undefined, "calls");
+    this.calls = execution;
+    this.host.running(execution);
+    void execution.start(opening);
+    return execution;
+  }
+
+  /** Has something written: by what runs, which gives undefined where it is over, or nearly; else while the thread rests. */
+  async write<T>(byLive: (live: Execution) => Promise<T | undefined>, atRest: () => Promise<T>): Promise<T> {
+    for (;;) {
+      this.refuseIfClosed();
+      // Answered calls that run hold up the stretch that is to come.
+      const live = this.calls ?? this.execution;
+      if (live === undefined) return atRest();
+      await live.opening;
+      const done = await byLive(live);
+      if (done !== undefined) return done;
+      await live.over;
+    }
+  }
+
+  /** One append without a run. */
+  async append(make: IdleFacts): Promise<void> {
+    let head = 0;
+    const seen: IdleFacts = (place, state) => {
+      head = state.head;
+      return make(place, state);
+    };
+    await appendIdle(this, this.resting(), this.recall, seen);
+    const now = this.recall.now();
+    this.hot.check(head, now);
+    this.hot.restsAt(now);
+  }
+
+  /** Reads the thread from the store. While a run of ours writes, it alone changes the fold. */
+  async refresh(): Promise<void> {
+    if (!this.isWriting) await this.recall.load(true, () => !this.isWriting);
+  }
+
+  load(fresh: boolean, only: "calls" | undefined): Promise<ThreadState> {
+    return only === "calls" ? this.recall.loadOpen(fresh) : this.recall.load(fresh);
+  }
+
+  replay(id: string, run: LiveRun): void {
+    const known = this.recall.now().asked?.get(id);
+    if (known !== undefined) void replay(this.setup.store, this.key, known, run);
+  }
+
+  opened(_execution: Execution, state: ThreadState): void {
+    this.recall.hold(state);
+  }
+
+  ended(execution: Execution, state: ThreadState | undefined): void {
+    if (execution === this.calls) this.calls = undefined;
+    else this.execution = undefined;
+    this.host.stopped(execution);
+    if (state !== undefined) this.hot.restsAt(state);
+    // It had the thread, and lost it.
+    else if (execution.state !== undefined) this.hot.dropAll();
+    // Where it failed the store may know more; whoever writes next finds out by its refusal.
+    const known = state ?? execution.state;
+    if (known !== undefined) this.recall.settleOn(known);
+    if (state?.state === "completed" && execution.mail) this.#moreCame();
+  }
+
+  /** Code that waits for a person has something to record. */
+  wake(): void {
+    const { live } = this;
+    if (live !== undefined) {
+      // Whatever is under way takes it along, or leaves it to us.
+      void live.over.then(() => this.hot.isWaiting && this.wake());
+      return;
+    }
+    if (this.closing !== undefined || !this.host.accepts()) return;
+    const execution = this.startCalls(unmoved(woken, this.hot.head));
+    // Whoever has the thread now begins the code again from its record.
+    void execution.opening.then((refusal) => refusal !== undefined && this.hot.dropAll());
+  }
+
+  /** Somebody may write: what waits here for a person then goes on elsewhere. */
+  watch(): () => void {
+    return this.setup.store.watch(this.key, () => void this.#dropIfMoved(), "append", true);
+  }
+
+  async #dropIfMoved(): Promise<void> {
+    if (this.isWriting) return;
+    const loaded = await this.setup.store.load(this.key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
+    if (!this.isWriting && loaded !== undefined && loaded.row.head > this.hot.head) this.hot.dropAll();
+  }
+}
+
+async function startAfter(calls: Execution, execution: Execution, opening: Opening, says: boolean): Promise<void> {
+  await calls.over;
+  const { status } = await calls.run.result;
+  // A stop that met both has ended the one: there is nothing to begin.
+  const ended = status === "terminated" || (status === "interrupted" && !says);
+  if (execution.signal.stop !== undefined && ended) return execution.endAs(calls);
+  await execution.start(opening);
+}
+
+/** Where somebody has written since, whoever has the thread begins that code again. */
+function unmoved(opening: Opening, head: number): Opening {
+  return (state, ...rest) => {
+    if (state.head === head) return opening(state, ...rest);
+    throw belayError("TOKEN_SPENT", { threadId: state.threadId, segment: state.run?.segment ?? 0 });
+  };
+}

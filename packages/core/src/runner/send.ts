@@ -1,0 +1,46 @@
+// What is sent to a thread, whoever runs it, or nobody: a command, which has no effect until an append consumes it.
+
+import { belayError } from "../error.ts";
+import type { Command } from "../store/store.ts";
+import type { Execution } from "./execution.ts";
+import { initialized } from "./idle.ts";
+import { type Input, readInput } from "./input.ts";
+import type { LiveThread } from "./live-thread.ts";
+import type { InputMail } from "./mailbox.ts";
+import type { SendOptions } from "./options.ts";
+
+/** Resolves to its id when nothing can lose it. */
+export async function send(
+  thread: LiveThread,
+  how: "steer" | "input" | "observe",
+  input: Input,
+  options: SendOptions,
+): Promise<string> {
+  thread.refuseIfClosed();
+  const { state, setup } = thread;
+  const { threadId } = thread.key;
+  if (state === "terminated")
+    throw belayError("INVALID_STATE", { threadId, state, action: how === "input" ? "enqueue()" : `${how}()` });
+  const messages = readInput(input, setup.maxBytes);
+  if (messages.length === 0) throw belayError("INPUT_EMPTY", { threadId });
+  const { store, clock } = setup;
+  const observed = how === "observe" ? { observed: true as const } : {};
+  const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }), ...observed };
+  const kind = how === "input" ? how : "steer";
+  const command: Command = { key: options.id ?? clock.id(), kind, body: JSON.stringify(mail), at: clock.now() };
+  // A new thread has to be on record before anything can wait for it; a run may begin to put it there meanwhile.
+  for (let seen: Execution | undefined | null = null; seen !== thread.execution; ) {
+    seen = thread.execution;
+    await thread.opening;
+  }
+  if (thread.state === "created") await initialize(thread);
+  if (await store.send(thread.key, command)) thread.execution?.deliver(command);
+  return command.key;
+}
+
+/** Puts a new thread on record. Refused means that somebody else has done it. */
+async function initialize(thread: LiveThread): Promise<void> {
+  await thread.append(initialized).catch((error) => {
+    if (!["INVALID_STATE_TRANSITION", "STORE_CONFLICT", "THREAD_BUSY"].includes(error.code)) throw error;
+  });
+}

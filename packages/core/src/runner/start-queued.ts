@@ -1,0 +1,35 @@
+// What waits for a thread that has come to rest is taken up.
+
+import type { LiveThread } from "./live-thread.ts";
+import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
+import { takeObserved } from "./observe.ts";
+import { newRun } from "./openings.ts";
+
+/** A run has ended, and more has come meanwhile. */
+export async function startWaiting(thread: LiveThread): Promise<void> {
+  await takeObserved(thread).catch(() => {});
+  await startQueued(thread);
+}
+
+/** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. */
+export async function startQueued(thread: LiveThread): Promise<void> {
+  if (thread.isWriting) return;
+  const { setup, key } = thread;
+  // Others may have moved it since.
+  await thread.refresh().catch(() => {});
+  const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
+  const command = loaded?.commands.find(({ kind }) => kind === "input");
+  const { state, execution, closing } = thread;
+  const idle = state === "initialized" || state === "completed" || state === "created";
+  if (command === undefined || !idle || execution !== undefined || closing !== undefined) return;
+  if (!thread.host.accepts()) return;
+  const place = thread.place(setup.clock.id(), 1);
+  const mail = read<InputMail>(key, command);
+  const begin = (messages: InputMail["messages"], at: number) =>
+    inputFactsOf(place, command.key, "input", { ...mail, messages }, at);
+  const run = thread.start(place, newRun(thread, place, mail.messages, begin));
+  // Somebody took it back, or took it, in the meantime: the next one is due.
+  void run.result.then((result) => {
+    if (result.status === "failed" && result.error.code === "INPUT_WITHDRAWN") void startQueued(thread);
+  });
+}

@@ -1,0 +1,101 @@
+// A stop in this process: of what runs, or of a thread that only waits for people.
+
+import type { BelayError } from "../error.ts";
+import type { Fact } from "../event.ts";
+import type { FramePlace } from "../frame.ts";
+import { isRequest } from "../interrupt/interrupt.ts";
+import type { Stop } from "../interrupt/stop-signal.ts";
+import type { ThreadState } from "../journal/state.ts";
+import { sayOfIdleStop } from "./after-stop.ts";
+import { interruptOf, newHandle, type Receipt } from "./ending.ts";
+import { stateFact } from "./facts.ts";
+import { stopWaiting } from "./idle.ts";
+import type { LiveThread } from "./live-thread.ts";
+import { type InterruptOptions, readStop } from "./options.ts";
+import { recordedReceipt, stopElsewhere } from "./remote-stop.ts";
+import { waitingCalls } from "./requests.ts";
+
+/** The signal is set before this returns (S1); throws where the options cannot be. */
+export function stopHere(thread: LiveThread, options: InterruptOptions): Promise<Receipt> {
+  const { execution, calls, recall, setup } = thread;
+  const stop = readStop(options, setup.clock.now());
+  const { id, runId, segment } = options;
+  if (id !== undefined && (execution?.state ?? recall.now()).stops?.has(id)) {
+    return orBehind(thread, recordedReceipt(setup.store, thread.key, id));
+  }
+  const at = execution?.run ?? thread.standing;
+  const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
+  if (other) return Promise.resolve(notAccepted(thread));
+  // Answered calls that a resume() waits for are stopped with it.
+  const ofCalls = calls?.interrupt(stop, options);
+  const receipt = execution?.interrupt(stop, options) ?? ofCalls;
+  if (receipt === undefined) return stopResting(thread, stop, options, notAccepted(thread));
+  // It came while the pause was being written: it is for the pause.
+  return receipt.then((told) => (told.accepted ? told : stopResting(thread, stop, options, told)));
+}
+
+/** There was nothing to stop. */
+export function notAccepted(thread: LiveThread): Receipt {
+  const { runId, segment } = thread.standing;
+  const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [...thread.behind] };
+  return { accepted: false, runId, segment: runId === undefined ? undefined : segment, ...none };
+}
+
+/** Where nothing runs, and people are asked for something; else it is as `told`. */
+function stopResting(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
+  const waits = !thread.isWriting && thread.state === "paused" && thread.standing.interrupts.some(isRequest);
+  if (!waits) return Promise.resolve(told);
+  thread.stopping ??= stopAsking(thread, stop, options).finally(() => {
+    thread.stopping = undefined;
+  });
+  return thread.stopping;
+}
+
+/** Nothing runs, and people are asked for something: they need not answer any more (S9). */
+async function stopAsking(
+  thread: LiveThread,
+  stop: Stop,
+  options: InterruptOptions,
+  words?: readonly Fact[],
+): Promise<Receipt> {
+  const { clock, tokenTtlMs } = thread.setup;
+  const told = (place: FramePlace, state: ThreadState) => {
+    const turn = state.scopes.get(place.runPath)?.turn ?? 0;
+    const calls = waitingCalls(state);
+    return interruptOf(place, turn, calls, { asked: stop, late: [...thread.behind], now: clock.now() });
+  };
+  // Hooks are asked once, however often it has to be written.
+  const said = words ?? (await sayOfIdleStop(thread, thread.resting(), stop, () => thread.recall.load(true), told));
+  const stops = options.id === undefined ? [] : [options.id];
+  let receipt = notAccepted(thread);
+  try {
+    await thread.append(
+      stopWaiting(stop, stops, said, (place, state) => {
+        const calls = waitingCalls(state);
+        const interrupt = told(place, state);
+        const { token } = newHandle(place, "user_interrupt", { now: clock.now(), tokenTtlMs });
+        receipt = { ...receipt, accepted: true, runId: place.runId, segment: place.segment, ...calls };
+        const more = { pauseType: "user_interrupt" as const, interrupts: [interrupt], ...token };
+        return { interrupt, fact: stateFact(place, "paused", more) };
+      }),
+    );
+  } catch (error) {
+    const { code } = error as Partial<BelayError>;
+    if (code === "INVALID_STATE") return notAccepted(thread);
+    // Somebody was faster: it runs, here or elsewhere, or something was answered.
+    if (code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
+    // Who goes on after a stop means it.
+    if (thread.execution !== undefined) return notAccepted(thread);
+    if (thread.calls !== undefined) return thread.calls.interrupt(stop, options);
+    if (code === "STORE_CONFLICT") return stopAsking(thread, stop, options, said);
+    return orBehind(thread, stopElsewhere(thread.setup, thread.key, options));
+  }
+  thread.hot.dropAll();
+  return receipt;
+}
+
+/** What another process tells of a stop does not know of the calls that still run in this one. */
+async function orBehind(thread: LiveThread, told: Promise<Receipt>): Promise<Receipt> {
+  const receipt = await told;
+  return { ...receipt, late: [...new Set([...receipt.late, ...thread.behind])] };
+}
