@@ -250,7 +250,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   headless: ["texts", "terminal", "setup", "data", "problem", "keys"],
   commands: ["texts", "terminal", "setup", "preview", "data", "problem", "permissions", "tools", "mcp", "headless"],
   // Opens what was asked for, and hands it to the screen or to a single run.
-  start: ["texts", "problem", "setup", "app", "headless", "commands", "data"],
+  start: ["texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],
   index: ["keys", "terminal"],
   // The program in a real terminal; for tests only.
   testing: ["terminal", "mcp"],

@@ -6,6 +6,7 @@ import { folderOfThread, readNote } from "./data/thread-notes.ts";
 import type { OutputFormat } from "./headless/run-headless.ts";
 import { problem } from "./problem.ts";
 import { type BelaySetup, openBelay, type SetupOptions } from "./setup.ts";
+import { sanitizeLine } from "./terminal/sanitize.ts";
 import { textsFor } from "./texts/texts.ts";
 
 export interface StartOptions extends SetupOptions {
@@ -40,7 +41,7 @@ export async function start(options: StartOptions): Promise<number> {
   const delayMs = interactive ? DEMO_DELAY_MS : 0;
   const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs });
   try {
-    for (const warning of interactive ? [] : setup.warnings) process.stderr.write(`${warning}\n`);
+    for (const warning of interactive ? [] : setup.warnings) process.stderr.write(`${sanitizeLine(warning, 2_000)}\n`);
     const threadId = await threadOf(setup, options);
     if (interactive) {
       const { runApp } = await import("./app/main.tsx");

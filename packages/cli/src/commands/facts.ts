@@ -16,10 +16,9 @@ export function isFact(event: BelayEvent): event is Fact {
   return !drafts.has(event.type);
 }
 
-/** The first `most` of them, all by default. */
-export async function factsOf(runner: Runner, threadId: string, most = Number.MAX_SAFE_INTEGER): Promise<Fact[]> {
-  const row = (await runner.threads()).find((each) => each.threadId === threadId);
-  const head = Math.min(row?.head ?? 0, most);
+/** Up to the head that is known, else to where the thread stands now. */
+export async function factsOf(runner: Runner, threadId: string, known?: number): Promise<Fact[]> {
+  const head = known ?? (await runner.threads()).find((each) => each.threadId === threadId)?.head ?? 0;
   const facts: Fact[] = [];
   if (head === 0) return facts;
   const end = new AbortController();
@@ -27,5 +26,5 @@ export async function factsOf(runner: Runner, threadId: string, most = Number.MA
     if (isFact(event) && event.seq === facts.length + 1) facts.push(event);
     if (facts.length >= head) end.abort();
   }
-  return facts;
+  return facts.slice(0, head);
 }

@@ -28,7 +28,7 @@ export async function threads(options: ThreadsOptions, io: CommandIo): Promise<n
         state: row.damaged ? "damaged" : row.state === "running" && row.lease === undefined ? "crashed" : row.state,
         updatedAt: row.updatedAt,
         folder: folder ?? null,
-        title: row.damaged ? null : ((await titleOf(desk.runner, row.threadId)) ?? null),
+        title: row.damaged ? null : ((await titleOf(desk.runner, row.threadId, row.head)) ?? null),
         ...(row.parent && { forkOf: row.parent.threadId }),
       })),
     );

@@ -6,8 +6,8 @@ import { factsOf } from "./facts.ts";
 /** They come early, or not at all. */
 const LOOK_AT = 20;
 
-export async function titleOf(runner: Runner, threadId: string): Promise<string | undefined> {
-  for (const fact of await factsOf(runner, threadId, LOOK_AT).catch(() => [])) {
+export async function titleOf(runner: Runner, threadId: string, head: number): Promise<string | undefined> {
+  for (const fact of await factsOf(runner, threadId, Math.min(head, LOOK_AT)).catch(() => [])) {
     if (fact.type === "message" && fact.message.origin === "person") return messageText(fact.message);
   }
   return undefined;

@@ -60,6 +60,15 @@ describe("which model speaks", () => {
     expect(await names({})).toEqual(["demo (offline)", true]);
     expect(await names({ env: keys, model: "demo" })).toEqual(["demo (offline)", true]);
     expect(await names({ model: "lmstudio/other", look: { ports } })).toEqual(["lmstudio/other", false]);
+    const base = { BELAY_BASE_URL: `http://127.0.0.1:${ports.ollama}/v1` };
+    const host = `127.0.0.1:${ports.ollama}`;
+    expect(await names({ env: { ...base, ...keys } })).toEqual([`${host}/qwen3:8b`, false]);
+    expect(await names({ env: base, model: "mine" })).toEqual([`${host}/mine`, false]);
+    expect(await names({ env: base, model: "demo" })).toEqual(["demo (offline)", true]);
+    expect(await names({ env: { BELAY_MODEL: "demo" }, baseUrl: base.BELAY_BASE_URL })).toEqual([
+      `${host}/qwen3:8b`,
+      false,
+    ]);
     expect(await names({ env: { BELAY_MODEL: "demo", ...keys } })).toEqual(["demo (offline)", true]);
   });
 

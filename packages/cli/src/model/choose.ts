@@ -27,6 +27,7 @@ export interface ModelWish {
 }
 
 const defaults = { anthropic: "claude-sonnet-4-5", openai: "gpt-5" } as const;
+const providers: readonly string[] = ["demo", "anthropic", "openai", "ollama", "lmstudio"];
 /** What fits a model is for its provider to say; summing up early costs less than being refused. */
 const FAR_TOKENS = 150_000;
 const LOCAL_TOKENS = 24_000;
@@ -42,8 +43,11 @@ export async function chooseModel(wish: ModelWish): Promise<ChosenModel> {
 }
 
 async function choose(wish: ModelWish, env: Env): Promise<ChosenModel> {
-  const wanted = filled(wish.model) ?? filled(env.BELAY_MODEL);
-  const baseUrl = filled(wish.baseUrl) ?? filled(env.BELAY_BASE_URL);
+  const asked = filled(wish.model);
+  // What was said now counts more than what the environment says of the other half.
+  const wanted = asked ?? (filled(wish.baseUrl) === undefined ? filled(env.BELAY_MODEL) : undefined);
+  const isNamed = asked !== undefined && providers.includes(splitName(asked)[0]);
+  const baseUrl = filled(wish.baseUrl) ?? (isNamed ? undefined : filled(env.BELAY_BASE_URL));
   if (baseUrl !== undefined) return atServer(readBaseUrl(baseUrl), wanted, env);
   if (wanted !== undefined) return byName(wanted, env, wish);
   if (filled(env.ANTHROPIC_API_KEY)) return anthropic(defaults.anthropic, env);

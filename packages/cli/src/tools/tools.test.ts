@@ -1,9 +1,10 @@
 // The tools by themselves, on real files, real links, real processes.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -73,6 +74,36 @@ describe("paths", () => {
     await use("edit", { path: "link.txt", old: "one", new: "two" });
     expect(get("real/file.txt")).toBe("two\n");
     expect(readFileSync(join(root, "link.txt"), "utf8")).toBe("two\n");
+  });
+
+  test("whoever swaps a folder for a link between the look and the opening gains nothing", async () => {
+    for (const place of [root, outside]) mkdirSync(join(place, "d"));
+    put("d/file.txt", "inside");
+    writeFileSync(join(outside, "d/file.txt"), "outside");
+    symlinkSync(join(outside, "d"), join(root, "link"));
+    // Another process, as fast as it can: d is the folder, then the link, then the folder again.
+    const swap = `const { renameSync } = require("node:fs"); process.chdir(process.argv[1]);
+      for (;;) { renameSync("d", "real"); renameSync("link", "d"); renameSync("d", "link"); renameSync("real", "d"); }`;
+    const swapping = spawn(process.execPath, ["-e", swap, root]);
+    try {
+      const read: unknown[] = [];
+      for (let at = 0; at < 400; at++) {
+        read.push(await use("read", { path: "d/file.txt" }).catch((error) => error.code));
+        await use("write", { path: "d/made.txt", text: "secret", overwrite: true }).catch(() => {});
+      }
+      expect(read).toContain("inside");
+      expect(read.filter((each) => each !== "inside" && each !== "PATH_OUTSIDE" && each !== "PATH_MISSING")).toEqual(
+        [],
+      );
+      const left = execFileSync("cat", ["/dev/null", ...globOutside()], { encoding: "utf8" });
+      expect(left).not.toContain("secret");
+    } finally {
+      swapping.kill("SIGKILL");
+    }
+
+    function globOutside(): string[] {
+      return readdirSync(join(outside, "d")).map((name) => join(outside, "d", name));
+    }
   });
 
   test("a link that leads nowhere is no place to make a file at", async () => {
