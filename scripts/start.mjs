@@ -4,4 +4,4 @@ import { ensureBuilt, ensureInstalled, root, run } from "./ensure.mjs";
 
 await ensureInstalled();
 await ensureBuilt();
-process.exitCode = await run(process.execPath, [join(root, "examples/start/main.mjs"), ...process.argv.slice(2)]);
+process.exitCode = await run(process.execPath, [join(root, "packages/cli/dist/belay.js"), ...process.argv.slice(2)]);

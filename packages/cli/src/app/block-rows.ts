@@ -38,6 +38,13 @@ export function blockRows(block: Block, columns: number, texts: Texts): Row[] {
       return callRows(block, columns, texts);
     case "diff":
       return [[], ...diffRows(block.diff, columns)];
+    case "asked":
+      return [
+        [],
+        ...spell(block.text)
+          .split("\n")
+          .flatMap((line) => wrap([{ text: line.replaceAll("\t", "    ") }], columns, 2)),
+      ];
     case "note": {
       const lead = block.tone === "stop" ? "■ " : block.tone === "error" ? "✗ " : "  ";
       const style = block.tone;

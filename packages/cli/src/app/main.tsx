@@ -2,7 +2,7 @@
 
 import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
-import { type Answer, approve, BelayError, reject, respond, type Session } from "@belay/core";
+import { BelayError, type Session } from "@belay/core";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
 import { InterruptToken } from "../keys/interrupt-token.ts";
 import type { BelaySetup } from "../setup.ts";
@@ -11,12 +11,14 @@ import { type Texts, textsFor } from "../texts/texts.ts";
 import { emptyEditor } from "../view/editor.ts";
 import { update } from "../view/update.ts";
 import { type DialogAnswer, type Effect, firstView, type Happening, isRunning, type View } from "../view/view.ts";
-import { MOST_PREVIEW, previewRows } from "./dialog-rows.ts";
+import { answerOf } from "./answer-of.ts";
+import { errorWords } from "./error-words.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { effectLabels, rewindItems } from "./rewind.ts";
 import { InkScreen, type Screen } from "./screen.tsx";
 import { themeOf, themeOfReport } from "./theme.ts";
 import { threadItems } from "./thread-items.ts";
+import { wholePreview } from "./whole-preview.ts";
 
 export interface AppOptions {
   /** Goes on with this thread; else a new one begins. */
@@ -76,8 +78,7 @@ class App {
     this.#texts = textsFor(options.lang);
     this.#stdin = options.stdin ?? process.stdin;
     this.#stdout = options.stdout ?? process.stdout;
-    const { columns = 80, rows = 24 } = this.#stdout;
-    this.#view = firstView({ columns, rows }, Date.now());
+    this.#view = firstView(this.#size(), Date.now());
     const { modelName, folder, demo } = setup;
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
     this.#view = update(this.#view, welcome, this.#texts).view;
@@ -87,6 +88,11 @@ class App {
       continued: () => this.#screen?.redraw(this.#view),
       ending: () => this.#screen?.close(this.#view),
     });
+  }
+
+  /** A terminal that does not know says 0. */
+  #size(): { columns: number; rows: number } {
+    return { columns: this.#stdout.columns || 80, rows: this.#stdout.rows || 24 };
   }
 
   /** Not before the terminal is ours: a key that is pressed at the sight of the prompt must come through as it is. */
@@ -181,22 +187,10 @@ class App {
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
     const asked = event.type === "action" ? event.action.interrupted : undefined;
-    if (asked !== undefined) this.#showWhole(asked);
+    const whole = asked === undefined ? undefined : wholePreview(asked, this.#view, this.#setup.previewOf, this.#texts);
+    if (whole !== undefined) this.#take({ type: "block", block: whole });
     this.#happen({ type: "event", event });
     if (event.type === "state" && event.state !== "running") this.#token.clear();
-  }
-
-  /** What does not fit into a dialog is put above it, to the last line. */
-  #showWhole(request: Parameters<BelaySetup["previewOf"]>[0] & { readonly kind: string }): void {
-    if (request.kind !== "approval") return;
-    const { columns, rows } = this.#view;
-    const drawn = previewRows(request as never, columns - 1, this.#setup.previewOf, this.#texts);
-    if (drawn.length <= Math.min(MOST_PREVIEW, rows - 14)) return;
-    const preview = this.#setup.previewOf(request);
-    if (preview?.kind === "diff") this.#take({ type: "block", block: { kind: "diff", diff: preview.diff } });
-    if (preview?.kind === "command") this.#take({ type: "note", text: preview.command, tone: "dim" });
-    if (preview?.kind === "args")
-      this.#take({ type: "note", text: JSON.stringify(preview.args, null, 2), tone: "dim" });
   }
 
   #onData = (bytes: Buffer) => {
@@ -219,8 +213,7 @@ class App {
   }
 
   #onResize = () => {
-    const { columns = 80, rows = 24 } = this.#stdout;
-    this.#take({ type: "resize", columns, rows });
+    this.#take({ type: "resize", ...this.#size() });
     clearTimeout(this.#resized);
     this.#resized = setTimeout(() => this.#screen?.redraw(this.#view), 60);
   };
@@ -262,7 +255,7 @@ class App {
     void this.#perform(effect).catch((error: unknown) => {
       if (!(error instanceof BelayError)) throw error;
       const input = "input" in effect && typeof effect.input === "string" ? { input: effect.input } : {};
-      this.#happen({ type: "refused", problem: words(error), ...input, ...this.#standing() });
+      this.#happen({ type: "refused", problem: errorWords(error), ...input, ...this.#standing() });
     });
   }
 
@@ -286,7 +279,7 @@ class App {
         return this.#follow(session, () => session.run(effect.input));
       case "resume": {
         const { input } = effect;
-        return this.#follow(session, () => session.resume(input === undefined ? {} : { input: asInput(input) }));
+        return this.#follow(session, () => session.resume(input === undefined ? {} : { input }));
       }
       case "go-on":
         return this.#goOn(session);
@@ -308,7 +301,7 @@ class App {
       case "send-queue": {
         const taken = await Promise.all(effect.mail.map(({ id }) => session.withdraw(id)));
         const texts = effect.mail.filter((_, at) => taken[at]).map(({ text }) => text);
-        for (const mail of effect.mail) this.#happen({ type: "event", event: consumed(mail.id, session) });
+        for (const mail of effect.mail) this.#happen({ type: "mail-gone", id: mail.id });
         return this.#follow(session, () => session.resume({ input: texts }));
       }
       case "answer":
@@ -329,7 +322,7 @@ class App {
     if (result.status !== "failed") return;
     await sleep(2 * FRAME_MS);
     const told = session === this.#session && !this.#view.starting && this.#view.state === session.state;
-    if (!told) this.#happen({ type: "refused", problem: words(result.error), ...this.#standing() });
+    if (!told) this.#happen({ type: "refused", problem: errorWords(result.error), ...this.#standing() });
   }
 
   /** Answered, also in another terminal, which may be running what was approved. */
@@ -339,7 +332,7 @@ class App {
       const result = await session.resume().result;
       if (result.status !== "failed" || result.error.code !== "THREAD_BUSY" || tries > 40) {
         if (result.status !== "failed") return;
-        return this.#happen({ type: "refused", problem: words(result.error), ...this.#standing() });
+        return this.#happen({ type: "refused", problem: errorWords(result.error), ...this.#standing() });
       }
       await sleep(250);
     }
@@ -350,7 +343,7 @@ class App {
       await session.answer(id, answerOf(given));
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;
-      this.#happen({ type: "answer-refused", id, problem: words(error) });
+      this.#happen({ type: "answer-refused", id, problem: errorWords(error) });
     }
   }
 
@@ -405,32 +398,4 @@ class App {
     if (BELAY_THEME === undefined && /^(?:xterm|alacritty|foot|rxvt|tmux)/.test(TERM))
       this.#stdout.write("\u001b]11;?\u0007");
   }
-}
-
-function answerOf(given: DialogAnswer): Answer {
-  switch (given.type) {
-    case "approve": {
-      const { remember, args } = given;
-      return approve({ ...(remember !== undefined && { remember }), ...(args !== undefined && { args }) });
-    }
-    case "reject":
-      return reject(given.reason);
-    case "respond":
-      return respond(given.value);
-    default:
-      return given satisfies never;
-  }
-}
-
-function asInput(input: string | readonly string[]): string | string[] {
-  return typeof input === "string" ? input : [...input];
-}
-
-function consumed(id: string, { threadId }: Session) {
-  const base = { seq: 0, at: 0, threadId, runId: "", segment: 0, attempt: 1, agentName: "", runPath: "" };
-  return { ...base, type: "input-consumed", id, kind: "input" } as const;
-}
-
-function words(error: BelayError): string {
-  return [error.message, error.hint].filter(Boolean).join(" ");
 }

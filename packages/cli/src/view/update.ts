@@ -29,6 +29,8 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
       return still(caughtUp(view, happening, texts));
     case "mailed":
       return still(mailed(view, happening.mail));
+    case "mail-gone":
+      return still({ ...view, mail: view.mail.filter(({ id }) => id !== happening.id) });
     case "taken-back":
       return still(takenBack(view, happening, texts));
     case "answer-refused": {

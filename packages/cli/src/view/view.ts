@@ -32,6 +32,7 @@ export type Block =
     }
   /** What somebody is asked about, whole, where a dialog has no room for it. */
   | { readonly kind: "diff"; readonly diff: string }
+  | { readonly kind: "asked"; readonly text: string }
   | { readonly kind: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" };
 
 /** An answer as it streams: the lines that are whole are in the transcript already. */
@@ -151,7 +152,7 @@ export interface View {
 /** What is to be done because of a key or an event; whoever draws does it. */
 export type Effect =
   | { readonly do: "run"; readonly input: string }
-  | { readonly do: "resume"; readonly input?: string | readonly string[] }
+  | { readonly do: "resume"; readonly input?: string }
   | { readonly do: "mail"; readonly kind: Mail["kind"]; readonly text: string }
   | { readonly do: "take-back"; readonly mail: Mail }
   | { readonly do: "send-queue"; readonly mail: readonly Mail[] }
@@ -186,6 +187,7 @@ export type Happening =
       readonly now: number;
     }
   | { readonly type: "mailed"; readonly mail: Mail }
+  | { readonly type: "mail-gone"; readonly id: string }
   | { readonly type: "taken-back"; readonly mail: Mail; readonly taken: boolean }
   | { readonly type: "answer-refused"; readonly id: string; readonly problem: string }
   /** Nothing came of it; this is how the thread stands. */

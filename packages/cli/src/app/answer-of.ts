@@ -1,0 +1,19 @@
+// What was chosen in a dialog, as the answer that a session takes.
+
+import { type Answer, approve, reject, respond } from "@belay/core";
+import type { DialogAnswer } from "../view/view.ts";
+
+export function answerOf(given: DialogAnswer): Answer {
+  switch (given.type) {
+    case "approve": {
+      const { remember, args } = given;
+      return approve({ ...(remember !== undefined && { remember }), ...(args !== undefined && { args }) });
+    }
+    case "reject":
+      return reject(given.reason);
+    case "respond":
+      return respond(given.value);
+    default:
+      return given satisfies never;
+  }
+}

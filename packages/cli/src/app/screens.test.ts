@@ -1,0 +1,112 @@
+// The pictures in the docs are screens of the app. `npx vitest run -u packages/cli/src/app/screens` draws them anew.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { bundledProgram, type Program } from "../testing/program.ts";
+import { screenSvg } from "../testing/screen-svg.ts";
+import { openTalk } from "../testing/talk.ts";
+import { ENTER, ESC, TAB, type Terminal } from "../testing/terminal.ts";
+
+const docs = fileURLToPath(new URL("../../../../docs/screens", import.meta.url));
+let program: Program;
+const servers: WireServer[] = [];
+beforeAll(async () => {
+  program = await bundledProgram();
+});
+afterAll(async () => {
+  program?.close();
+  await Promise.all(servers.map((server) => server.close()));
+});
+
+async function talk(name: string, ...replies: readonly WireReply[]) {
+  const wire = await wireServer();
+  servers.push(wire);
+  wire.script(...replies);
+  const folder = join(program.place, name, "rope-shop");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "README.md"), "# Ropes\n\nA shop that sells ropes to climbers.\n");
+  const env = { HOME: join(program.place, name) };
+  const rules = { rules: [{ tool: "shell", args: { command: "npm *" }, effect: "allow" }] };
+  return openTalk(program, { url: wire.url, folder, env, rules, columns: 84, rows: 26 });
+}
+
+/** What differs from one run to the next is made the same. */
+function steady(text: string): string {
+  return text
+    .replace(/127\.0\.0\.1:\d{4,5}\/test/g, "ollama/qwen3-coder:30b")
+    .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, "⠹")
+    .replace(/\b\d+s\b/g, "3s");
+}
+
+async function picture(terminal: Terminal, name: string): Promise<void> {
+  // What was drawn last is on the screen when nothing more comes.
+  for (let before = ""; before !== terminal.raw.slice(-200); ) {
+    before = terminal.raw.slice(-200);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await expect(screenSvg(terminal.screen, steady)).toMatchFileSnapshot(join(docs, `${name}.svg`));
+}
+
+const answer =
+  "This shop takes **returns** within 30 days. Three places decide that:\n\n- `src/returns.ts` counts the days\n- `src/mail.ts` tells the customer\n\n```ts\nexport const DAYS = 30; // was 14\n```\n\nThe tests do not ";
+
+test("ESC: what was said stays, and the next instruction takes it elsewhere", async () => {
+  const terminal = await talk("esc", [answer, { stall: true }]);
+  terminal.ask("How do returns work here?");
+  await terminal.untilSeen("The tests do not");
+  terminal.press(ESC);
+  await terminal.untilSeen("Interrupted.");
+  terminal.press("focus on the tests");
+  await terminal.untilSeen("› focus on the tests");
+  await picture(terminal, "interrupted");
+});
+
+test("an approval: exactly what would be done, and the ways to answer", async () => {
+  const edit = { path: "README.md", old: "to climbers.", new: "to climbers, and takes them back." };
+  const terminal = await talk("approval", ["I say so on the first page.", { call: "edit", id: "c1", args: edit }]);
+  terminal.ask("Say in the README that we take ropes back");
+  await terminal.untilSeen("Yes, once");
+  await picture(terminal, "approval");
+});
+
+test("steering: what waits to be read, and what waits for the next run", async () => {
+  const command = "npm --version; sleep 60";
+  const terminal = await talk("steer", ["I run the tests first.", { call: "shell", id: "c1", args: { command } }]);
+  terminal.ask("Make the tests pass");
+  await terminal.untilSeen("working");
+  terminal.press(`leave the snapshots alone${ENTER}`);
+  await terminal.untilSeen("pending: leave");
+  terminal.press(`then write the changelog${TAB}`);
+  await terminal.untilSeen("queued: then write");
+  await terminal.untilSeen(/\d+\.\d+\.\d+/);
+  await expect(terminal.untilSeen("esc to interrupt")).resolves.toContain("pending: leave the snapshots alone");
+});
+
+test("going back: before which message, and what was done since", async () => {
+  const write = { path: "CHANGELOG.md", text: "# Changes\n" };
+  const terminal = await talk(
+    "rewind",
+    ["I write it.", { call: "write", id: "c1", args: write }],
+    ["Written."],
+    ["Bye."],
+  );
+  terminal.ask("Begin a changelog");
+  await terminal.untilSeen("Yes, once");
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  terminal.press("y");
+  await terminal.untilSeen("Written.");
+  await terminal.untilSeen("· ready");
+  terminal.ask("Thank you");
+  await terminal.untilSeen("Bye.");
+  await terminal.untilSeen("· ready");
+  terminal.press(ESC);
+  await terminal.untilSeen("Esc again to rewind");
+  terminal.press(ESC);
+  await terminal.untilSeen("Rewind to before which message?");
+  terminal.press(`${ESC}[A`);
+  await terminal.untilSeen("Done since then");
+  await picture(terminal, "rewind");
+});
