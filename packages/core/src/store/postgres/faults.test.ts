@@ -104,7 +104,18 @@ function faulty(inner: PostgresPool, fault: Ask): PostgresPool & { readonly faul
   };
 }
 
-describe.each(Object.entries(faults))(
+let turn = 0;
+/** All of them in turns; BELAY_FAULTS=all has a run of the suite for each of them, too. */
+const mixed: Ask = (client, query) => {
+  turn += 1;
+  const all = Object.values(faults);
+  return all[turn % all.length]!(client, query);
+};
+const asked = { "is cut in each way, in turns": mixed, ...(process.env.BELAY_FAULTS === "all" && faults) };
+/** Real time: with it the suite's leases are long enough for calls that are tried again. */
+const advance = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms + 20));
+
+describe.each(Object.entries(asked))(
   "a store whose connection %s, again and again",
   { timeout: 60_000 },
   (_, fault) => {
@@ -112,7 +123,7 @@ describe.each(Object.entries(faults))(
     beforeAll(() => {
       cut = faulty(pool, fault);
     });
-    for (const { name, run, skip } of storeSuite(() => ({ store: postgresStore(cut, { schema }) })))
+    for (const { name, run, skip } of storeSuite(() => ({ store: postgresStore(cut, { schema }), advance })))
       if (!long.some((beginning) => name.startsWith(beginning))) test.skipIf(skip)(`P9: ${name}`, run);
     test("P9: it was, all the time", () => {
       expect(cut.faults()).toBeGreaterThan(100);
