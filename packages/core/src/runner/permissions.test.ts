@@ -152,6 +152,19 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect(last.session.interrupts.map(({ callId }) => callId)).toEqual(["e"]);
   });
 
+  test("Q9: a rule is not removed by a session that is closed meanwhile: it stays, and the caller is told", async () => {
+    const store = await make();
+    const { kit } = await payer(store);
+    const { id } = requestOf(kit, "a");
+    await kit.session.resume({ answers: { [id]: approve({ remember: "thread" }) } }).result;
+    void kit.session.resume({ input: "never mind" });
+    const removing = expect(kit.session.removeRule(`rule.${id}`)).rejects.toMatchObject({ code: "SESSION_CLOSED" });
+    await kit.session.close();
+    await removing;
+    const next = await openKit([], { store });
+    expect(next.session.rules.map((rule) => rule.id)).toEqual([`rule.${id}`]);
+  });
+
   test('Q9: remember "always": it holds in every thread and process, until it is removed', async () => {
     const store = await make();
     const { kit } = await payer(store);

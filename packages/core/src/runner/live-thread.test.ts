@@ -1,0 +1,78 @@
+import { setImmediate as macrotask } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
+import { respond } from "../interrupt/answer.ts";
+import { humanInput } from "../interrupt/request.ts";
+import { toolOf } from "../testing/asking-tool.ts";
+import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
+import { gate, until } from "../testing/session-kit.ts";
+import type { Tool } from "../tool/tool.ts";
+import { createRunner, type Runner } from "./runner.ts";
+import type { Session } from "./session.ts";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+async function forgetAll(): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    collect();
+    await macrotask();
+  }
+}
+
+function runnerOf(turns: readonly ScriptedTurn[], tools: readonly Tool<unknown>[] = []): Runner {
+  return createRunner({ agent: agent({ name: "helper", model: scriptedModel(turns), tools }) });
+}
+
+/** Nobody has the session afterwards but whoever keeps it. */
+async function leave(runner: Runner, use: (session: Session) => unknown): Promise<WeakRef<Session>> {
+  const session = await runner.open("thread");
+  await use(session);
+  return new WeakRef(session);
+}
+
+describe("a session that nobody holds", () => {
+  test("is forgotten while nothing runs, and its thread is as it was", async () => {
+    const runner = runnerOf(["hello"]);
+    const left = await leave(runner, async (session) => {
+      await session.run("hi").result;
+    });
+    await forgetAll();
+    expect(left.deref()).toBeUndefined();
+    expect((await runner.open("thread")).messages).toHaveLength(2);
+  });
+
+  test("is kept while it runs: who opens the thread again gets the same one", async () => {
+    const held = gate();
+    const runner = runnerOf([() => held.opened.then(() => "hello")]);
+    const left = await leave(runner, (session) => {
+      session.run("hi");
+    });
+    await forgetAll();
+    const session = await runner.open("thread");
+    expect(left.deref()).toBe(session);
+    expect(session.state).toBe("running");
+    held.open();
+    await until(() => session.state === "completed");
+  });
+
+  test("Q1: is kept while code waits in it for a person: that goes on where it is", async () => {
+    let entries = 0;
+    const ask = toolOf("ask", async (ctx) => {
+      entries += 1;
+      return `hello ${await ctx.ask(humanInput("Who?"))}`;
+    });
+    const runner = runnerOf([[{ call: "ask", id: "a" }], "done"], [ask]);
+    const left = await leave(runner, async (session) => {
+      await session.run("hi").result;
+    });
+    await forgetAll();
+    expect(left.deref()).toBeDefined();
+    const [request] = await runner.inbox();
+    expect(await runner.answer(request!.id, respond("ann"))).toEqual({ open: 0 });
+    expect(await (await runner.open("thread")).resume().result).toMatchObject({ status: "completed", text: "done" });
+    expect(entries).toBe(1);
+  });
+});
