@@ -50,12 +50,12 @@ test("a refund that is tried again after a crash pays twice, and the attack says
 // endregion
 
 // region approval
-function teller({ effect }: ScenarioKit) {
+function teller({ effect, now }: ScenarioKit) {
   const refund = tool({
     name: "refund",
     description: "Pays an order back.",
     input: jsonSchema<{ order: number }>({ type: "object", properties: { order: { type: "number" } } }),
-    needsApproval: () => humanApproval("Pay it back?", { expiresAt: Date.now() + 3_600_000 }),
+    needsApproval: () => humanApproval("Pay it back?", { expiresAt: now() + 3_600_000 }),
     async execute({ order }, ctx) {
       const account = await ctx.ask(humanInput("To which account?"));
       await ctx.step("pay", () => effect(`${ctx.address}/s:pay`, { after: "ask#0" }));

@@ -97,7 +97,7 @@ const structured: Omit<Scenario<{ done: number }>, "faults"> = {
 /** Four calls at once: one is free, one needs approval, one asks between two steps, and one needs approval and runs alone. */
 const clerk: Omit<Scenario, "faults"> = {
   agent(kit) {
-    const inAnHour = () => ({ expiresAt: Date.now() + 3_600_000 });
+    const inAnHour = () => ({ expiresAt: kit.now() + 3_600_000 });
     const act = (name: string, more: Partial<ToolOptions<typeof noArgs, unknown>>) =>
       tool({
         onCrash: "fail",

@@ -71,6 +71,8 @@ export interface ScenarioKit {
    * and, for a tool that does several things, one below it; inside a step, `${ctx.address}/s:${key}`.
    */
   effect(name: string, options?: EffectOptions): void;
+  /** The time of the pass, which faults move on: what expires is told by it. */
+  now(): number;
 }
 
 export interface EffectOptions {
@@ -518,8 +520,11 @@ class Attack<Out, Deps> {
 
   #newRunner(store: Store): Runner<Out, Deps> {
     const { deps } = this.#scenario;
-    const agent = this.#scenario.agent({ effect: (name, options) => this.effect(name, options) });
     const { clock } = this;
+    const agent = this.#scenario.agent({
+      effect: (name, options) => this.effect(name, options),
+      now: () => clock.now(),
+    });
     return new Runner<Out, Deps>({ agent, store, clock, leaseTtlMs: LEASE_MS, ...(deps !== undefined && { deps }) });
   }
 

@@ -66,7 +66,7 @@ function asker(
 
 /** One call that needs approval, for an hour. */
 function gated(kit: ScenarioKit): Agent<string, unknown> {
-  const needsApproval = () => humanApproval("May I?", { expiresAt: Date.now() + 3_600_000 });
+  const needsApproval = () => humanApproval("May I?", { expiresAt: kit.now() + 3_600_000 });
   return worker(kit, { tool: { needsApproval } });
 }
 
