@@ -154,8 +154,7 @@ class App {
     const { threadId } = session;
     const row = (await this.#setup.runner.threads()).find((each) => each.threadId === threadId);
     this.#take({ type: "opened", threadId });
-    const caughtUp = new Promise<void>((resolve) => void this.#read(session, row?.head ?? 0, resolve));
-    await caughtUp;
+    await new Promise<void>((resolve) => void this.#read(session, row?.head ?? 0, resolve));
   }
 
   async #read(session: Session, head: number, caughtUp: () => void): Promise<void> {
