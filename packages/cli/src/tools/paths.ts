@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { problem } from "../problem.ts";
 
@@ -70,7 +70,7 @@ export async function openToRead(
   try {
     const found = await handle.stat();
     if (!found.isFile()) throw problem("PATH_NOT_FILE", { path: place.shown });
-    await checkOpened(root, place, found);
+    await checkOpened(root, place, handle);
     return { handle, place, stat: found };
   } catch (error) {
     await handle.close();
@@ -121,7 +121,7 @@ export async function writeText(root: string, path: string, text: string, mode?:
     const fresh = join(folder, `.belay-${randomBytes(8).toString("hex")}`);
     const handle = await open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode ?? 0o666);
     try {
-      await checkOpened(root, { real: fresh, shown: place.shown }, await handle.stat());
+      await checkOpened(root, { real: fresh, shown: place.shown }, handle);
       if (mode !== undefined) await handle.chmod(mode);
       await handle.writeFile(text);
       await handle.sync();
@@ -130,8 +130,10 @@ export async function writeText(root: string, path: string, text: string, mode?:
       if (there?.isDirectory() || there?.isSymbolicLink()) throw problem("PATH_NOT_FILE", { path: place.shown });
       await rename(fresh, place.real);
     } catch (error) {
+      // Where it really is, should that be elsewhere by now.
+      const made = await whereIs(handle, { real: fresh, shown: place.shown }).catch(() => fresh);
       await handle.close().catch(() => {});
-      await rm(fresh, { force: true });
+      await rm(made, { force: true });
       throw error;
     }
     return place;
@@ -145,13 +147,28 @@ export function refuseProtected({ shown }: Place): void {
   if (shown.split("/").some((part) => part.toLowerCase() === ".git")) throw problem("PATH_PROTECTED", { path: shown });
 }
 
-/** The file that is open is the one that lies at that place, inside the folder. */
-async function checkOpened(root: string, place: Place, opened: Stats): Promise<void> {
-  const real = await realpath(place.real);
-  const there = await stat(real);
-  if (!isInside(root, real) || there.ino !== opened.ino || there.dev !== opened.dev) {
+/** The file that is open lies inside the folder, whatever became of the path by which it was opened. */
+async function checkOpened(root: string, place: Place, handle: FileHandle): Promise<void> {
+  if (!isInside(root, await whereIs(handle, place))) {
     throw problem("PATH_OUTSIDE", { path: JSON.stringify(place.shown), root });
   }
+}
+
+/**
+ * Linux knows where an open file is. Elsewhere its path is followed once more, twice the same, to the same file: whoever swaps
+ * folders at exactly the right three moments would still pass.
+ */
+async function whereIs(handle: FileHandle, { real, shown }: Place): Promise<string> {
+  if (process.platform === "linux") {
+    const known = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
+    if (known !== undefined) return known;
+  }
+  const opened = await handle.stat();
+  const before = await realpath(real);
+  const there = await stat(before);
+  const same = there.ino === opened.ino && there.dev === opened.dev && (await realpath(real)) === before;
+  if (!same) throw problem("PATH_MISSING", { path: shown });
+  return before;
 }
 
 function asProblem(error: unknown, shown: string): unknown {
