@@ -121,6 +121,7 @@ export class Drive implements Desk {
   #awaiting: Map<string, Awaiting> | undefined;
   /** Where nodes of graphs wait for somebody to go on, by address. */
   #halts: Map<string, Interrupt> | undefined;
+  #below: { readonly head: number; readonly paths: ReadonlyMap<string, readonly string[]> } | undefined;
   /** A request was decided, and nobody who could act on it heard of it. */
   unheard = false;
   /** There are commands nobody has consumed, as of the last append. */
@@ -220,13 +221,27 @@ export class Drive implements Desk {
   }
 
   begunBelow(path: string, runId: string): readonly Scope[] {
-    const below = `${path}/`;
     const begun: Scope[] = [];
-    for (const scope of this.state.scopes.values()) {
-      const direct = scope.path.startsWith(below) && !scope.path.includes("/", below.length);
-      if (direct && scope.runId === runId) begun.push(scope);
+    for (const below of this.#pathsBelow().get(path) ?? nothing) {
+      const scope = this.state.scopes.get(below);
+      if (scope?.runId === runId) begun.push(scope);
     }
     return begun;
+  }
+
+  /** By the path of those around them; made anew when something was recorded. To look through all of them for each of them took too long. */
+  #pathsBelow(): ReadonlyMap<string, readonly string[]> {
+    const { scopes, head } = this.state;
+    if (this.#below?.head === head) return this.#below.paths;
+    const paths = new Map<string, string[]>();
+    for (const path of scopes.keys()) {
+      const around = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+      const known = paths.get(around);
+      if (known === undefined) paths.set(around, [path]);
+      else known.push(path);
+    }
+    this.#below = { head, paths };
+    return paths;
   }
 
   saidMeanwhile({ runId, runPath }: FramePlace, branches: readonly string[]): readonly Message[] {
