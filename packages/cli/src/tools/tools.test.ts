@@ -96,6 +96,30 @@ describe("paths", () => {
     }
   });
 
+  test("nor does what is written land outside, or anything of it", async () => {
+    for (const place of [root, outside]) mkdirSync(join(place, "d"));
+    symlinkSync(join(outside, "d"), join(root, "link"));
+    // As above; a folder that was made in the place of the missing one is cleared away.
+    const swap = `const { existsSync, lstatSync, renameSync, rmSync } = require("node:fs"); process.chdir(process.argv[1]); console.log("ready");
+      const clear = () => { if (!existsSync("real")) return; rmSync("d", { recursive: true, force: true }); };
+      for (;;) try { renameSync("d", "real"); renameSync("link", "d"); renameSync("d", "link"); renameSync("real", "d"); }
+      catch { try { if (existsSync("d") && lstatSync("d").isSymbolicLink()) renameSync("d", "link"); clear(); renameSync("real", "d"); } catch {} }`;
+    const swapping = spawn(process.execPath, ["-e", swap, root]);
+    try {
+      await new Promise((resolve) => swapping.stdout.once("data", resolve));
+      const written = new Set<unknown>();
+      for (let at = 0; at < 600; at++) {
+        const args = { path: "d/made.txt", text: "secret", overwrite: true };
+        written.add(await use("write", args).then(String, (error) => error.code));
+      }
+      expect([...written].some((each) => String(each).includes("d/made.txt"))).toBe(true);
+      expect(written).toContain("PATH_OUTSIDE");
+      expect(execFileSync("ls", ["-A", join(outside, "d")], { encoding: "utf8" })).toBe("");
+    } finally {
+      swapping.kill("SIGKILL");
+    }
+  });
+
   test("a link that leads nowhere is no place to make a file at", async () => {
     symlinkSync(join(outside, "not-yet"), join(root, "dangling"));
     await expect(use("write", { path: "dangling", text: "x" })).rejects.toMatchObject({ code: "PATH_MISSING" });
