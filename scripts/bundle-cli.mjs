@@ -1,7 +1,19 @@
 // The terminal program as one file and the chunks that it opens late: providers, MCP and the app itself are read only when they
 // are needed, and a prompt is there in a fraction of a second.
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
+
+/** Ink's layout is a WebAssembly in the file itself: to fetch it from there would load all of Node's HTTP client first. */
+const yogaWithoutFetch = {
+  name: "yoga-without-fetch",
+  setup({ onLoad }) {
+    onLoad({ filter: /yoga-wasm-base64-esm\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, "utf8");
+      return { contents: source.replaceAll('"function"!=typeof fetch', "true") };
+    });
+  },
+};
 
 /** Writes the program and its door to `outdir`. The core must have been built, unless `alias` says where else it is. */
 export async function bundleCli(dir, outdir, alias = {}) {
@@ -21,7 +33,12 @@ export async function bundleCli(dir, outdir, alias = {}) {
     // Native; and what Ink opens in development only.
     external: ["@photostructure/sqlite", "react-devtools-core"],
     // Ink draws nothing where it believes to be in CI; whether there is a terminal is for us to say.
-    alias: { "is-in-ci": join(dir, "src/app/not-in-ci.ts"), ...alias },
+    alias: {
+      "is-in-ci": join(dir, "src/app/not-in-ci.ts"),
+      "string-width": join(dir, "src/app/string-width.ts"),
+      ...alias,
+    },
+    plugins: [yogaWithoutFetch],
     // Packages of the older module system look for Node's own by require.
     banner: {
       js: 'import { createRequire as belayRequire } from "node:module"; const require = belayRequire(import.meta.url);',
