@@ -190,7 +190,7 @@ describe("ESC", { timeout: 60_000 }, () => {
   });
 
   test("arrow keys split over packets move the cursor, and stop nothing", async () => {
-    const terminal = await talk([["Speaking ", { stall: true }]]);
+    const terminal = await talk([["Speaking ", { stall: true }]], { env: { BELAY_ESC_MS: "2000" } });
     terminal.ask("go");
     await terminal.untilSeen("Speaking");
     terminal.press("ac");

@@ -12,6 +12,7 @@ import { emptyEditor } from "../view/editor.ts";
 import { update } from "../view/update.ts";
 import { type DialogAnswer, type Effect, firstView, type Happening, isRunning, type View } from "../view/view.ts";
 import { answerOf } from "./answer-of.ts";
+import { backgroundQuestion, escapeWait } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { effectLabels, rewindItems } from "./rewind.ts";
@@ -82,7 +83,7 @@ class App {
     const { modelName, folder, demo } = setup;
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
     this.#view = update(this.#view, welcome, this.#texts).view;
-    this.#keys = new KeyDecoder((key) => this.#onKey(key));
+    this.#keys = new KeyDecoder((key) => this.#onKey(key), escapeWait(process.env));
     this.#modes = new TerminalModes(this.#stdin, this.#stdout, {
       interrupted: () => this.#onKey({ name: "ctrl-c" }),
       continued: () => this.#screen?.redraw(this.#view),
@@ -110,7 +111,7 @@ class App {
     this.#screen = this.#openScreen();
     this.#stdin.on("data", this.#onData).on("end", this.#onEnd);
     this.#stdout.on("resize", this.#onResize);
-    this.#askBackground();
+    this.#stdout.write(backgroundQuestion(process.env));
     for (const text of this.#setup.warnings) this.#happen({ type: "note", text, tone: "stop" });
     try {
       await this.#begin();
@@ -389,12 +390,5 @@ class App {
     if (session !== undefined && session.state !== "created" && session.state !== "initialized") {
       this.#stdout.write(`${this.#texts.app.goodbye(session.threadId)}\n`);
     }
-  }
-
-  /** Light or dark: terminals that know answer. */
-  #askBackground(): void {
-    const { TERM = "", BELAY_THEME } = process.env;
-    if (BELAY_THEME === undefined && /^(?:xterm|alacritty|foot|rxvt|tmux)/.test(TERM))
-      this.#stdout.write("\u001b]11;?\u0007");
   }
 }

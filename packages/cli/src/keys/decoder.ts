@@ -16,7 +16,7 @@ export interface KeyDecoderOptions {
   readonly escapeMs?: number;
 }
 
-const ESCAPE_MS = 30;
+const ESCAPE_MS = 20;
 /** A sequence that began is not the ESC key any more: it may take its time. */
 const SEQUENCE_MS = 500;
 /** Silence in the middle of a paste: its end was lost. */

@@ -1,0 +1,13 @@
+// What the environment says of the terminal.
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** BELAY_ESC_MS: for lines so slow that an arrow key comes in pieces. */
+export function escapeWait({ BELAY_ESC_MS = "" }: Environment): { readonly escapeMs?: number } {
+  return /^\d{1,4}$/.test(BELAY_ESC_MS) ? { escapeMs: Number(BELAY_ESC_MS) } : {};
+}
+
+/** Asks for the colour of the background, where a terminal may know it; else nothing. */
+export function backgroundQuestion({ TERM = "", BELAY_THEME }: Environment): string {
+  return BELAY_THEME === undefined && /^(?:xterm|alacritty|foot|rxvt|tmux)/.test(TERM) ? "\u001b]11;?\u0007" : "";
+}
