@@ -6,8 +6,9 @@ import { createRunner } from "../runner/runner.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, history, listen, openKit, said } from "../testing/session-kit.ts";
+import { gate, history, listen, openKit, said, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
+import type { Hooks } from "./hooks.ts";
 
 describe("session.observe()", () => {
   for (const { name, make } of eachStore) {
@@ -138,6 +139,25 @@ describe("session.observe()", () => {
     await session.terminate();
     await expect(session.observe("x")).rejects.toMatchObject({ code: "INVALID_STATE" });
   });
+});
+
+describe.each(["steer", "observe"] as const)("%s() inside a beforeReply", (send) => {
+  for (const { name, make } of eachStore) {
+    test(`W5 (${name}): is sent before the run begins, on a new thread and on an old one, and is heard once`, async () => {
+      const told: string[] = [];
+      const hooks: Hooks = {
+        beforeReply: async ({ runId }) => {
+          if (told.length < 2) told.push((await session[send](`by the way, ${told.length}`, { id: runId })).id ?? "");
+        },
+      };
+      const { session, problems } = await openKit(() => "well", { store: await make(), agent: { hooks } });
+      for (const input of ["first", "second"]) expect((await session.run(input).result).status).toBe("completed");
+      await until(() => session.state === "completed" && history(session.messages).join().includes("way, 1"));
+      expect(told.length).toBe(2);
+      expect(history(session.messages).filter((line) => line.startsWith("user"))).toHaveLength(4);
+      expect(problems()).toEqual([]);
+    });
+  }
 });
 
 describe("hub()", () => {

@@ -1,6 +1,7 @@
 // What is sent to a thread, whoever runs it, or nobody: a command, which has no effect until an append consumes it.
 
 import { belayError } from "../error.ts";
+import { hooksNamed } from "../hooks/hooks.ts";
 import type { Command } from "../store/store.ts";
 import type { Execution } from "./execution.ts";
 import { initialized } from "./idle.ts";
@@ -28,14 +29,23 @@ export async function send(
   const mail: InputMail = { messages, ...(options.by !== undefined && { by: options.by }), ...observed };
   const kind = how === "input" ? how : "steer";
   const command: Command = { key: options.id ?? clock.id(), kind, body: JSON.stringify(mail), at: clock.now() };
-  // A new thread has to be on record before anything can wait for it; a run may begin to put it there meanwhile.
-  for (let seen: Execution | undefined | null = null; seen !== thread.execution; ) {
-    seen = thread.execution;
-    await thread.opening;
-  }
-  if (thread.state === "created") await initialize(thread);
-  if (await store.send(thread.key, command)) thread.execution?.deliver(command);
+  await onRecord(thread);
+  const sent = await store.send(thread.key, command);
+  // One that has yet to begin finds it in the store.
+  if (sent && thread.execution?.state !== undefined) thread.execution.deliver(command);
   return command.key;
+}
+
+/** A new thread has to be on record before anything can wait for it; a run may begin to put it there meanwhile. */
+async function onRecord(thread: LiveThread): Promise<void> {
+  // A hook before the reply may be what sends: the run begins after the hook, and would be waited for in vain.
+  if (hooksNamed(thread.setup.hooks, thread.agent.hooks, "beforeReply") === undefined) {
+    for (let seen: Execution | undefined | null = null; seen !== thread.execution; ) {
+      seen = thread.execution;
+      await thread.opening;
+    }
+  }
+  if (thread.standing.state === "created") await initialize(thread);
 }
 
 /** Puts a new thread on record. Refused means that somebody else has done it. */
