@@ -86,11 +86,18 @@ export class Flow {
       const chosen = choose(structuredClone(output) as never, structuredClone(this.state) as never);
       const keys = typeof chosen === "string" ? [chosen] : Array.isArray(chosen) ? (chosen as readonly string[]) : [];
       const wrong = keys.find((key) => (to === undefined ? key !== END && !nodes.has(key) : !to.includes(key)));
-      if (keys.length === 0 || wrong !== undefined) {
-        const problem = `the branch after ${from} chose ${wrong ?? "nothing"}, which is no node that it may lead to`;
-        throw belayError("GRAPH_INVALID", { graph: name, problem });
+      if (keys.length > 0 && wrong === undefined) {
+        for (const key of keys) targets.add(key);
+        continue;
       }
-      for (const key of keys) targets.add(key);
+      const after = from === START ? "START" : from;
+      const problem =
+        (chosen as unknown) instanceof Promise
+          ? `the branch after ${after} gave a promise; it must choose at once, by what it is given`
+          : wrong === undefined
+            ? `the branch after ${after} chose nothing; it must name a node, or END`
+            : `the branch after ${after} chose ${wrong}, which is no node that it may lead to`;
+      throw belayError("GRAPH_INVALID", { graph: name, problem });
     }
     return targets;
   }

@@ -116,6 +116,8 @@ class Builder {
   compile(options: GraphOptions<object, string> = {}): Graph {
     const name = this.#name;
     const state = toJson(options.state ?? {}, `The state of graph ${name}`) as AnyState;
+    if (typeof state !== "object" || Array.isArray(state))
+      throw this.#refuse("its state is not an object of values by key");
     const nodes = new Map<string, Node>();
     for (const [key, { work, before }] of this.#nodes) {
       nodes.set(key, { key, before, agent: typeof work === "function" ? functionNode(key, work, state) : work });

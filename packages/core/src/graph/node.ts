@@ -2,9 +2,10 @@
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
+import { belayError } from "../error.ts";
 import type { Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
-import { type Json, toJson } from "../json.ts";
+import { toJson } from "../json.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
 import { type AgentContext, LiveAgent } from "../workflow/live-agent.ts";
 import type { State } from "./flow.ts";
@@ -70,7 +71,9 @@ class LiveNode extends LiveAgent {
       state = { ...state, ...changed };
     };
     return this.start(async (ctx, input) => {
-      Object.defineProperties(ctx, { state: { get: () => structuredClone(state) }, setState: { value: setState } });
+      // Frozen at the top: what is written there instead of given to setState() would be lost without a word.
+      const look = () => Object.freeze(structuredClone(state));
+      Object.defineProperties(ctx, { state: { get: look }, setState: { value: setState } });
       try {
         return await code(structuredClone(input) as never, ctx as never);
       } catch (error) {
@@ -101,7 +104,11 @@ class LiveNode extends LiveAgent {
 
 /** Top-level keys whose value is another one. */
 function changedBy(state: State, change: Change): Patch {
-  const next = toJson(change(structuredClone(state) as never) ?? {}, "The state of a graph") as Record<string, Json>;
+  const next = toJson(change(structuredClone(state) as never), "The state of a graph");
+  if (typeof next !== "object" || next === null || Array.isArray(next)) {
+    const needed = "the keys that it changes, with their values; it is not changed in place";
+    throw belayError("OPTION_INVALID", { option: "setState()", value: JSON.stringify(next), needed });
+  }
   return Object.fromEntries(
     Object.entries(next).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(state[key])),
   );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../agent.ts";
-import { humanInput, respond } from "../index.ts";
+import { defineAgent, humanInput, respond } from "../index.ts";
 import type { Json } from "../json.ts";
 import { createRunner } from "../runner/runner.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -189,5 +189,85 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     await session.answer(session.interrupts[0]!.id, respond("me"));
     await settle(20);
     expect(await session.resume().result).toMatchObject({ output: { who: "me5", n: 5 } });
+  });
+});
+
+describe("what would change nothing, without a word", () => {
+  const changing = (change: (state: { n: number }) => unknown) =>
+    graph<{ n: number }>("g")
+      .node("a", (_input: Json, ctx) => ctx.setState(change as never))
+      .edge(START, "a")
+      .edge("a", END)
+      .compile({ state: { n: 0 } });
+
+  test.each<[(state: { n: number }) => unknown, string]>([
+    [
+      (state) => {
+        state.n = 1;
+      },
+      "null",
+    ],
+    [() => 5, "5"],
+    [() => [1], "[1]"],
+    [() => "n", '"n"'],
+  ])("setState() with a function that returns no values by key fails the node (%#)", async (change, value) => {
+    const session = await open(changing(change) as Agent<unknown, never>);
+    const needed = "the keys that it changes, with their values; it is not changed in place";
+    expect(await session.run("go").result).toMatchObject({
+      status: "failed",
+      error: { message: `Option setState() is ${value}; it must be ${needed}.` },
+    });
+  });
+
+  test("ctx.state cannot be written to", async () => {
+    const g = graph<{ n: number }>("g")
+      .node("a", (_input: Json, ctx) => {
+        (ctx.state as { n: number }).n = 1;
+      })
+      .edge(START, "a")
+      .edge("a", END)
+      .compile({ state: { n: 0 } });
+    const session = await open(g as Agent<unknown, never>);
+    expect(await session.run("go").result).toMatchObject({ status: "failed", error: { code: "AGENT_FAILED" } });
+  });
+
+  test("G4: a state that is no object is refused when it is compiled", () => {
+    for (const state of [5, [1], "n"]) {
+      const g = graph("g").node("a", tag("a")).edge(START, "a").edge("a", END);
+      expect(() => g.compile({ state: state as never })).toThrow("its state is not an object of values by key");
+    }
+  });
+
+  test("G4: a branch that gives a promise, or nothing, is told so", async () => {
+    for (const [chosen, problem] of [
+      [Promise.resolve(END), "the branch after a gave a promise; it must choose at once, by what it is given"],
+      [[], "the branch after a chose nothing; it must name a node, or END"],
+      ["b", "the branch after a chose b, which is no node that it may lead to"],
+    ] as const) {
+      const g = graph("g")
+        .node("a", tag("a"))
+        .edge(START, "a")
+        .branch("a", () => chosen as never, [END])
+        .compile();
+      const session = await open(g as Agent<unknown, never>);
+      expect(await session.run("go").result).toMatchObject({
+        status: "failed",
+        error: { code: "GRAPH_INVALID", details: { problem } },
+      });
+    }
+  });
+
+  test("G4: resume({ state }) where there is no graph is refused, and changes nothing", async () => {
+    const asking = defineAgent({ name: "asking", run: (ctx) => ctx.ask(humanInput("Well?")) });
+    const session = await open(asking as Agent<unknown, never>);
+    await session.run("go").result;
+    const result = await session.resume({ state: { n: 1 } }).result;
+    expect(result).toMatchObject({ status: "failed", error: { code: "OPTION_INVALID", details: { option: "state" } } });
+    expect([session.state, session.interrupts.length]).toEqual(["paused", 1]);
+  });
+
+  test("a breakpoint that is none is refused", async () => {
+    const session = await open(changing(() => ({ n: 1 })) as Agent<unknown, never>);
+    await expect(session.setBreakpoint(null as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });

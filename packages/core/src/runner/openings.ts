@@ -11,6 +11,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import { isWithin } from "../journal/reduce.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
+import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
 import type { Opening } from "./execution.ts";
 import { driftFact, inputFacts, lostCalls, runStart, stateFact } from "./facts.ts";
@@ -102,7 +103,7 @@ export function goOn(opener: AnswerChecker, place: FramePlace, asked: Going): Op
     const paths = inputs.length > 0 ? listeners(agent, place, state, going.to) : undefined;
     const to = going.to === undefined ? {} : { to: paths ?? [going.to] };
     if (mode === "rethink") facts.push(...lostCalls(place, state, false, to.to));
-    const edits = editsOf(place, state, going);
+    const edits = editsOf(agent, place, state, going);
     const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
     facts.push(stateFact(place, "running", moved));
     for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now));
@@ -112,6 +113,7 @@ export function goOn(opener: AnswerChecker, place: FramePlace, asked: Going): Op
 
 /** The graphs whose state is changed: the one that is named, those that have stopped at a node, or the whole. */
 function editsOf(
+  agent: Agent<unknown, never>,
   place: FramePlace,
   { interrupts, scopes }: ThreadState,
   { patch, to }: Going,
@@ -125,6 +127,12 @@ function editsOf(
     kind === "node" ? [address.slice(0, address.lastIndexOf("/"))] : [],
   );
   const paths = to !== undefined ? [to] : stopped.length > 0 ? stopped : [place.runPath];
+  // Code of one's own may run a graph that nobody has told of.
+  const other = paths.map((path) => agentAt(agent, path)).find((at) => at !== undefined && at.checkpoint === undefined);
+  if (other !== undefined) {
+    const needed = `for a graph, which ${other.name} is not: name one that this run is in by its path, with \`to\``;
+    throw belayError("OPTION_INVALID", { option: "state", value: JSON.stringify(patch), needed });
+  }
   return { edits: Object.fromEntries(paths.map((path) => [path, patch])) };
 }
 

@@ -99,7 +99,7 @@ export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer>
 }
 
 export function readBreakpoint(given: BreakpointOptions): Breakpoint {
-  const { node, graph, at = "before", stop = true, when } = given;
+  const { node, graph, at = "before", stop = true, when } = given ?? {};
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
     throw belayError("OPTION_INVALID", { option: "node", value: String(node), needed: "the key of a node" });
