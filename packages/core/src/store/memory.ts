@@ -11,6 +11,7 @@ import {
   beforeRest,
   type Change,
   type Command,
+  isMovable,
   type Lease,
   type Loaded,
   type Parent,
@@ -228,9 +229,12 @@ class MemoryStore implements Store {
     return true;
   }
 
-  async threads(tenant: string): Promise<ThreadRow[]> {
+  async threads(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
     const rows: ThreadRow[] = [];
-    for (const thread of this.#tenants.get(tenant)?.values() ?? []) rows.push(this.#row(thread));
+    for (const thread of this.#tenants.get(tenant)?.values() ?? []) {
+      const row = this.#row(thread);
+      if (movableAt === undefined || isMovable(row, movableAt)) rows.push(row);
+    }
     return rows.sort((a, b) => b.updatedAt - a.updatedAt);
   }
 

@@ -60,6 +60,22 @@ export interface Parent {
   readonly seq: number;
 }
 
+/** Somebody should move it on: it crashed, an input or an answer waits for it, or its time has come. */
+export function isMovable({ state, lease, damaged, queued, answered, rest }: ThreadRow, now: number): boolean {
+  if (lease !== undefined || damaged) return false;
+  switch (state) {
+    case "running":
+      return true;
+    case "paused":
+      return answered || (rest?.dueAt !== undefined && rest.dueAt <= now);
+    case "completed":
+    case "initialized":
+      return queued;
+    default:
+      return false;
+  }
+}
+
 /** How a thread rests while calls are open: set, or cleared, by each append. */
 export interface Rest {
   /** Everything that is open can be folded from the line with this seq in it. */
@@ -190,8 +206,11 @@ export interface Store {
   send(key: ThreadKey, command: Command): Promise<boolean>;
   /** Takes an input or a steer back; false when it was consumed, withdrawn or never sent. */
   withdraw(key: ThreadKey, commandKey: string): Promise<boolean>;
-  /** All threads of the tenant, the last changed first. */
-  threads(tenant: string): Promise<ThreadRow[]>;
+  /**
+   * All threads of the tenant, the last changed first. With `movableAt`, a store may leave out those that cannot move at
+   * that time without anybody's help, as `isMovable` has it.
+   */
+  threads(tenant: string, movableAt?: number): Promise<ThreadRow[]>;
   /** All open requests of the tenant, the oldest first. */
   requests(tenant: string): Promise<readonly RequestRow[]>;
   /** The thread of a request, open or not; undefined where no such request was ever raised, or its thread is deleted. */

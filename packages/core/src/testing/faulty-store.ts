@@ -91,7 +91,7 @@ export function faultyStore(store: Store): FaultyStore {
     release: (key, fence) => through("release", () => store.release(key, fence)),
     send: (key, command) => through("send", () => store.send(key, command)),
     withdraw: (key, commandKey) => through("withdraw", () => store.withdraw(key, commandKey)),
-    threads: (tenant) => through("threads", () => store.threads(tenant)),
+    threads: (tenant, movableAt) => through("threads", () => store.threads(tenant, movableAt)),
     requests: (tenant) => through("requests", () => store.requests(tenant)),
     requestThread: (tenant, id) => through("requestThread", () => store.requestThread(tenant, id)),
     rules: (tenant) => through("rules", () => store.rules(tenant)),

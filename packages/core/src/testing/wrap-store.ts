@@ -12,7 +12,7 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     release: (key, fence) => store.release(key, fence),
     send: (key, command) => store.send(key, command),
     withdraw: (key, commandKey) => store.withdraw(key, commandKey),
-    threads: (tenant) => store.threads(tenant),
+    threads: (tenant, movableAt) => store.threads(tenant, movableAt),
     requests: (tenant) => store.requests(tenant),
     requestThread: (tenant, id) => store.requestThread(tenant, id),
     rules: (tenant) => store.rules(tenant),

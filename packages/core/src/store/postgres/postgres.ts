@@ -190,8 +190,13 @@ class PostgresStore implements Store {
     return row.done;
   }
 
-  async threads(tenant: string): Promise<ThreadRow[]> {
-    const rows = (await this.#call(undefined, "threads", [bytes(tenantName(tenant))])) as readonly Row[];
+  async threads(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
+    const name = bytes(tenantName(tenant));
+    if (movableAt !== undefined) {
+      const found = (await this.#call(undefined, "movable", [name, movableAt])) as readonly Row[];
+      return found.filter((row) => fits(row, tenant)).map(shown);
+    }
+    const rows = (await this.#call(undefined, "threads", [name])) as readonly Row[];
     return rows.map((row) => (fits(row, tenant) ? shown(row) : shownDamaged(row)));
   }
 

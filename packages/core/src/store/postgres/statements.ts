@@ -74,6 +74,10 @@ function texts(s: string) {
     withdraw: `SELECT ${s}.withdraw_1(${args(5)}) AS done`,
     delete: `SELECT ${s}.delete_1(${args(5)}) AS done`,
     threads: `SELECT ${row} FROM ${s}.thread t WHERE t.tenant_name = $1 ORDER BY t.updated_at DESC, t.id`,
+    // As isMovable() has it, leases apart.
+    movable: `SELECT ${row} FROM ${s}.thread t WHERE t.tenant_name = $1 AND CASE t.state WHEN 'running' THEN true
+      WHEN 'paused' THEN t.answers > 0 OR t.rest_due <= $2
+      WHEN 'completed' THEN t.queued > 0 WHEN 'initialized' THEN t.queued > 0 END ORDER BY t.updated_at DESC, t.id`,
     requests: `${request} WHERE r.tenant_name = $1 AND r.closed IS NULL ORDER BY r.num`,
     request: `${request} WHERE r.name = $1`,
     rules: `SELECT tenant, id, at, body, encode(sum, 'hex') AS sum FROM ${s}.rule WHERE tenant_name = $1 ORDER BY num`,

@@ -363,9 +363,13 @@ class SqliteStore implements Store {
     return true;
   }
 
-  async threads(tenant: string): Promise<ThreadRow[]> {
+  async threads(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
     return this.#guarded(undefined, () =>
       this.#transaction(this.#sql.read, () => {
+        if (movableAt !== undefined) {
+          const found = this.#sql.movable.all(toText(tenant), movableAt) as unknown as Row[];
+          return found.filter((row) => fits(row, tenant)).map((row) => this.#shown(row));
+        }
         const rows = this.#sql.threads.all(toText(tenant)) as unknown as Row[];
         const { n } = this.#sql.countThreads.get(toText(tenant)) as { n: number };
         if (n !== rows.length) throw belayError("STORE_CORRUPT", { problem: "two indexes know different threads" });

@@ -33,6 +33,12 @@ export function prepare(opened: DatabaseSync) {
       "SELECT MAX(COALESCE((SELECT MAX(num) FROM thread), 0), COALESCE((SELECT MAX(num) FROM kept), 0)) + 1 AS num",
     ),
     threads: db.prepare("SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id"),
+    // As isMovable() has it, leases apart.
+    movable: db.prepare(
+      `SELECT * FROM thread WHERE tenant = ? AND CASE state WHEN 'running' THEN 1
+         WHEN 'paused' THEN answers > 0 OR rest_due <= ?
+         WHEN 'completed' THEN queued > 0 WHEN 'initialized' THEN queued > 0 END ORDER BY updated_at DESC, id`,
+    ),
     countThreads: db.prepare("SELECT COUNT(*) AS n FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ?"),
     addThread: db.prepare(
       `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc, parent, base, base_seq, base_crc)
