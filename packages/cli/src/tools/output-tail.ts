@@ -23,6 +23,11 @@ export class OutputTail {
     if (this.#told < MOST_TOLD) this.#fresh += text.slice(0, MOST_TOLD - this.#told - this.#fresh.length);
   }
 
+  /** Something came since it was last asked for. */
+  get waits(): boolean {
+    return this.#fresh !== "";
+  }
+
   /** What came since it was last asked for. */
   take(): string {
     const fresh = this.#fresh;

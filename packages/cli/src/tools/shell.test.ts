@@ -70,6 +70,17 @@ test("what it writes is told while it runs, and characters are whole", async () 
   expect(told.length).toBeGreaterThan(1);
 });
 
+test("what it writes in a burst, and as its last words, is told too", async () => {
+  const session = await shelling({
+    command: "echo one; sleep 0.02; echo two; sleep 0.3; echo three; sleep 0.01; echo four",
+  });
+  let told = "";
+  for await (const event of session.run("go") as AsyncIterable<BelayEvent>) {
+    if (event.type === "tool-progress") told += (event.data as { text: string }).text;
+  }
+  expect(told).toBe("one\ntwo\nthree\nfour\n");
+});
+
 test("a long output keeps its beginning and its end", async () => {
   const output = String(await resultOf({ command: "seq 1 100000" }));
   expect(output.length).toBeLessThan(31_000);

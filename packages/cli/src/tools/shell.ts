@@ -61,12 +61,13 @@ export function shellTool(root: string, judge: Judge) {
         while (!ended) {
           await new Promise<void>((resolve) => {
             wake = resolve;
-            if (ended) resolve();
+            // What came while nobody listened waits to be told.
+            if (ended || tail.waits) resolve();
           });
-          const text = tail.take();
-          if (text !== "") yield { text };
+          if (tail.waits) yield { text: tail.take() };
           if (!ended) await new Promise((resolve) => setTimeout(resolve, TELL_EVERY_MS));
         }
+        if (tail.waits) yield { text: tail.take() };
         const { code, signal } = await output;
         // Cut off by a person it has no result of its own: what it had told is kept.
         if (signal !== null) ctx.checkInterrupt();
