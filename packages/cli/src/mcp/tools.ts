@@ -68,7 +68,7 @@ async function* call(server: McpServer, given: McpTool, args: Record<string, unk
   result.catch(() => {});
   for (;;) {
     for (const progress of told.splice(0)) yield JSON.parse(JSON.stringify(progress)) as object;
-    if (done) break;
+    if (done && told.length === 0) break;
     await new Promise<void>((resolve) => {
       wake = resolve;
       if (done || told.length > 0) resolve();
