@@ -1,6 +1,7 @@
-// The app in a real terminal: steering, approvals, questions, going on after a kill, and what it looks like.
+// The app in a real terminal: steering, approvals, questions, going on after a kill, other terminals.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -296,87 +297,37 @@ describe("going on", { timeout: 60_000 }, () => {
   });
 });
 
-describe("what is drawn", { timeout: 60_000 }, () => {
-  const hostile = `red ${ESC}[31mtext${ESC}[2J ${ESC}]0;pwned\u0007 ${ESC}]52;c;cHduZWQ=\u0007 ${ESC}]8;;https://evil.example${ESC}\\link${ESC}]8;;${ESC}\\ \u009b2J end`;
+describe("another terminal", { timeout: 60_000 }, () => {
+  const belay = (terminal: { folder: string; env: Readonly<Record<string, string | undefined>> }, ...args: string[]) =>
+    new Promise<string>((resolve) => {
+      const env = { ...program.env, ...terminal.env, PATH: process.env.PATH };
+      execFile(process.execPath, [program.main, ...args], { cwd: terminal.folder, env }, (_, stdout, stderr) =>
+        resolve(stdout + stderr),
+      );
+    });
 
-  test("words of a model, a tool and a file name cannot draw, title, copy or link", async () => {
-    const pieces = [...hostile].map((character) => character);
-    const terminal = await talk([
-      [...pieces, { call: "read", id: "c1", args: { path: "hostile.txt" } }],
-      [`${hostile}.`],
-    ]);
-    writeFileSync(join(terminal.folder, "hostile.txt"), hostile);
-    terminal.ask("speak");
-    await terminal.untilSeen("end.");
-    for (const sequence of [
-      `${ESC}[31mtext`,
-      `${ESC}]0;`,
-      `${ESC}]52`,
-      `${ESC}]8;`,
-      "pwned",
-      "evil.example",
-      "\u009b",
-    ]) {
-      expect(terminal.raw, JSON.stringify(sequence)).not.toContain(sequence);
-    }
-    expect(terminal.text()).toContain("red text link end.");
-  });
-
-  test("NO_COLOR: no colour at all", async () => {
-    const terminal = await talk([["# Title\n\n**bold** and `code`"]], { env: { NO_COLOR: "1" } });
-    terminal.ask("speak");
-    await terminal.untilSeen("bold and code");
+  test("answers what is asked here: the call runs, the dialog goes, and the run goes on here", async () => {
+    const terminal = await talk([["I write.", write("a.txt")], ["Written."]]);
+    terminal.ask("write");
+    await terminal.untilSeen("Yes, once");
+    const [item] = (await belay(terminal, "inbox", "--json")).trim().split("\n");
+    await belay(terminal, "answer", (JSON.parse(item!) as { id: string }).id, "yes", "--no-mcp");
+    await terminal.untilSeen("Written.");
     await terminal.untilSeen("· ready");
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
-    expect(terminal.raw.match(/\u001b\[[0-9;]*[1-9][0-9;]*m/g) ?? []).toEqual([]);
+    expect(readFileSync(join(terminal.folder, "a.txt"), "utf8")).toBe("hello\n");
+    expect(terminal.wire.requests.length).toBe(2);
   });
 
-  test("40 columns: every row fits, and every word is there", async () => {
-    const terminal = await talk(
-      [["A long line that has to be broken into several rows, with `code` in it.", write("a.txt")]],
-      {
-        columns: 40,
-        rows: 24,
-      },
-    );
-    terminal.ask("speak");
-    const seen = await terminal.untilSeen("Yes, once");
-    expect(seen).toContain("broken into several");
-    await terminal.untilSeen("waiting for your answer");
-  });
-
-  test("Chinese, by --lang or the environment", async () => {
-    const terminal = await talk([["你好", { stall: true }]], { env: { LANG: "zh_CN.UTF-8" }, ready: "请提问" });
-    terminal.ask("你好");
-    await terminal.untilSeen("esc 中断");
-    terminal.press(ESC);
-    // Y10: what a person reads after a stop.
-    await terminal.untilSeen("执行已暂停");
-  });
-
-  test("plain: nothing is painted over, states are said, requests are read out", async () => {
-    const terminal = await talk([["Hello there.", write("a.txt")], ["Written."]], { args: ["--plain"], ready: ">" });
-    terminal.ask("hi");
-    await terminal.until("You: hi");
-    await terminal.until("Agent: Hello there.");
-    await terminal.until("State: waiting for your answer");
-    await terminal.until("y: Yes, once");
-    await sleep(SEEN_MS);
-    terminal.press("y");
-    await terminal.until("Agent: Written.");
-    await terminal.until("State: ready");
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
-    expect(terminal.raw.match(/\u001b\[\d*[ABCDHJ]/g) ?? []).toEqual([]);
-  });
-
-  test("a terminal that becomes narrow and wide again keeps every word", async () => {
-    const terminal = await talk([["Every word of this answer stays, however wide the screen is."]]);
-    terminal.ask("speak");
-    await terminal.untilSeen("wide the screen is.");
-    terminal.resize(34, 20);
-    await sleep(200);
-    terminal.resize(100, 30);
-    await terminal.untilSeen("Every word of this answer stays, however wide the screen is.");
-    await terminal.untilSeen("· ready");
+  test("interrupts what runs here: the screen says so, and Enter goes on", async () => {
+    const terminal = await talk([["One ", { stall: true }], ["two."]]);
+    terminal.ask("count");
+    await terminal.untilSeen("One");
+    const [row] = (await belay(terminal, "threads", "--json")).trim().split("\n");
+    const { id, threadId } = JSON.parse(row!) as { id?: string; threadId?: string };
+    await belay(terminal, "interrupt", (threadId ?? id)!);
+    await terminal.untilSeen("■ Interrupted.");
+    expect(await (await terminal.wire.arrived(1)).ended).toBe("closed");
+    terminal.press(ENTER);
+    await terminal.untilSeen("… two.");
   });
 });

@@ -1,0 +1,115 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { bundledProgram, type Program } from "../testing/program.ts";
+import { openTalk, type TalkOptions } from "../testing/talk.ts";
+import { ESC } from "../testing/terminal.ts";
+
+let program: Program;
+const servers: WireServer[] = [];
+beforeAll(async () => {
+  program = await bundledProgram();
+});
+afterAll(async () => {
+  program?.close();
+  await Promise.all(servers.map((server) => server.close()));
+});
+
+async function talk(replies: readonly WireReply[], options: Omit<TalkOptions, "url"> = {}) {
+  const wire = await wireServer();
+  servers.push(wire);
+  wire.script(...replies);
+  return Object.assign(await openTalk(program, { ...options, url: wire.url }), { wire });
+}
+
+const write = (path: string, text = "hello\n", id = path) => ({ call: "write", id, args: { path, text } });
+const _said = (body: { messages: unknown }) => JSON.stringify(body.messages);
+/** Longer than the moment in which a new dialog hears no key. */
+const SEEN_MS = 400;
+
+describe("what is drawn", { timeout: 60_000 }, () => {
+  const hostile = `red ${ESC}[31mtext${ESC}[2J ${ESC}]0;pwned\u0007 ${ESC}]52;c;cHduZWQ=\u0007 ${ESC}]8;;https://evil.example${ESC}\\link${ESC}]8;;${ESC}\\ \u009b2J end`;
+
+  test("words of a model, a tool and a file name cannot draw, title, copy or link", async () => {
+    const pieces = [...hostile].map((character) => character);
+    const terminal = await talk([
+      [...pieces, { call: "read", id: "c1", args: { path: "hostile.txt" } }],
+      [`${hostile}.`],
+    ]);
+    writeFileSync(join(terminal.folder, "hostile.txt"), hostile);
+    terminal.ask("speak");
+    await terminal.untilSeen("end.");
+    for (const sequence of [
+      `${ESC}[31mtext`,
+      `${ESC}]0;`,
+      `${ESC}]52`,
+      `${ESC}]8;`,
+      "pwned",
+      "evil.example",
+      "\u009b",
+    ]) {
+      expect(terminal.raw, JSON.stringify(sequence)).not.toContain(sequence);
+    }
+    expect(terminal.text()).toContain("red text link end.");
+  });
+
+  test("NO_COLOR: no colour at all", async () => {
+    const terminal = await talk([["# Title\n\n**bold** and `code`"]], { env: { NO_COLOR: "1" } });
+    terminal.ask("speak");
+    await terminal.untilSeen("bold and code");
+    await terminal.untilSeen("· ready");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
+    expect(terminal.raw.match(/\u001b\[[0-9;]*[1-9][0-9;]*m/g) ?? []).toEqual([]);
+  });
+
+  test("40 columns: every row fits, and every word is there", async () => {
+    const terminal = await talk(
+      [["A long line that has to be broken into several rows, with `code` in it.", write("a.txt")]],
+      {
+        columns: 40,
+        rows: 24,
+      },
+    );
+    terminal.ask("speak");
+    const seen = await terminal.untilSeen("Yes, once");
+    expect(seen).toContain("broken into several");
+    await terminal.untilSeen("waiting for your answer");
+  });
+
+  test("Chinese, by --lang or the environment", async () => {
+    const terminal = await talk([["你好", { stall: true }]], { env: { LANG: "zh_CN.UTF-8" }, ready: "请提问" });
+    terminal.ask("你好");
+    await terminal.untilSeen("esc 中断");
+    terminal.press(ESC);
+    // Y10: what a person reads after a stop.
+    await terminal.untilSeen("执行已暂停");
+  });
+
+  test("plain: nothing is painted over, states are said, requests are read out", async () => {
+    const terminal = await talk([["Hello there.", write("a.txt")], ["Written."]], { args: ["--plain"], ready: ">" });
+    terminal.ask("hi");
+    await terminal.until("You: hi");
+    await terminal.until("Agent: Hello there.");
+    await terminal.until("State: waiting for your answer");
+    await terminal.until("y: Yes, once");
+    await sleep(SEEN_MS);
+    terminal.press("y");
+    await terminal.until("Agent: Written.");
+    await terminal.until("State: ready");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
+    expect(terminal.raw.match(/\u001b\[\d*[ABCDHJ]/g) ?? []).toEqual([]);
+  });
+
+  test("a terminal that becomes narrow and wide again keeps every word", async () => {
+    const terminal = await talk([["Every word of this answer stays, however wide the screen is."]]);
+    terminal.ask("speak");
+    await terminal.untilSeen("wide the screen is.");
+    terminal.resize(34, 20);
+    await sleep(200);
+    terminal.resize(100, 30);
+    await terminal.untilSeen("Every word of this answer stays, however wide the screen is.");
+    await terminal.untilSeen("· ready");
+  });
+});
