@@ -1,6 +1,7 @@
 // A graph as it is on record: the flow of its nodes, brought up to the journal. Who runs it reads on here after each node;
 // who only looks reads once.
 
+import { belayError } from "../error.ts";
 import type { Desk } from "../frame.ts";
 import type { ChildEnded, Scope } from "../journal/state.ts";
 import type { Json } from "../json.ts";
@@ -108,7 +109,11 @@ export class GraphRecord {
     const breakpoints = this.#plan[at];
     if (!breakpoints.has(key)) return false;
     const when = breakpoints.get(key);
-    return when === undefined || when(structuredClone(value), structuredClone(this.flow.state));
+    if (when === undefined) return true;
+    const stops: unknown = when(structuredClone(value), structuredClone(this.flow.state));
+    if (!(stops instanceof Promise)) return Boolean(stops);
+    const problem = `the breakpoint at ${key} gave a promise; it must say at once, by what it is given`;
+    throw belayError("GRAPH_INVALID", { graph: name, problem });
   }
 
   /** When somebody went on past it. */

@@ -257,6 +257,17 @@ describe("what would change nothing, without a word", () => {
     }
   });
 
+  test("G1: a condition of a breakpoint that gives a promise is told so, and does not stop at every visit", async () => {
+    const g = graph("g").node("a", tag("a")).edge(START, "a").edge("a", END);
+    const made = g.compile({ interruptBefore: [{ node: "a", when: (async () => false) as never }] });
+    const session = await open(made as Agent<unknown, never>);
+    const problem = "the breakpoint at a gave a promise; it must say at once, by what it is given";
+    expect(await session.run("go").result).toMatchObject({
+      status: "failed",
+      error: { code: "GRAPH_INVALID", details: { problem } },
+    });
+  });
+
   test("G4: resume({ state }) where there is no graph is refused, and changes nothing", async () => {
     const asking = defineAgent({ name: "asking", run: (ctx) => ctx.ask(humanInput("Well?")) });
     const session = await open(asking as Agent<unknown, never>);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { approve, respond } from "../interrupt/answer.ts";
 import { humanInput } from "../interrupt/request.ts";
+import { memoryStore } from "../store/memory.ts";
 import { echo, enter, factsIn, gated, hanging, newLog, runs, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { listen, settle, until } from "../testing/session-kit.ts";
@@ -324,5 +325,47 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     expect(session.interrupts).toEqual([]);
     expect(await store.requests("default")).toEqual([]);
     expect(await wrong(store, log)).toEqual([]);
+  });
+});
+
+test("Q3, W4: a key may have slashes in it: a call of the agent under it runs when it is answered, and is seen inside", async () => {
+  const store = memoryStore();
+  const log = newLog();
+  const kid = worker(log, "kid", gated(log, "pay"));
+  const root = defineAgent({
+    name: "code",
+    agents: [kid],
+    run: (ctx) => ctx.run(kid, "go", { key: "https://a.b/c%2F" }),
+  });
+  const session = await enter(root, store);
+  const result = await session.run("hi").result;
+  expect(result).toMatchObject({ status: "interrupted", interrupt: { data: { type: "tools" } } });
+  const [request] = session.interrupts;
+  expect(request!.address).toContain("code/https:%2F%2Fa.b%2Fc%252F:kid/");
+  await session.answer(request!.id, approve());
+  await until(async () => (await factsIn(store)).some(({ type }) => type === "tool-end"));
+  expect(await session.resume().result).toMatchObject({ status: "completed" });
+  expect(await wrong(store, log)).toEqual([]);
+});
+
+test("a key that is no text, and an agent that is none, are refused where they are given", async () => {
+  const a = echo(newLog(), "a");
+  const root = code(async (ctx) => {
+    await expect(ctx.run(a, "x", { key: 5 as never })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(ctx.run(a, "x", { key: "" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(ctx.run(null as never, "x")).rejects.toMatchObject({ code: "AGENT_INVALID" });
+    return "refused";
+  });
+  const session = await enter(root, memoryStore());
+  expect(await session.run("hi").result).toMatchObject(done("refused"));
+});
+
+test("W1: an until that gives a promise fails the loop, and does not end it as if it were enough", async () => {
+  const root = loop({ name: "rounds", agents: [echo(newLog(), "a")], until: (async () => false) as never });
+  const session = await enter(root, memoryStore());
+  const problem = "its until gave a promise; it must say at once, by what it is given";
+  expect(await session.run("hi").result).toMatchObject({
+    status: "failed",
+    error: { code: "AGENT_INVALID", details: { agent: "rounds", problem } },
   });
 });

@@ -170,7 +170,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       },
       ask: (request, options) => live.#steps.ask(request, options),
       step: (key, compute) => live.#steps.step(key, compute),
-      run: (agent, input, options) => live.#run(agent, input, options?.key ?? agent.name),
+      run: (agent, input, options) => live.#run(agent, input, options?.key ?? agent?.name),
       exit: (output = null) => live.#act({ exit: { output: toJson(output, "The output of exit()") } }),
       breakLoop: (output = null) => live.#act({ breakLoop: { output: toJson(output, "The output of breakLoop()") } }),
       customAction: (value) => live.#custom(value),
@@ -195,11 +195,20 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
   #run(agent: AnyAgent, input: Json, key: string): Promise<Json> {
-    if (this.#keys.has(key)) {
+    if (typeof agent?.run !== "function") {
+      const problem = "it runs something inside it that is no agent";
+      return Promise.reject(belayError("AGENT_INVALID", { agent: this.#name, problem }));
+    }
+    if (typeof key !== "string" || key === "") {
+      const value = JSON.stringify(key) ?? String(key);
+      return Promise.reject(belayError("OPTION_INVALID", { option: "key", value, needed: "text" }));
+    }
+    const part = pathPart(key);
+    if (this.#keys.has(part)) {
       return Promise.reject(belayError("KEY_REUSED", { address: this.address, key }));
     }
-    this.#keys.add(key);
-    const place = { agent, path: `${this.address}/${key}:${agent.name}` };
+    this.#keys.add(part);
+    const place = { agent, path: `${this.address}/${part}:${agent.name}` };
     const value = toJson(input, `The input of ${agent.name}`);
     const known = this.#frame.desk.scope(place.path);
     const settled = known?.runId === this.#frame.place.runId ? known.settled : undefined;
@@ -388,6 +397,11 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const failure = known ? error : belayError("AGENT_FAILED", { agent: this.#name, reason: errorText(error) }, error);
     this.#end({ how: "failed", facts: this.#withdrawals(), error: failure });
   }
+}
+
+/** A key in a path, where a slash would be read as another agent inside. */
+function pathPart(key: string): string {
+  return key.replace(/[%/]/g, (found) => (found === "/" ? "%2F" : "%25"));
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

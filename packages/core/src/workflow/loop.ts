@@ -45,7 +45,12 @@ async function runAll(
       if (end.action !== undefined) return completed(frame, end.output, end.action);
       input = { value: end.output };
     }
-    if (until?.(valueIn(input), iteration)) break;
+    const enough: unknown = until?.(valueIn(input), iteration);
+    if (enough instanceof Promise) {
+      const problem = "its until gave a promise; it must say at once, by what it is given";
+      throw belayError("AGENT_INVALID", { agent: frame.place.agentName, problem });
+    }
+    if (enough) break;
   }
   return completed(frame, valueIn(input));
 }
