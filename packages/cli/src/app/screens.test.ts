@@ -1,4 +1,4 @@
-// The pictures in the docs are screens of the app. `npx vitest run -u packages/cli/src/app/screens` draws them anew.
+// The pictures in the docs are screens of the app. `npx vitest run packages/cli/src/app/screens --update` draws them anew.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,13 +41,13 @@ function steady(text: string): string {
     .replace(/\b\d+s\b/g, "3s");
 }
 
-async function picture(terminal: Terminal, name: string): Promise<void> {
+async function picture(terminal: Terminal, name: string, title: string): Promise<void> {
   // What was drawn last is on the screen when nothing more comes.
   for (let before = ""; before !== terminal.raw.slice(-200); ) {
     before = terminal.raw.slice(-200);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  await expect(screenSvg(terminal.screen, steady)).toMatchFileSnapshot(join(docs, `${name}.svg`));
+  await expect(screenSvg(terminal.screen, title, steady)).toMatchFileSnapshot(join(docs, `${name}.svg`));
 }
 
 const answer =
@@ -61,7 +61,7 @@ test("ESC: what was said stays, and the next instruction takes it elsewhere", as
   await terminal.untilSeen("Interrupted.");
   terminal.press("focus on the tests");
   await terminal.untilSeen("› focus on the tests");
-  await picture(terminal, "interrupted");
+  await picture(terminal, "interrupted", "An answer that was stopped, and a new instruction on the prompt");
 });
 
 test("an approval: exactly what would be done, and the ways to answer", async () => {
@@ -69,7 +69,7 @@ test("an approval: exactly what would be done, and the ways to answer", async ()
   const terminal = await talk("approval", ["I say so on the first page.", { call: "edit", id: "c1", args: edit }]);
   terminal.ask("Say in the README that we take ropes back");
   await terminal.untilSeen("Yes, once");
-  await picture(terminal, "approval");
+  await picture(terminal, "approval", "A request: the difference, and the ways to answer");
 });
 
 test("steering: what waits to be read, and what waits for the next run", async () => {
@@ -108,5 +108,5 @@ test("going back: before which message, and what was done since", async () => {
   await terminal.untilSeen("Rewind to before which message?");
   terminal.press(`${ESC}[A`);
   await terminal.untilSeen("Done since then");
-  await picture(terminal, "rewind");
+  await picture(terminal, "rewind", "The messages to go back to, and what was done since");
 });

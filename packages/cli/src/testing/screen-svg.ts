@@ -8,7 +8,7 @@ const COLOURS = ["#1d2026", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd
 const BRIGHT = ["#5c6370", "#ef7f88", "#a9d489", "#f0d08b", "#74bcff", "#d38ceb", "#6bc7d3", "#ffffff"];
 
 /** Rows from the first to the last that has something on it; `change` makes what differs each time the same. */
-export function screenSvg(screen: Terminal, change: (text: string) => string): string {
+export function screenSvg(screen: Terminal, title: string, change: (text: string) => string): string {
   const { active } = screen.buffer;
   const rows = Array.from({ length: screen.rows }, (_, at) => runsOf(screen, active.baseY + at, change));
   while (rows.length > 1 && rows.at(-1)!.length === 0) rows.pop();
@@ -23,6 +23,7 @@ export function screenSvg(screen: Terminal, change: (text: string) => string): s
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    `  <title>${escaped(title)}</title>`,
     `  <rect width="100%" height="100%" rx="8" fill="${COLOURS[0]}"/>`,
     '  <g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" xml:space="preserve" lengthAdjust="spacing">',
     ...lines,
