@@ -4,8 +4,9 @@ import type { LogEntry } from "../log.ts";
 import { messageText } from "../message.ts";
 import { createRunner } from "../runner/runner.ts";
 import { jsonSchema } from "../schema/schema.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, listen, openKit, said } from "../testing/session-kit.ts";
+import { history, listen, openKit, said, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
 import { sequential } from "../workflow/sequential.ts";
 
@@ -142,4 +143,32 @@ describe("onInterrupt", () => {
     expect(history(session.messages)).toEqual(["user: go", "assistant~user: One ", "assistant: heard"]);
     expect(log.map(({ error }) => error.code)).toEqual(["HOOK_FAILED"]);
   });
+});
+
+test("W5: the signal of onInterrupt fires when the stop waits no longer, not before", async () => {
+  const clock = fakeClock();
+  const seen: boolean[] = [];
+  let late: AbortSignal | undefined;
+  const { session } = await openKit([[{ text: "well " }, { stall: true }]], {
+    clock,
+    agent: {
+      hooks: {
+        onInterrupt: ({ signal }) => {
+          seen.push(signal.aborted);
+          late = signal;
+          return new Promise(() => {});
+        },
+      },
+    },
+    runner: { log: () => {} },
+  });
+  const run = session.run("go");
+  await listen(run).until(({ type }) => type === "text-delta");
+  const stopped = session.interrupt({ graceMs: 100 });
+  await until(() => seen.length > 0);
+  await clock.advance(99);
+  expect([seen, late?.aborted]).toEqual([[false], false]);
+  await clock.advance(1);
+  expect(await stopped).toMatchObject({ accepted: true });
+  expect(late?.aborted).toBe(true);
 });

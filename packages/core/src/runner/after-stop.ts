@@ -96,10 +96,12 @@ function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, ne
 async function hear({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): Promise<readonly Spoken[]> {
   const said: Spoken[] = [];
   const { interrupt, partialText } = stop;
+  // Not that of the stop, which has fired: theirs does when nobody waits for them any more.
+  const signal = new StopSignal();
   const sayAll = async () => {
     for (const hook of hooks) {
       try {
-        const given = await callHook(host, "onInterrupt", hook, { interrupt, partialText, input });
+        const given = await callHook({ ...host, signal }, "onInterrupt", hook, { interrupt, partialText, input });
         const words = given === undefined ? undefined : read(host, given, maxBytes);
         if (words !== undefined) said.push(words);
       } catch (error) {
@@ -110,6 +112,7 @@ async function hear({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): 
   };
   const heard = await withinGrace(host, sayAll(), stop.graceMs ?? GRACE_MS);
   if (heard === undefined) {
+    if (host.signal.stop !== undefined) signal.raise(host.signal.stop);
     report(host, hookFailed(host, "onInterrupt", "it took longer than the stop could wait"));
   }
   return said.slice();
