@@ -5,6 +5,7 @@ import type { ReadStream, WriteStream } from "node:tty";
 import { BelayError, type Session } from "@belay/core";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
 import { InterruptToken } from "../keys/interrupt-token.ts";
+import { Problem } from "../problem.ts";
 import type { BelaySetup } from "../setup.ts";
 import { TerminalModes } from "../terminal/modes.ts";
 import { type Texts, textsFor } from "../texts/texts.ts";
@@ -253,7 +254,7 @@ class App {
 
   #do(effect: Effect): void {
     void this.#perform(effect).catch((error: unknown) => {
-      if (!(error instanceof BelayError)) throw error;
+      if (!(error instanceof BelayError || error instanceof Problem)) throw error;
       const input = "input" in effect && typeof effect.input === "string" ? { input: effect.input } : {};
       this.#happen({ type: "refused", problem: errorWords(error), ...input, ...this.#standing() });
     });

@@ -23,7 +23,7 @@ export interface Screen {
 }
 
 /** Rows of the transcript that are written at once: keys are heard in between. */
-const MOST_ROWS = 250;
+const MOST_ROWS = 120;
 
 type Write = (text: string) => void;
 

@@ -2,6 +2,7 @@
 
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundledProgram, type Program } from "../testing/program.ts";
 import { CTRL_C, CTRL_D, CTRL_Z, ENTER, ESC, type Terminal } from "../testing/terminal.ts";
@@ -49,6 +50,20 @@ function isRestored(raw: string): void {
     expect(raw.lastIndexOf(off), `${name} is left on`).toBeGreaterThan(raw.lastIndexOf(on));
   }
 }
+
+test("npm start opens it, and hands its end on", async () => {
+  const folder = mkdtempSync(join(program.place, "start-"));
+  const start = fileURLToPath(new URL("../../../../scripts/start.mjs", import.meta.url));
+  const script = `'${process.execPath}' '${start}' --model demo --no-mcp; echo "exit $?"; stty -a`;
+  const terminal = program.openShell(script, { cwd: folder, env: { BELAY_DATA: join(folder, ".data") } });
+  await terminal.untilSeen(PROMPT);
+  terminal.press(`Summarise this folder${ENTER}`);
+  await terminal.untilSeen("First I look");
+  terminal.press(ESC);
+  await terminal.until("■ Interrupted.");
+  terminal.press(CTRL_D);
+  await untilRestored(terminal, 0);
+});
 
 describe("D40: the terminal is given back", { timeout: 60_000 }, () => {
   test("by Ctrl-D, with nothing asked and in the middle of an answer", async () => {
