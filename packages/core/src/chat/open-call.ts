@@ -68,7 +68,8 @@ async function hookedCall(
   const { ranArgs } = made;
   const ready = await prepareCall(agent.tools, call, ranArgs);
   if (ranArgs === undefined) return gated(frame, agent, ready);
-  if ("refusal" in ready) throw hookFailed(frame, "beforeTool", ready.refusal);
+  // The last words of it are for a model.
+  if ("refusal" in ready) throw hookFailed(frame, "beforeTool", ready.refusal.replace(" Call the tool again.", ""));
   return gated(frame, agent, { ...ready, changedBy: "hook" });
 }
 

@@ -183,3 +183,16 @@ test("W5: what onInterrupt says takes no more than an input may", async () => {
     "Hook onInterrupt of agent helper failed: its words are too large to store (2027 bytes)",
   ]);
 });
+
+test("W5: arguments of a hook that do not fit the tool are told to whoever wrote the hook, not to the model", async () => {
+  const pay = tool({
+    name: "work",
+    description: "Works",
+    input: jsonSchema<{ n: number }>({ type: "object", properties: { n: { type: "number" } } }),
+    execute: () => "worked",
+  });
+  const hooks = { beforeTool: () => ({ args: { n: "five" } }) };
+  const { session } = await openKit([...turns], { tools: [pay], agent: { hooks } });
+  const reason = 'The arguments do not fit the tool\'s schema: n: expected number, got string "five".';
+  expect(await session.run("go").result).toMatchObject({ error: { code: "HOOK_FAILED", details: { reason } } });
+});
