@@ -14,6 +14,7 @@ import type { StopListener } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
 import { type AskOptions, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
 import { type ChildEnd, runChild, storable } from "./child.ts";
+import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
 
 export interface AgentContext<Deps = unknown> {
@@ -195,18 +196,13 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
   #run(agent: AnyAgent, input: Json, key: string): Promise<Json> {
-    if (typeof agent?.run !== "function") {
-      const problem = "it runs something inside it that is no agent";
-      return Promise.reject(belayError("AGENT_INVALID", { agent: this.#name, problem }));
+    let part: string;
+    try {
+      part = childKey(this.#name, agent, key);
+    } catch (error) {
+      return Promise.reject(error);
     }
-    if (typeof key !== "string" || key === "") {
-      const value = JSON.stringify(key) ?? String(key);
-      return Promise.reject(belayError("OPTION_INVALID", { option: "key", value, needed: "text" }));
-    }
-    const part = pathPart(key);
-    if (this.#keys.has(part)) {
-      return Promise.reject(belayError("KEY_REUSED", { address: this.address, key }));
-    }
+    if (this.#keys.has(part)) return Promise.reject(belayError("KEY_REUSED", { address: this.address, key }));
     this.#keys.add(part);
     const place = { agent, path: `${this.address}/${part}:${agent.name}` };
     const value = toJson(input, `The input of ${agent.name}`);
@@ -397,11 +393,6 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const failure = known ? error : belayError("AGENT_FAILED", { agent: this.#name, reason: errorText(error) }, error);
     this.#end({ how: "failed", facts: this.#withdrawals(), error: failure });
   }
-}
-
-/** A key in a path, where a slash would be read as another agent inside. */
-function pathPart(key: string): string {
-  return key.replace(/[%/]/g, (found) => (found === "/" ? "%2F" : "%25"));
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
