@@ -42,8 +42,9 @@ export type { AnswerOptions, BreakpointOptions, InterruptOptions, ResumeOptions 
 export type { PruneOptions } from "./runner/prune.ts";
 export type { Lost } from "./runner/repair.ts";
 export type { Run, RunResult } from "./runner/run.ts";
-export type { Runner, RunnerOptions } from "./runner/runner.ts";
+export type { Runner } from "./runner/runner.ts";
 export { createRunner } from "./runner/runner.ts";
+export type { RunnerOptions } from "./runner/runner-options.ts";
 export type { Session } from "./runner/session.ts";
 export { sanitizeMessages } from "./sanitize-messages.ts";
 export { jsonSchema } from "./schema/schema.ts";

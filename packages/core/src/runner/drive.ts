@@ -13,7 +13,7 @@
 // Long, and still one piece: these hold only as long as there is one writer.
 
 import type { Clock } from "../clock.ts";
-import { BelayError, belayError, errorText } from "../error.ts";
+import { BelayError, belayError } from "../error.ts";
 import type { BelayEvent, Draft, Fact } from "../event.ts";
 import type { Awaiting, Desk, Frame, FramePlace, HotCode, LateResult, Recording, Remembered } from "../frame.ts";
 import type { HookTable } from "../hooks/hooks.ts";
@@ -37,6 +37,7 @@ import type { Feed } from "./feed.ts";
 import type { HotRoom } from "./hot.ts";
 import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
 import { asked } from "./requests.ts";
+import { storeError } from "./store-error.ts";
 
 /** What is the same for all threads of a runner. */
 export interface DriveSetup {
@@ -621,9 +622,4 @@ async function rulesOf(store: Store, key: ThreadKey): Promise<readonly Permissio
   const state = newThread(key.threadId);
   fold(state, (await store.load(key))?.lines ?? []);
   return state.rules ?? [];
-}
-
-export function storeError(key: ThreadKey, error: unknown): BelayError {
-  if (error instanceof BelayError) return error;
-  return belayError("STORE_FAILED", { threadId: key.threadId, reason: errorText(error) }, error);
 }

@@ -19,7 +19,7 @@ import { runReply } from "../reply.ts";
 import type { Change, Command } from "../store/store.ts";
 import { sayAfterStop, speakersOf } from "./after-stop.ts";
 import { checkAnswer } from "./check-answer.ts";
-import { Drive, type DriveHost, storeError } from "./drive.ts";
+import { Drive, type DriveHost } from "./drive.ts";
 import { type Circumstances, type Ending, endingOf, interruptOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
 import { breakpointFact, ruleRemoved, turnEnd } from "./facts.ts";
 import type { HotSession } from "./hot.ts";
@@ -27,6 +27,7 @@ import { type AnswerMail, Mailbox, type StopMail } from "./mailbox.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
 import { answerFact, expiries, refusedFact } from "./requests.ts";
 import type { LiveRun, RunResult } from "./run.ts";
+import { storeError } from "./store-error.ts";
 
 export interface ExecutionHost extends DriveHost {
   readonly hot: HotSession;

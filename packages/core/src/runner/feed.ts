@@ -6,24 +6,26 @@
 // 4. A reader of one run gets nothing of what the thread did after it.
 
 import { type BelayEvent, type DeltaEvent, type Fact, isFact } from "../event.ts";
+import type { Store, ThreadKey } from "../store/store.ts";
+import { readFacts } from "./read-facts.ts";
 
 const MOST_QUEUED = 1024;
 
 /** Reads the facts after a cursor from the store. */
-export type ReadFacts = (after: number) => Promise<readonly Fact[]>;
+type ReadFacts = (after: number) => Promise<readonly Fact[]>;
 
 export class Feed {
   /** Undefined while there are none: most sessions sleep. */
   #readers: Set<Reader> | undefined;
-  readonly #read: ReadFacts;
-  readonly #watch: (changed: () => void) => () => void;
+  readonly #store: Store;
+  readonly #key: ThreadKey;
   #unwatch: (() => void) | undefined;
   /** True while this process writes to the thread: then facts come through `publish`, and the store's hints say nothing new. */
   live = false;
 
-  constructor(read: ReadFacts, watch: (changed: () => void) => () => void) {
-    this.#read = read;
-    this.#watch = watch;
+  constructor(store: Store, key: ThreadKey) {
+    this.#store = store;
+    this.#key = key;
   }
 
   get watched(): boolean {
@@ -37,13 +39,14 @@ export class Feed {
   /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. */
   reader(cursor: number | undefined, signal?: AbortSignal): Reader {
     const stop = () => reader.end();
-    const reader = new Reader(this.#read, cursor, () => {
+    const read: ReadFacts = (after) => readFacts(this.#store, this.#key, after);
+    const reader = new Reader(read, cursor, () => {
       signal?.removeEventListener("abort", stop);
       this.#leave(reader);
     });
     this.#readers ??= new Set();
     this.#readers.add(reader);
-    this.#unwatch ??= this.#watch(() => {
+    this.#unwatch ??= this.#store.watch(this.#key, () => {
       if (!this.live) this.lookAgain();
     });
     if (signal?.aborted) stop();

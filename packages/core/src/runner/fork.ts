@@ -9,11 +9,12 @@ import { reduce } from "../journal/reduce.ts";
 import { snapshotIfDue } from "../journal/snapshot.ts";
 import { newThread } from "../journal/state.ts";
 import type { Append, Appended, Store, ThreadKey } from "../store/store.ts";
-import { type DriveSetup, storeError } from "./drive.ts";
+import type { DriveSetup } from "./drive.ts";
 import { type Effect, effectsAfter } from "./effects.ts";
 import { forkFacts } from "./fork-facts.ts";
 import { type ReadPast, readPast } from "./read-past.ts";
 import { asked } from "./requests.ts";
+import { storeError } from "./store-error.ts";
 
 /** Where to fork: with what is on record up to a seq or with a message, or before a message was there. */
 export type ForkOptions = {

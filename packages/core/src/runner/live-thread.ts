@@ -18,7 +18,6 @@ import { Feed } from "./feed.ts";
 import { type HotHost, HotSession } from "./hot.ts";
 import { appendIdle, type IdleFacts } from "./idle.ts";
 import { woken } from "./openings.ts";
-import { readFacts } from "./read-facts.ts";
 import { Recall, type Standing, standingOf } from "./recall.ts";
 import { replay } from "./replay.ts";
 import { LiveRun } from "./run.ts";
@@ -59,7 +58,6 @@ export class LiveThread implements ExecutionHost, HotHost {
 
   constructor(host: SessionHost, key: ThreadKey, agent: Agent<unknown, never>, deps: unknown, moreCame: () => void) {
     const { setup } = host;
-    const { store } = setup;
     this.host = host;
     this.setup = setup;
     this.key = key;
@@ -67,11 +65,8 @@ export class LiveThread implements ExecutionHost, HotHost {
     this.deps = deps;
     this.#moreCame = moreCame;
     this.hot = new HotSession(setup.hot, this);
-    this.recall = new Recall(store, key);
-    this.feed = new Feed(
-      (after) => readFacts(store, key, after),
-      (changed) => store.watch(key, changed),
-    );
+    this.recall = new Recall(setup.store, key);
+    this.feed = new Feed(setup.store, key);
   }
 
   get state(): SessionState {

@@ -5,7 +5,7 @@ import { decode, type Line } from "../journal/codec.ts";
 import type { Json } from "../json.ts";
 import { point } from "../point.ts";
 import type { Loaded, Store, ThreadKey } from "../store/store.ts";
-import { storeError } from "./drive.ts";
+import { storeError } from "./store-error.ts";
 
 /** Reads a thread; whatever a store throws is a STORE_ error. */
 export async function loadThread(

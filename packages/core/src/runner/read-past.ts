@@ -7,7 +7,7 @@ import { reduce } from "../journal/reduce.ts";
 import { newThread } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Past, Store, ThreadKey } from "../store/store.ts";
-import { storeError } from "./drive.ts";
+import { storeError } from "./store-error.ts";
 
 export interface ReadPast {
   /** The name of its agent. */

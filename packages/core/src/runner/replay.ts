@@ -5,9 +5,9 @@ import type { Fact, RunEndEvent } from "../event.ts";
 import type { Asked } from "../journal/state.ts";
 import { addUsage, messageText } from "../message.ts";
 import type { Store, ThreadKey } from "../store/store.ts";
-import { storeError } from "./drive.ts";
 import { readFacts } from "./read-facts.ts";
 import type { LiveRun, RunPlace, RunResult } from "./run.ts";
+import { storeError } from "./store-error.ts";
 
 /** Ends `run` as the store has it. Never rejects. */
 export async function replay(store: Store, key: ThreadKey, asked: Asked, run: LiveRun): Promise<void> {

@@ -1,6 +1,7 @@
 // A worker: finds threads that can move by themselves and moves them. What must not be lost is in the store; this only
 // has to look often enough.
 
+import type { Clock } from "../clock.ts";
 import type { ThreadRow } from "../store/store.ts";
 
 export interface WorkOptions {
@@ -17,7 +18,7 @@ export interface WorkHost {
   find(): Promise<readonly ThreadRow[]>;
   /** Moves one to its next end or pause; false where it could not. Never rejects. */
   move(row: ThreadRow): Promise<boolean>;
-  wait(ms: number, signal: AbortSignal | undefined): Promise<void>;
+  readonly clock: Clock;
   /** True once the runner lets go of its threads. */
   readonly closed: boolean;
 }
@@ -42,7 +43,7 @@ export async function workOn(host: WorkHost, options: WorkOptions): Promise<void
       });
       busy.set(threadId, moved);
     }
-    await (busy.size >= concurrency ? oneOf(busy.values(), signal) : host.wait(pollMs, signal));
+    await (busy.size >= concurrency ? oneOf(busy.values(), signal) : wait(host.clock, pollMs, signal));
   }
   await Promise.all(busy.values());
 }
@@ -54,4 +55,32 @@ async function oneOf(busy: Iterable<Promise<void>>, signal: AbortSignal | undefi
   signal?.addEventListener("abort", stop, { once: true });
   await Promise.race([...busy, stopped]);
   signal?.removeEventListener("abort", stop);
+}
+
+function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.setTimeout(done, ms);
+    function done() {
+      clock.clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    }
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}
+
+/** Nobody has it, and nobody must act first. */
+export function isMovable({ state, lease, damaged, queued, answered, rest }: ThreadRow, now: number): boolean {
+  if (lease !== undefined || damaged) return false;
+  switch (state) {
+    case "running":
+      return true;
+    case "paused":
+      return answered || (rest?.dueAt !== undefined && rest.dueAt <= now);
+    case "completed":
+    case "initialized":
+      return queued;
+    default:
+      return false;
+  }
 }

@@ -1,0 +1,160 @@
+// The sessions of a runner. Invariants:
+// 1. Of one thread there is one session: whoever opens it while it is open, being opened or being closed, gets that one, or
+//    the one after it.
+// 2. Sessions are known weakly: one that nobody has, and that does nothing, is forgotten.
+
+import type { Agent } from "../agent.ts";
+import { type BelayError, belayError } from "../error.ts";
+import type { ThreadKey } from "../store/store.ts";
+import type { DriveSetup } from "./drive.ts";
+import { busy, type Execution } from "./execution.ts";
+import { Leases } from "./leases.ts";
+import type { SessionHost } from "./live-thread.ts";
+import { loadThread } from "./read-facts.ts";
+import type { OpenOptions } from "./runner-options.ts";
+import { Session } from "./session.ts";
+
+export class OpenSessions<Out, Deps> {
+  readonly #setup: DriveSetup;
+  readonly #tenant: string;
+  readonly #agents: ReadonlyMap<string, Agent<Out, Deps>>;
+  readonly #deps: Deps | undefined;
+  readonly #leases: Leases;
+  readonly #host: SessionHost;
+  /** By thread, as long as someone has them. */
+  readonly #sessions = new Map<string, WeakRef<Session<Out>>>();
+  /** Those whose thread is still being read. */
+  readonly #openings = new Map<string, Promise<Session<Out>>>();
+  readonly #gone = new FinalizationRegistry<string>((threadId) => {
+    if (this.#sessions.get(threadId)?.deref() === undefined) this.#sessions.delete(threadId);
+  });
+  /** Nothing begins any more. */
+  closed = false;
+
+  constructor(
+    setup: DriveSetup,
+    tenant: string,
+    agents: ReadonlyMap<string, Agent<Out, Deps>>,
+    deps: Deps | undefined,
+  ) {
+    this.#setup = setup;
+    this.#tenant = tenant;
+    this.#agents = agents;
+    this.#deps = deps;
+    this.#leases = new Leases(setup.clock, setup.leaseTtlMs);
+    this.#host = {
+      setup,
+      running: (execution) => this.#leases.add(execution),
+      stopped: (execution) => this.#leases.remove(execution),
+      closed: (threadId) => this.#sessions.delete(threadId),
+      accepts: () => !this.closed,
+    };
+  }
+
+  /** The one that is open here. */
+  known(threadId: string): Session<Out> | undefined {
+    return this.#sessions.get(threadId)?.deref();
+  }
+
+  get running(): readonly Execution[] {
+    return this.#leases.running;
+  }
+
+  refuseIfClosed(): void {
+    if (this.closed) throw belayError("RUNNER_CLOSED", {});
+  }
+
+  /** With `mustBe`, a thread that is not there is refused. */
+  async open(threadId: string | undefined, options: OpenOptions<Deps>, mustBe: boolean): Promise<Session<Out>> {
+    this.refuseIfClosed();
+    const id = threadId === undefined ? this.#setup.clock.id() : threadId;
+    readId("threadId", id);
+    const known = this.known(id);
+    if (known?.closing !== undefined) {
+      await known.closing;
+      return this.open(id, options, mustBe);
+    }
+    if (known !== undefined) {
+      this.agentFor(id, known.agent.name, options.agent);
+      return known;
+    }
+    // Whoever opens a thread that is being opened gets that session, and not before it is ready.
+    const opening = this.#openings.get(id);
+    if (opening !== undefined) {
+      await opening.catch(() => {});
+      return this.open(id, options, mustBe);
+    }
+    const opened = this.#read(id, threadId === undefined, options, mustBe);
+    this.#openings.set(id, opened);
+    try {
+      return await opened;
+    } finally {
+      this.#openings.delete(id);
+    }
+  }
+
+  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>, mustBe: boolean): Promise<Session<Out>> {
+    const key: ThreadKey = { tenant: this.#tenant, threadId };
+    const loaded = isNew ? undefined : await loadThread(this.#setup.store, key, "rest");
+    if (loaded === undefined && mustBe) throw belayError("THREAD_UNKNOWN", { threadId });
+    if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
+    const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
+    const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
+    if (loaded !== undefined) await session.glance(loaded);
+    this.refuseIfClosed();
+    this.#sessions.set(threadId, new WeakRef(session));
+    this.#gone.register(session, threadId);
+    return session;
+  }
+
+  /** The one here, or one that only looks on and sends: it takes no lease, so any process may have the thread. */
+  async any(threadId: string): Promise<Session<Out>> {
+    this.refuseIfClosed();
+    const known = this.known(threadId);
+    if (known !== undefined) return known;
+    const session = await this.open(threadId, {}, false).catch(unlessBusy);
+    if (session !== undefined) return session;
+    const onlooker = this.onlooker(threadId);
+    await onlooker.refresh();
+    return onlooker;
+  }
+
+  /** It begins nothing: the thread may be another agent's. */
+  onlooker(threadId: string): Session<Out> {
+    const [agent] = this.#agents.values();
+    const host = { ...this.#host, accepts: () => false };
+    return new Session(host, { tenant: this.#tenant, threadId }, agent as Agent<Out, never>, undefined);
+  }
+
+  /** The agent that the thread has on record, or else the one that is asked for. */
+  agentFor(threadId: string, recorded: string | undefined, given: string | undefined): Agent<Out, Deps> {
+    if (recorded !== undefined && given !== undefined && recorded !== given) {
+      throw belayError("AGENT_MISMATCH", { threadId, recorded, given });
+    }
+    const [first] = this.#agents.values();
+    const name = recorded ?? given ?? first!.name;
+    const agent = this.#agents.get(name);
+    if (agent !== undefined) return agent;
+    if (recorded !== undefined && this.#agents.size === 1) {
+      throw belayError("AGENT_MISMATCH", { threadId, recorded, given: first!.name });
+    }
+    throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
+  }
+
+  /** Runs in progress are aborted, and can be resumed elsewhere. */
+  async close(): Promise<void> {
+    this.closed = true;
+    const open = [...this.#sessions.values()].map((ref) => ref.deref());
+    await Promise.all(open.map((session) => session?.close()));
+  }
+}
+
+export function readId(option: string, id: unknown): string {
+  if (typeof id === "string" && id !== "" && id.length <= 200) return id;
+  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(id), needed: "text of 1–200 characters" });
+}
+
+/** Somebody else has it: also where they began to run it while we looked. */
+export function unlessBusy(error: BelayError): undefined {
+  if (error.code !== "THREAD_BUSY") throw error;
+}
