@@ -246,7 +246,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   permissions: ["problem", "data"],
   mcp: ["problem", "data", "permissions"],
   setup: ["problem", "preview", "instructions", "data", "model", "tools", "permissions", "mcp"],
-  app: ["texts", "keys", "terminal", "rows", "view", "setup", "preview", "data", "problem"],
+  app: ["texts", "keys", "terminal", "rows", "view", "setup", "preview", "data", "problem", "commands"],
   headless: ["texts", "terminal", "setup", "data", "problem", "keys"],
   commands: ["texts", "terminal", "setup", "preview", "data", "problem", "permissions", "tools", "mcp", "headless"],
   // Opens what was asked for, and hands it to the screen or to a single run.

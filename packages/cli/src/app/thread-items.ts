@@ -1,5 +1,6 @@
 // The threads there are, for choosing one: the last changed first, by what was asked first.
 
+import { titleOf } from "../commands/titles.ts";
 import { readNote } from "../data/thread-notes.ts";
 import type { BelaySetup } from "../setup.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -12,8 +13,7 @@ export async function threadItems({ runner, dataFolder }: BelaySetup, texts: Tex
   const now = Date.now();
   return Promise.all(
     rows.map(async ({ threadId, updatedAt, state }) => {
-      const points = await runner.history(threadId).catch(() => []);
-      const title = points.find(({ kind }) => kind === "input")?.text ?? texts.picker.untitled;
+      const title = (await titleOf(runner, threadId)) ?? texts.picker.untitled;
       const folder = readNote(dataFolder, threadId)?.folder.split("/").at(-1) ?? "";
       return { id: threadId, title, detail: [ago(now - updatedAt), state, folder].filter(Boolean).join(" · ") };
     }),

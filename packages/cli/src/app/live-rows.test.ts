@@ -1,0 +1,102 @@
+import type { Interrupt } from "@belay/core";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { width } from "../terminal/width.ts";
+import { en } from "../texts/en.ts";
+import { zh } from "../texts/zh.ts";
+import { openDialog } from "../view/dialog.ts";
+import { editorOf } from "../view/editor.ts";
+import { firstView, type View } from "../view/view.ts";
+import { liveRows } from "./live-rows.ts";
+
+const diff = Array.from({ length: 60 }, (_, at) => `+line ${at} of what would be written`).join("\n");
+const around = {
+  texts: en,
+  modelName: "anthropic/claude-sonnet-4-5",
+  previewOf: () => ({ kind: "diff" as const, path: "a.txt", diff }),
+};
+const request = (id: string, more: object = {}) =>
+  ({
+    id,
+    kind: "approval",
+    tool: "write",
+    args: { path: id },
+    reason: `Make ${id}?`,
+    raisedAt: 0,
+    by: "a",
+    address: "a",
+    ...more,
+  }) as Interrupt;
+const first = firstView({ columns: 80, rows: 24 }, 1_000);
+const textOf = (view: View, texts = en) =>
+  liveRows(view, { ...around, texts }).rows.map((row) => row.map(({ text }) => text).join(""));
+
+test("whatever there is to see, it leaves a row of the screen free, no row is too wide, and the cursor is in it", () => {
+  const words = fc.string({ unit: "grapheme", maxLength: 300 });
+  const views = fc.record({
+    columns: fc.integer({ min: 20, max: 120 }),
+    rows: fc.integer({ min: 12, max: 50 }),
+    draft: words,
+    line: words,
+    calls: fc.array(words, { maxLength: 8 }),
+    mail: fc.array(words, { maxLength: 8 }),
+    requests: fc.nat(6),
+    running: fc.boolean(),
+    popup: fc.constantFrom(undefined, { kind: "help" as const }),
+    chinese: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(views, ({ columns, rows, draft, line, calls, mail, requests, running, popup, chinese }) => {
+      const view = openDialog({
+        ...first,
+        columns,
+        rows,
+        popup,
+        draft: editorOf(draft.replaceAll("\r", "")),
+        state: running ? "running" : "paused",
+        stream: { messageId: "m", length: 0, line, from: {}, begun: false },
+        calls: calls.map((label, at) => ({
+          id: `${at}`,
+          tool: "shell",
+          label,
+          startedAt: 0,
+          tail: `${label}\n${label}`,
+        })),
+        mail: mail.map((text, at) => ({ id: `${at}`, kind: at % 2 === 0 ? "steer" : "queue", text })),
+        requests: Array.from({ length: requests }, (_, at) => request(`file-${at}.txt`)),
+      });
+      const live = liveRows(view, { ...around, texts: chinese ? zh : en });
+      expect(live.rows.length).toBeLessThan(rows);
+      for (const row of live.rows) {
+        const text = row.map((span) => span.text).join("");
+        expect(width(text), text).toBeLessThanOrEqual(columns);
+        expect(text).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+      }
+      if (live.cursor === undefined) return;
+      expect(live.cursor.y).toBeLessThan(live.rows.length);
+      expect(live.cursor.x).toBeLessThanOrEqual(columns);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test("a deadline says how long there is, and what happens then", () => {
+  const expires = (more: object) =>
+    openDialog({ ...first, state: "paused", requests: [request("a", { expiresAt: 91_000, ...more })] });
+  expect(textOf(expires({})).join("\n")).toContain("⏱ 1m 30s left, then it is rejected");
+  expect(textOf(expires({ onExpire: "approve" })).join("\n")).toContain("then it is approved");
+});
+
+test("the status is true: state, time, what ESC does, tokens; the first of them stay where there is no room", () => {
+  const running: View = { ...first, state: "running", startedAt: 0, now: 75_000, tokens: 12_345 };
+  expect(textOf(running).at(-1)).toMatch(/^\S thinking · 1m 15s · esc to interrupt · 12\.3k tokens$/);
+  expect(textOf({ ...running, stopping: 1 }).at(-1)).toMatch(/interrupting… · 1m 15s · esc again to force/);
+  expect(textOf({ ...running, stopping: 2 }).at(-1)).toMatch(/forcing the stop…/);
+  expect(textOf({ ...first, state: "paused", pauseType: "user_interrupt" }).at(-1)).toContain(
+    "interrupted · enter to go on",
+  );
+  expect(textOf({ ...first, state: "paused", pauseType: "crash" }).at(-1)).toContain("cut off by a crash");
+  expect(textOf({ ...running, columns: 40 }).at(-1)).toContain("esc to interrupt");
+  // Y10: the words of the screen after a stop.
+  expect(textOf({ ...first, state: "paused", pauseType: "user_interrupt" }, zh).at(-1)).toContain("执行已暂停");
+});
