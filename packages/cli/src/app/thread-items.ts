@@ -12,8 +12,8 @@ export async function threadItems({ runner, dataFolder }: BelaySetup, texts: Tex
   const rows = (await runner.threads()).filter(({ damaged }) => damaged !== true).slice(0, MOST_THREADS);
   const now = Date.now();
   return Promise.all(
-    rows.map(async ({ threadId, updatedAt, state }) => {
-      const title = (await titleOf(runner, threadId)) ?? texts.picker.untitled;
+    rows.map(async ({ threadId, updatedAt, state, head }) => {
+      const title = (await titleOf(runner, threadId, head)) ?? texts.picker.untitled;
       const folder = readNote(dataFolder, threadId)?.folder.split("/").at(-1) ?? "";
       return { id: threadId, title, detail: [ago(now - updatedAt), state, folder].filter(Boolean).join(" · ") };
     }),
