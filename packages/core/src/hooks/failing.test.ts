@@ -5,10 +5,10 @@ import { messageText } from "../message.ts";
 import { createRunner } from "../runner/runner.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, listen, openKit, said, unpaired } from "../testing/session-kit.ts";
+import { history, listen, openKit, said, unpaired, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
 import { sequential } from "../workflow/sequential.ts";
-import type { HookName } from "./hooks.ts";
+import type { HookName, Hooks } from "./hooks.ts";
 
 const work = (ran: string[] = []) =>
   tool({
@@ -195,4 +195,24 @@ test("W5: arguments of a hook that do not fit the tool are told to whoever wrote
   const { session } = await openKit([...turns], { tools: [pay], agent: { hooks } });
   const reason = 'The arguments do not fit the tool\'s schema: n: expected number, got string "five".';
   expect(await session.run("go").result).toMatchObject({ error: { code: "HOOK_FAILED", details: { reason } } });
+});
+
+test("W5: an input that waits and that a beforeReply refuses goes on waiting, and the log is told; taken back, the next one runs", async () => {
+  const logged: LogEntry[] = [];
+  const hooks: Hooks = {
+    beforeReply: ({ input }) => {
+      if (JSON.stringify(input).includes("bad")) throw new Error("no");
+    },
+  };
+  const log = (entry: LogEntry) => void logged.push(entry);
+  const { session } = await openKit(() => "well", { agent: { hooks }, runner: { log } });
+  await session.run("go").result;
+  const { id } = await session.enqueue("bad");
+  await until(() => logged.length > 0);
+  expect(logged[0]).toMatchObject({ threadId: "thread", error: { code: "HOOK_FAILED" } });
+  expect(session.state).toBe("completed");
+  expect(await session.withdraw(id)).toBe(true);
+  await session.enqueue("good");
+  await until(() => history(session.messages).length === 4);
+  expect(history(session.messages)).toEqual(["user: go", "assistant: well", "user: good", "assistant: well"]);
 });

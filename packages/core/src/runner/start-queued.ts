@@ -1,5 +1,6 @@
 // What waits for a thread that has come to rest is taken up.
 
+import { report } from "../hooks/call-hooks.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
 import { takeObserved } from "./observe.ts";
@@ -30,6 +31,10 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   const run = thread.start(place, newRun(thread, place, mail.messages, begin));
   // Somebody took it back, or took it, in the meantime: the next one is due.
   void run.result.then((result) => {
-    if (result.status === "failed" && result.error.code === "INPUT_WITHDRAWN") void startQueued(thread);
+    if (result.status !== "failed") return;
+    const { code } = result.error;
+    if (code === "INPUT_WITHDRAWN") void startQueued(thread);
+    // It has never begun, the input waits as before, and nobody looks at this run.
+    else if (code === "HOOK_FAILED" && thread.state !== "error") report({ place, desk: setup }, result.error);
   });
 }
