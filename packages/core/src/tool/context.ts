@@ -36,7 +36,7 @@ export interface ToolContext<Deps = unknown> {
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Ends the whole run with `output` (by default with what this call gives) once this call has its result. */
   exit(output?: unknown): void;
-  /** Ends the nearest loop, likewise. */
+  /** Ends the nearest loop, likewise; where there is none, the whole run. */
   breakLoop(output?: unknown): void;
   /** Hands the conversation over to another agent of the family. */
   transferTo(name: string): void;

@@ -369,3 +369,11 @@ test("W1: an until that gives a promise fails the loop, and does not end it as i
     error: { code: "AGENT_INVALID", details: { agent: "rounds", problem } },
   });
 });
+
+test("W3: breakLoop where there is no loop ends the whole run", async () => {
+  const log = newLog();
+  const breaking = code((ctx) => ctx.breakLoop("broken"));
+  const session = await enter(sequential({ name: "seq", agents: [breaking, echo(log, "after")] }), memoryStore());
+  expect(await session.run("hi").result).toMatchObject(done("broken"));
+  expect(log.calls).toEqual([]);
+});

@@ -35,7 +35,7 @@ export interface AgentContext<Deps = unknown> {
   run(agent: AnyAgent, input: Json, options?: { readonly key?: string }): Promise<Json>;
   /** Ends the whole run with `output`. */
   exit(output?: unknown): void;
-  /** Ends the nearest loop with `output`. */
+  /** Ends the nearest loop with `output`; where there is none, the whole run. */
   breakLoop(output?: unknown): void;
   /** Tells readers something of its own. */
   customAction(value: unknown): void;
