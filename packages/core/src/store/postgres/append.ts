@@ -2,7 +2,7 @@
 
 import type { Append, Appended, ThreadKey } from "../store.ts";
 import { fromText, toText } from "../text.ts";
-import { bodyDigest, bytes, closedSum, requestSum, ruleSum, snapshotSum, tenantName } from "./rows.ts";
+import { bodyDigest, bytes, closedSum, lineHash, requestSum, ruleSum, snapshotSum, tenantName } from "./rows.ts";
 
 /** Bodies longer than this are kept apart, by their hash, once for each tenant. */
 const BLOB_BYTES = 64 * 1024;
@@ -39,6 +39,41 @@ export function appendValues(key: ThreadKey, name: string, append: Append): unkn
   ];
 }
 
+/** The hash of the line that it writes, and its values, where it is nothing but a line after that with the hash `before`. */
+export function goOnValues(
+  key: ThreadKey,
+  name: string,
+  append: Append,
+  before: string,
+): { readonly hash: string; readonly values: unknown[] } | undefined {
+  const { writer, expect, count, at, rest, consume, snapshot, raise, close, remember, parent } = append;
+  if ("take" in writer || snapshot !== undefined || (consume !== undefined && consume.length > 0)) return undefined;
+  if ((raise ?? close ?? remember ?? parent) !== undefined) return undefined;
+  const body = toText(append.body);
+  if (body.length > BLOB_BYTES) return undefined;
+  const hash = lineHash(before, expect + 1, count, at, body);
+  const values = [
+    bytes(name),
+    toText(key.tenant),
+    toText(key.threadId),
+    toText(append.appendId),
+    expect,
+    count,
+    at,
+    bytes(hash),
+    toText(append.agent),
+    append.state,
+    rest?.from ?? null,
+    rest?.dueAt ?? null,
+    writer.ttlMs,
+    append.release,
+    writer.fence,
+    bytes(before),
+    body,
+  ];
+  return { hash, values };
+}
+
 /** What most appends do not have, as JSON. */
 function more(key: ThreadKey, { raise, close, remember, parent }: Append): string | null {
   if (raise === undefined && close === undefined && remember === undefined && parent === undefined) return null;
@@ -60,9 +95,14 @@ function more(key: ThreadKey, { raise, close, remember, parent }: Append): strin
   });
 }
 
-export function readAppended(outcome: string): Appended {
-  const appended = JSON.parse(outcome);
-  if (appended.ok) return appended;
+/** With the hash of its last line, where it went well. */
+export function readAppended(outcome: string): { readonly appended: Appended; readonly hash?: string } {
+  const { hash, ...appended } = JSON.parse(outcome);
+  return appended.ok ? { appended, hash } : { appended: readRefusal(appended) };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as append_1 writes it.
+function readRefusal(appended: any): Appended {
   switch (appended.why as Exclude<Appended, { ok: true }>["why"]) {
     case "busy":
       return { ...appended, owner: fromText(appended.owner) };

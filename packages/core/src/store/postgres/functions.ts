@@ -3,6 +3,8 @@
 //
 // A function that changes gets another name: processes one version back go on calling theirs.
 
+import { sumOf } from "./sum-of.ts";
+
 /** How long a removal can be answered as it was. */
 const REMEMBERED_MS = 60_000;
 
@@ -12,11 +14,7 @@ export function functions(schema: string): string {
   return `
 CREATE FUNCTION ${s}.row_sum_1(r ${s}.thread) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-  RETURN substr(sha256(convert_to(concat_ws(E'\\n', r.num, encode(r.name, 'hex'), encode(r.tenant_name, 'hex'), r.tenant, r.id,
-    r.agent, r.state, r.head, r.fence, coalesce('+' || r.owner, '-'), r.until, r.append_id, encode(r.hash, 'hex'),
-    encode(r.base, 'hex'), encode(r.root, 'hex'), r.open, r.queued, r.answers, coalesce(r.rest_from::text, '-'), coalesce(r.rest_due::text, '-'),
-    coalesce(r.parent::text, '-'), coalesce('+' || r.parent_id, '-'), coalesce(r.parent_seq::text, '-'),
-    r.created_at, r.updated_at), 'UTF8')), 1, 8);
+  RETURN ${sumOf("r")};
 END $$;
 
 CREATE FUNCTION ${s}.name_1(tenant text, id text) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS $$
@@ -129,7 +127,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'BL001', MESSAGE = 'its row does not fit its checksum';
       END IF;
       IF r.append_id = p_append_id THEN
-        RETURN concat('{"ok":true,"fence":', r.fence, ',"mail":', (r.open > 0)::text, '}');
+        RETURN concat('{"ok":true,"fence":', r.fence, ',"mail":', (r.open > 0)::text, ',"hash":"', encode(r.hash, 'hex'), '"}');
       END IF;
       IF p_more ? 'parent' THEN
         RETURN json_build_object('ok', false, 'why', 'conflict', 'head', r.head)::text;
@@ -207,7 +205,7 @@ BEGIN
         ON CONFLICT (name) DO NOTHING;
     END LOOP;
   END IF;
-  RETURN concat('{"ok":true,"fence":', r.fence, ',"mail":', (r.open > 0)::text, '}');
+  RETURN concat('{"ok":true,"fence":', r.fence, ',"mail":', (r.open > 0)::text, ',"hash":"', encode(r.hash, 'hex'), '"}');
 END $$;
 
 CREATE FUNCTION ${s}.renew_1(p_name bytea, p_tenant text, p_id text, p_fence bigint, p_ttl bigint)

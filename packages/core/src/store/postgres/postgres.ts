@@ -25,7 +25,7 @@ import type {
   ThreadRow,
 } from "../store.ts";
 import { fromText, toText } from "../text.ts";
-import { appendValues, readAppended } from "./append.ts";
+import { appendValues, goOnValues, readAppended } from "./append.ts";
 import { Calls, type Rows } from "./calls.ts";
 import { Hints } from "./hints.ts";
 import type { PostgresPool } from "./pool.ts";
@@ -58,6 +58,7 @@ export interface PostgresStoreOptions {
 
 const POLL_MS = 500;
 const RETRY_MS = 10_000;
+const MOST_REMEMBERED = 10_000;
 
 /** Pools whose idle connections may be cut without ending the process. */
 const heard = new WeakSet<PostgresPool>();
@@ -80,6 +81,8 @@ interface LoadRow extends Row, PageRow {
 
 class PostgresStore implements Store {
   readonly #calls: Calls;
+  /** The hashes of the last lines of threads that this store writes to, by name. */
+  readonly #last = new Map<string, string>();
   readonly #hints: Hints;
 
   constructor(pool: PostgresPool, { schema = "belay", pollMs = POLL_MS, retryMs = RETRY_MS }: PostgresStoreOptions) {
@@ -156,10 +159,34 @@ class PostgresStore implements Store {
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
     const name = threadName(key);
-    const [row] = await this.#call(key, "append", appendValues(key, name, append));
-    const appended = readAppended(row.outcome);
+    const appended = (await this.#goOn(key, name, append)) ?? (await this.#append(key, name, append));
     if (appended.ok) this.#hints.changed(name, "append");
     return appended;
+  }
+
+  /** Undefined where it is more than a line after the last that this store wrote, or anything is otherwise than it was then. */
+  async #goOn(key: ThreadKey, name: string, append: Append): Promise<Appended | undefined> {
+    const before = this.#last.get(name);
+    const next = before === undefined ? undefined : goOnValues(key, name, append, before);
+    this.#last.delete(name);
+    if (next === undefined) return undefined;
+    const [row] = await this.#call(key, "goOn", next.values);
+    if (row === undefined) return undefined;
+    if (!append.release) this.#remember(name, next.hash);
+    return { ok: true, fence: (append.writer as { readonly fence: number }).fence, mail: row.mail };
+  }
+
+  async #append(key: ThreadKey, name: string, append: Append): Promise<Appended> {
+    const [row] = await this.#call(key, "append", appendValues(key, name, append));
+    const { appended, hash } = readAppended(row.outcome);
+    if (hash !== undefined && !append.release) this.#remember(name, hash);
+    return appended;
+  }
+
+  #remember(name: string, hash: string): void {
+    this.#last.set(name, hash);
+    if (this.#last.size <= MOST_REMEMBERED) return;
+    for (const oldest of this.#last.keys()) return void this.#last.delete(oldest);
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {

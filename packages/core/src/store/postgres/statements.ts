@@ -3,6 +3,7 @@
 
 import type { PostgresQuery } from "./pool.ts";
 import { nameOf } from "./rows.ts";
+import { sumOf } from "./sum-of.ts";
 
 export type StatementName = keyof ReturnType<typeof texts>;
 
@@ -18,6 +19,35 @@ export function statements(schema: string, version: number): Statements {
     { name: `belay_${name}_${version}_${nameOf(schema, "")}`, text },
   ]);
   return Object.fromEntries(list) as Statements;
+}
+
+/**
+ * The append of one who goes on: most are nothing but a line after the one that its writer wrote last. No row where
+ * anything is otherwise: append_1 says what, or does it. One statement, and no function, costs the server half as much.
+ */
+function goOn(s: string): string {
+  const was = "row";
+  const until = "((extract(epoch FROM statement_timestamp()) * 1000)::bigint + $13)";
+  const owner = "CASE WHEN $14::boolean THEN NULL ELSE row.owner END";
+  const next = {
+    agent: "$9::text",
+    state: "$10::text",
+    head: "($5::bigint + $6::integer)",
+    owner: `(${owner})`,
+    until,
+    append_id: "$4::text",
+    hash: "$8::bytea",
+    rest_from: "$11::bigint",
+    rest_due: "$12::bigint",
+    updated_at: "$7::bigint",
+  };
+  const set = Object.entries(next).map(([column, value]) => `${column} = ${value}`);
+  return `WITH t AS (
+      UPDATE ${s}.thread AS row SET ${set.join(", ")}, sum = ${sumOf(was, next)}
+      WHERE name = $1 AND fence = $15 AND head = $5 AND owner IS NOT NULL AND hash = $16 AND append_id <> $4
+        AND tenant = $2 AND id = $3 AND sum = ${sumOf(was)}
+      RETURNING num, open)
+    INSERT INTO ${s}.entry SELECT t.num, $5 + 1, $6, $7, $15, $17::text, NULL, $8 FROM t RETURNING (SELECT open > 0 FROM t) AS mail`;
 }
 
 function texts(s: string) {
@@ -68,6 +98,7 @@ function texts(s: string) {
       WHERE e.thread = $1 AND e.seq >= $2 AND e.seq <= $3 ORDER BY e.seq LIMIT ${PAGE}`,
     blob: `SELECT body FROM ${s}.blob WHERE num = $1`,
     append: `SELECT ${s}.append_1(${args(23)}) AS outcome`,
+    goOn: goOn(s),
     renew: `SELECT ${s}.renew_1(${args(5)}) AS done`,
     release: `SELECT ${s}.release_1(${args(4)})`,
     send: `SELECT ${s}.send_1(${args(9)}) AS done`,
