@@ -148,7 +148,11 @@ BEGIN
           INTO missing, r.open, r.queued, r.answers
           FROM unnest(p_consume) WITH ORDINALITY AS k(key, nth) LEFT JOIN ${s}.command c
             ON c.thread = r.num AND c.name = ${s}.name_1('', k.key) AND c.consumed_seq IS NULL;
-        IF missing IS NOT NULL THEN RETURN json_build_object('ok', false, 'why', 'gone', 'keys', missing)::text; END IF;
+        IF missing IS NOT NULL THEN
+          -- An earlier try of this very append may have taken them since its row was read.
+          CONTINUE WHEN NOT EXISTS (SELECT FROM ${s}.thread WHERE num = r.num AND sum = before);
+          RETURN json_build_object('ok', false, 'why', 'gone', 'keys', missing)::text;
+        END IF;
       END IF;
     END IF;
     IF p_take IS NOT NULL THEN
