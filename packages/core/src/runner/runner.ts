@@ -7,7 +7,7 @@ import type { BelayEvent } from "../event.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
-import type { ThreadKey, ThreadRow } from "../store/store.ts";
+import { isMovable, type ThreadKey, type ThreadRow } from "../store/store.ts";
 import { checkHandle, readHandle } from "./check-handle.ts";
 import { deleteThread } from "./delete-thread.ts";
 import type { DriveSetup } from "./drive.ts";
@@ -28,7 +28,7 @@ import { type Lost, repairThread } from "./repair.ts";
 import type { Run } from "./run.ts";
 import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
 import type { Session } from "./session.ts";
-import { isMovable, type WorkOptions, workOn } from "./work.ts";
+import { type WorkOptions, workOn } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
@@ -56,9 +56,13 @@ type OutputOf<A> = A extends Agent<infer Out, never> ? Out : never;
 type Needs<A> = A extends Agent<unknown, infer Deps> ? (deps: Deps) => void : never;
 type DepsOf<A> = Needs<A> extends (deps: infer Deps) => void ? Deps : never;
 
+/** How often a worker looks for threads that have had their time. */
+const PRUNE_EVERY_MS = 60_000;
+
 export class Runner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
+  #pruneAt = 0;
   readonly #setup: DriveSetup;
   readonly #sessions: OpenSessions<Out, Deps>;
 
@@ -279,10 +283,14 @@ export class Runner<Out = string, Deps = unknown> {
   }
 
   async #movable(): Promise<readonly ThreadRow[]> {
-    const rows = await this.threads();
-    // What cannot be removed is no reason not to work.
-    if (this.#ttlMs !== undefined) await this.#prune(rows, { idleMs: this.#ttlMs }).catch(() => {});
-    return rows.filter((row) => isMovable(row, this.#setup.clock.now()));
+    const { clock, store } = this.#setup;
+    const now = clock.now();
+    if (this.#ttlMs !== undefined && now >= this.#pruneAt) {
+      this.#pruneAt = now + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
+      // What cannot be removed is no reason not to work.
+      await this.#prune(await this.threads(), { idleMs: this.#ttlMs }).catch(() => {});
+    }
+    return (await store.threads(this.#tenant, now)).filter((row) => isMovable(row, now));
   }
 
   /** Moves threads that can move by themselves: crashed ones, and idle ones with an input waiting. Ends with `signal`. */

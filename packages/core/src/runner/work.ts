@@ -68,19 +68,3 @@ function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promis
     signal?.addEventListener("abort", done, { once: true });
   });
 }
-
-/** Nobody has it, and nobody must act first. */
-export function isMovable({ state, lease, damaged, queued, answered, rest }: ThreadRow, now: number): boolean {
-  if (lease !== undefined || damaged) return false;
-  switch (state) {
-    case "running":
-      return true;
-    case "paused":
-      return answered || (rest?.dueAt !== undefined && rest.dueAt <= now);
-    case "completed":
-    case "initialized":
-      return queued;
-    default:
-      return false;
-  }
-}
