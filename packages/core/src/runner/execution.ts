@@ -386,6 +386,8 @@ export class Execution {
 
   /** Lets go of the thread at the next boundary; it reads paused / crash, and goes on elsewhere. */
   drain(): Promise<Receipt> {
+    // What people have allowed runs, whether or not it has begun: they were told so (Q3).
+    if (this.only === "calls") return this.#waitForReceipt();
     this.#intent ??= "close";
     this.signal.haltAt("after-model");
     this.signal.haltAt("after-tools");

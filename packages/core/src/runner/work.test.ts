@@ -1,10 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agent } from "../chat/agent.ts";
+import { approve } from "../interrupt/answer.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import type { Store } from "../store/store.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
+import { paying, requestOf, waiting } from "../testing/paying.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, type KitOptions, listen, openKit, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
@@ -197,6 +199,22 @@ describe.each(eachStore)("runner.drain on $name", ({ make }) => {
       "user: next",
       "assistant: and next",
     ]);
+  });
+
+  it("Q3: a call that was approved a moment before runs to its end, and the thread stays paused", async () => {
+    const store = await make();
+    const { tools, ran } = paying();
+    const asking = await waiting(["a"], { store, tools });
+    const { id } = requestOf(asking, "a");
+    await asking.runner.close();
+    const other = createRunner({ agent: agent({ name: "helper", model: scriptedModel([]), tools }), store });
+    await other.answer(id, approve());
+    await other.drain();
+    expect(ran).toEqual(["pay 1"]);
+    const kit = await openKit(["paid"], { store, tools });
+    expect([kit.session.state, kit.session.pauseType]).toEqual(["paused", "tool_interrupt"]);
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
+    expect(ran).toEqual(["pay 1"]);
   });
 
   it("what takes longer than its time is aborted, and can be resumed", async () => {
