@@ -54,6 +54,8 @@ test("whatever the text and however it is cut, the same comes out, and nothing t
       ";",
       "\ud83e",
       "\udd97",
+      "\u{e0002}",
+      "\u{e0041}",
       "\r",
       "\n",
     ),

@@ -9,8 +9,8 @@ const ST = 0x9c;
 /** The longest title or link that is taken out whole. */
 const MOST_HIDDEN = 4_096;
 
-/** Most text needs no look at its characters. */
-const suspect = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+/** Most text needs no look at its characters. Tags are not all of a class of their own. */
+const suspect = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e007f}]/u;
 /** What reorders or hides what stands beside it. Joiners stay: scripts and emoji need them. */
 const unwanted = /[\p{Bidi_Control}\u180e\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 

@@ -137,7 +137,8 @@ describe.each(shared)("four workers and two hundred threads in $name", (place) =
       const done = await chaos(start);
       children = done.children;
       await settled(store);
-      // Told to end, a worker ends in order.
+      // Told to end, a worker ends in order. The last one may have been started a moment ago.
+      await Promise.all(children.map((child) => child.said("works")));
       for (const child of children) child.signal("SIGTERM");
       const codes = await Promise.all(children.map(async (child) => (await child.exited).code));
       expect(codes).toEqual(children.map(() => 0));

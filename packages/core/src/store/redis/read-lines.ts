@@ -32,6 +32,8 @@ export function readLines(
   let { crc } = mark;
   let next = mark.seq + mark.count;
   if (!(next <= after + 1)) return stop(after, "a line is missing");
+  // What is no crc cannot be gone on from.
+  if (crc !== crc >>> 0) return stop(after, "a line does not fit its checksum");
   for (const [journal, packed] of segments) {
     const values = packed === "" ? [] : packed.split("\n");
     for (let i = 0; i < values.length; i += LINE_VALUES) {

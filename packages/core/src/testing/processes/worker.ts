@@ -32,10 +32,10 @@ export interface WorkerEffect {
 export const CALLING_TURNS = 3;
 
 export async function worker({ where, folder, leaseTtlMs, modelMs }: Worker): Promise<void> {
-  const { store, close } = await openStore(where);
-  const runner = createRunner({ agent: workingAgent(folder, modelMs), store, leaseTtlMs });
   const ending = new AbortController();
   process.on("SIGTERM", () => ending.abort());
+  const { store, close } = await openStore(where);
+  const runner = createRunner({ agent: workingAgent(folder, modelMs), store, leaseTtlMs });
   console.log("works");
   await runner.work({ concurrency: 4, pollMs: 50, signal: ending.signal });
   await runner.close();
