@@ -61,7 +61,7 @@ ${notes.map((note) => `- ${note}\n`).join("")}
 - Real providers, except for one stop: no network, no TLS, no parsing of what a provider sends. An AI SDK provider puts
   TransformStreams around its answer; what those cost is not in these numbers.
 - Several tools in one turn, large arguments and results, and schemas other than a small JSON Schema.
-- Agents inside agents, and more than one reader of a run.
+- More than one reader of a run.
 - Memory while runs are in progress.
 `;
 }
