@@ -4,6 +4,7 @@ import { canonical, digestOf, digestOfText } from "./interrupt/digest.ts";
 import type { Json } from "./json.ts";
 
 const SHORT = 12;
+const MOST_IN_CLEAR = 64;
 
 /** The model's id in clear, all else as short digests; what an agent does not have is not there. */
 export interface Fingerprint {
@@ -54,10 +55,13 @@ export function fingerprintOf({ model, instructions, tools = [] }: FingerprintPa
   };
 }
 
-/** Of an agent made of agents. There may be thousands of them: all in one text. */
+/** Of an agent made of agents. There may be thousands of them: all in one text, and one digest of it. */
 export function shapeOf(kind: string, name: string, shape: Json, children: readonly Made[]): Fingerprint {
   const inside = children.map((child) => [child.name, inShort(child.fingerprint())]);
-  return { shape: digestOfText(JSON.stringify([kind, name, shape, inside])).slice(0, SHORT) };
+  const text = JSON.stringify([kind, name, shape, inside]);
+  // What has nothing in it is short as it is.
+  if (children.length === 0 && text.length <= MOST_IN_CLEAR) return { shape: text };
+  return { shape: digestOfText(text).slice(0, SHORT) };
 }
 
 interface Made {

@@ -40,6 +40,8 @@ export class GraphRecord {
   /** The first that ended those above it. */
   acted: ChildEnded | undefined;
   #begun = false;
+  /** The paths of visits, by id: each is asked for several times. */
+  readonly #paths = new Map<string, string>();
   /** How many of the times that somebody went on are in the flow. */
   #goneOn = 0;
 
@@ -129,7 +131,12 @@ export class GraphRecord {
   }
 
   path({ id, key }: Visit): string {
-    return `${this.address(id)}:${this.#plan.shape.nodes.get(key)!.agent.name}`;
+    let path = this.#paths.get(id);
+    if (path === undefined) {
+      path = `${this.address(id)}:${this.#plan.shape.nodes.get(key)!.agent.name}`;
+      this.#paths.set(id, path);
+    }
+    return path;
   }
 
   /** What a visit has on record in this run. */
