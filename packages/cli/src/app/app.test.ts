@@ -4,33 +4,14 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
-import { bundledProgram, type Program } from "../testing/program.ts";
-import { openTalk, type TalkOptions } from "../testing/talk.ts";
+import { describe, expect, test } from "vitest";
+import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
 import { ALT_UP, CTRL_D, CTRL_U, ENTER, ESC } from "../testing/terminal.ts";
 
-let program: Program;
-const servers: WireServer[] = [];
-beforeAll(async () => {
-  program = await bundledProgram();
-});
-afterAll(async () => {
-  program?.close();
-  await Promise.all(servers.map((server) => server.close()));
-});
+const { program, talk } = testTalks(wireServer);
 
-async function talk(replies: readonly WireReply[], options: Omit<TalkOptions, "url"> = {}) {
-  const wire = await wireServer();
-  servers.push(wire);
-  wire.script(...replies);
-  return Object.assign(await openTalk(program, { ...options, url: wire.url }), { wire });
-}
-
-const write = (path: string, text = "hello\n", id = path) => ({ call: "write", id, args: { path, text } });
 const said = (body: { messages: unknown }) => JSON.stringify(body.messages);
-/** Longer than the moment in which a new dialog hears no key. */
-const SEEN_MS = 400;
 
 describe("while it runs", { timeout: 60_000 }, () => {
   test("Enter steers: pending until it is read, and the model is not stopped", async () => {
@@ -300,8 +281,8 @@ describe("going on", { timeout: 60_000 }, () => {
 describe("another terminal", { timeout: 60_000 }, () => {
   const belay = (terminal: { folder: string; env: Readonly<Record<string, string | undefined>> }, ...args: string[]) =>
     new Promise<string>((resolve) => {
-      const env = { ...program.env, ...terminal.env, PATH: process.env.PATH };
-      execFile(process.execPath, [program.main, ...args], { cwd: terminal.folder, env }, (_, stdout, stderr) =>
+      const env = { ...program().env, ...terminal.env, PATH: process.env.PATH };
+      execFile(process.execPath, [program().main, ...args], { cwd: terminal.folder, env }, (_, stdout, stderr) =>
         resolve(stdout + stderr),
       );
     });

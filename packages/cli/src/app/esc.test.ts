@@ -3,30 +3,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
-import { bundledProgram, type Program } from "../testing/program.ts";
-import { openTalk, type TalkOptions } from "../testing/talk.ts";
+import { describe, expect, test } from "vitest";
+import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { testTalks } from "../testing/talk.ts";
 import { CTRL_D, CTRL_S, ENTER, ESC, TAB } from "../testing/terminal.ts";
 
-let program: Program;
-const servers: WireServer[] = [];
-beforeAll(async () => {
-  program = await bundledProgram();
-});
-afterAll(async () => {
-  program?.close();
-  await Promise.all(servers.map((server) => server.close()));
-});
+const { talk } = testTalks(wireServer);
 
 const GO_ON = "Enter alone to go on";
-
-async function talk(replies: readonly WireReply[], options: Omit<TalkOptions, "url"> = {}) {
-  const wire = await wireServer();
-  servers.push(wire);
-  wire.script(...replies);
-  return Object.assign(await openTalk(program, { ...options, url: wire.url }), { wire });
-}
 
 const anyShell = { rules: [{ tool: "shell", effect: "allow" }] };
 const shell = (command: string, id = "c1") => ({ call: "shell", id, args: { command } });

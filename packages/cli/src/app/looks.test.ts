@@ -1,33 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
-import { bundledProgram, type Program } from "../testing/program.ts";
-import { openTalk, type TalkOptions } from "../testing/talk.ts";
+import { describe, expect, test } from "vitest";
+import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
 import { ESC } from "../testing/terminal.ts";
 
-let program: Program;
-const servers: WireServer[] = [];
-beforeAll(async () => {
-  program = await bundledProgram();
-});
-afterAll(async () => {
-  program?.close();
-  await Promise.all(servers.map((server) => server.close()));
-});
-
-async function talk(replies: readonly WireReply[], options: Omit<TalkOptions, "url"> = {}) {
-  const wire = await wireServer();
-  servers.push(wire);
-  wire.script(...replies);
-  return Object.assign(await openTalk(program, { ...options, url: wire.url }), { wire });
-}
-
-const write = (path: string, text = "hello\n", id = path) => ({ call: "write", id, args: { path, text } });
-const _said = (body: { messages: unknown }) => JSON.stringify(body.messages);
-/** Longer than the moment in which a new dialog hears no key. */
-const SEEN_MS = 400;
+const { talk } = testTalks(wireServer);
 
 describe("what is drawn", { timeout: 60_000 }, () => {
   const hostile = `red ${ESC}[31mtext${ESC}[2J ${ESC}]0;pwned\u0007 ${ESC}]52;c;cHduZWQ=\u0007 ${ESC}]8;;https://evil.example${ESC}\\link${ESC}]8;;${ESC}\\ \u009b2J end`;

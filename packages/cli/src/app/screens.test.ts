@@ -3,34 +3,22 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type WireReply, type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
-import { bundledProgram, type Program } from "../testing/program.ts";
+import { expect, test } from "vitest";
+import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { screenSvg } from "../testing/screen-svg.ts";
-import { openTalk } from "../testing/talk.ts";
+import { testTalks } from "../testing/talk.ts";
 import { ENTER, ESC, TAB, type Terminal } from "../testing/terminal.ts";
 
 const docs = fileURLToPath(new URL("../../../../docs/screens", import.meta.url));
-let program: Program;
-const servers: WireServer[] = [];
-beforeAll(async () => {
-  program = await bundledProgram();
-});
-afterAll(async () => {
-  program?.close();
-  await Promise.all(servers.map((server) => server.close()));
-});
+const { program, talk } = testTalks(wireServer);
 
-async function talk(name: string, ...replies: readonly WireReply[]) {
-  const wire = await wireServer();
-  servers.push(wire);
-  wire.script(...replies);
-  const folder = join(program.place, name, "rope-shop");
+async function inShop(name: string, ...replies: readonly WireReply[]) {
+  const folder = join(program().place, name, "rope-shop");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "README.md"), "# Ropes\n\nA shop that sells ropes to climbers.\n");
-  const env = { HOME: join(program.place, name) };
+  const env = { HOME: join(program().place, name) };
   const rules = { rules: [{ tool: "shell", args: { command: "npm *" }, effect: "allow" }] };
-  return openTalk(program, { url: wire.url, folder, env, rules, columns: 84, rows: 26 });
+  return talk(replies, { folder, env, rules, columns: 84, rows: 26 });
 }
 
 /** What differs from one run to the next is made the same. */
@@ -54,7 +42,7 @@ const answer =
   "This shop takes **returns** within 30 days. Three places decide that:\n\n- `src/returns.ts` counts the days\n- `src/mail.ts` tells the customer\n\n```ts\nexport const DAYS = 30; // was 14\n```\n\nThe tests do not ";
 
 test("ESC: what was said stays, and the next instruction takes it elsewhere", async () => {
-  const terminal = await talk("esc", [answer, { stall: true }]);
+  const terminal = await inShop("esc", [answer, { stall: true }]);
   terminal.ask("How do returns work here?");
   await terminal.untilSeen("The tests do not");
   terminal.press(ESC);
@@ -66,7 +54,7 @@ test("ESC: what was said stays, and the next instruction takes it elsewhere", as
 
 test("an approval: exactly what would be done, and the ways to answer", async () => {
   const edit = { path: "README.md", old: "to climbers.", new: "to climbers, and takes them back." };
-  const terminal = await talk("approval", ["I say so on the first page.", { call: "edit", id: "c1", args: edit }]);
+  const terminal = await inShop("approval", ["I say so on the first page.", { call: "edit", id: "c1", args: edit }]);
   terminal.ask("Say in the README that we take ropes back");
   await terminal.untilSeen("Yes, once");
   await picture(terminal, "approval", "A request: the difference, and the ways to answer");
@@ -74,7 +62,7 @@ test("an approval: exactly what would be done, and the ways to answer", async ()
 
 test("steering: what waits to be read, and what waits for the next run", async () => {
   const command = "npm --version; sleep 60";
-  const terminal = await talk("steer", ["I run the tests first.", { call: "shell", id: "c1", args: { command } }]);
+  const terminal = await inShop("steer", ["I run the tests first.", { call: "shell", id: "c1", args: { command } }]);
   terminal.ask("Make the tests pass");
   await terminal.untilSeen("working");
   terminal.press(`leave the snapshots alone${ENTER}`);
@@ -87,7 +75,7 @@ test("steering: what waits to be read, and what waits for the next run", async (
 
 test("going back: before which message, and what was done since", async () => {
   const write = { path: "CHANGELOG.md", text: "# Changes\n" };
-  const terminal = await talk(
+  const terminal = await inShop(
     "rewind",
     ["I write it.", { call: "write", id: "c1", args: write }],
     ["Written."],

@@ -2,12 +2,11 @@
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Program } from "./program.ts";
-import { ENTER, type Terminal, type TerminalOptions } from "./terminal.ts";
+import { afterAll, beforeAll } from "vitest";
+import { bundledProgram, type Program } from "./program.ts";
+import { ENTER, type TerminalOptions } from "./terminal.ts";
 
-export interface TalkOptions extends Partial<TerminalOptions> {
-  /** The address of the model server; the demo model where there is none. */
-  readonly url?: string;
+interface TalkOptions extends Partial<TerminalOptions> {
   /** What may run without asking. */
   readonly rules?: object;
   readonly args?: readonly string[];
@@ -16,19 +15,47 @@ export interface TalkOptions extends Partial<TerminalOptions> {
   readonly ready?: string;
 }
 
-export type Talk = Terminal & {
-  readonly folder: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  ask(text: string): void;
-};
+/** Longer than the moment in which a new dialog hears no key. */
+export const SEEN_MS = 400;
 
-export async function openTalk(program: Program, options: TalkOptions): Promise<Talk> {
+/** A reply that calls for a file to be written. */
+export const write = (path: string, text = "hello\n", id = path) => ({ call: "write", id, args: { path, text } });
+
+interface ModelServer<Reply> {
+  readonly url: string;
+  script(...replies: Reply[]): void;
+  close(): Promise<void>;
+}
+
+/** Bundles once for a test file; each talk has a model server of its own, and all of it is ended after the file. */
+export function testTalks<Reply, Server>(openServer: () => Promise<Server & ModelServer<Reply>>) {
+  let bundled: Program | undefined;
+  const servers: ModelServer<Reply>[] = [];
+  beforeAll(async () => {
+    bundled = await bundledProgram();
+  });
+  afterAll(async () => {
+    bundled?.close();
+    await Promise.all(servers.map((server) => server.close()));
+  });
+  const program = () => bundled!;
+  return { program, talk };
+
+  async function talk(replies: readonly Reply[], options: TalkOptions = {}) {
+    const wire = await openServer();
+    servers.push(wire);
+    wire.script(...replies);
+    return Object.assign(await openTalk(program(), wire.url, options), { wire });
+  }
+}
+
+async function openTalk(program: Program, url: string, options: TalkOptions) {
   const folder = options.folder ?? mkdtempSync(join(program.place, "folder-"));
   const config = mkdtempSync(join(program.place, "config-"));
   if (options.rules !== undefined) writeFileSync(join(config, "permissions.json"), JSON.stringify(options.rules));
   const env = { BELAY_DATA: join(folder, ".data"), BELAY_CONFIG: config, ...options.env };
-  const model = options.url === undefined ? ["--model", "demo"] : ["--base-url", options.url, "--model", "test"];
-  const terminal = program.open([...model, "--no-mcp", ...(options.args ?? [])], { ...options, cwd: folder, env });
+  const args = ["--base-url", url, "--model", "test", "--no-mcp", ...(options.args ?? [])];
+  const terminal = program.open(args, { ...options, cwd: folder, env });
   await terminal.untilSeen(options.ready ?? "Ask, or tell it");
   return Object.assign(terminal, { folder, env, ask: (text: string) => terminal.press(text + ENTER) });
 }
