@@ -4,37 +4,14 @@
 // A second floor has its log as short as ours, too: it has the same gain from that, and no cost but the insert.
 
 import { join } from "node:path";
-import { jsonSchema, tool } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
 import { runnerOn } from "./fakes.mjs";
+import { completed, echo, echoModel, size } from "./kilobytes.mjs";
 import { answer, least, median, most, progress } from "./measure.mjs";
 import { DatabaseSync, inFolder, sizeOf, text } from "./sqlite.mjs";
 
 const runs = 200;
-const size = 1024;
 const usage = { inputTokens: 10, outputTokens: 5 };
-
-const echo = tool({
-  name: "echo",
-  description: "Says something else.",
-  input: jsonSchema({ type: "object", properties: { text: { type: "string" } }, required: ["text"] }),
-  execute: async (_args, { callId }) => text(size, callId),
-});
-
-/** One call, then an answer: a question is the last message, or a result is. */
-const model = {
-  id: "fake/native",
-  async *stream({ messages }) {
-    const seed = messages.length;
-    if (messages.at(-1).role === "user") {
-      yield { type: "call", id: `call_${seed}`, tool: "echo", args: JSON.stringify({ text: text(size - 11, seed) }) };
-      yield { type: "finish", finish: "tool-calls", usage };
-    } else {
-      yield { type: "text", text: text(size, seed) };
-      yield { type: "finish", finish: "stop", usage };
-    }
-  },
-};
 
 function inserter(path, pragma = "") {
   const db = new DatabaseSync(path);
@@ -49,12 +26,9 @@ function inserter(path, pragma = "") {
 
 async function belayOn(path) {
   const db = new DatabaseSync(path);
-  const session = await runnerOn(model, { store: sqliteStore(db), tools: [echo] }).open("thread");
+  const session = await runnerOn(echoModel, { store: sqliteStore(db), tools: [echo] }).open("thread");
   const { wal_autocheckpoint: log } = db.prepare("PRAGMA wal_autocheckpoint").get();
-  const work = async (i) => {
-    const { status } = await session.run(text(size, `q${i}`)).result;
-    if (status !== "completed") throw new Error(`The run ended ${status}.`);
-  };
+  const work = (i) => completed(session.run(text(size, `q${i}`)));
   return { db, path, log, work };
 }
 
