@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { dropSchema, freshSchema, openPool, type TestPool } from "../../testing/open-pool.ts";
+import type { Append, Store } from "../store.ts";
+import { postgresStore } from "./postgres.ts";
+
+const key = { tenant: "tenant", threadId: "thread" };
+let pool: TestPool;
+let schema: string;
+let store: Store;
+let fence: number;
+const schemas: string[] = [];
+
+const line = (head: number, writer: Append["writer"], more: Partial<Append> = {}): Append => {
+  const body = `{"n":${head}}`;
+  const of = { appendId: `${head} ${JSON.stringify(writer)}`, expect: head, count: 1, at: 1, body, writer };
+  return { ...of, agent: "helper", state: "running", release: false, ...more };
+};
+const next = (head: number, more: Partial<Append> = {}) => line(head, { fence, ttlMs: 60_000 }, more);
+const sql = async (text: string) => (await pool.query({ text, values: [] })).rows;
+const bodies = async (from: Store) => (await from.load(key))?.lines.map(({ body }) => body);
+
+beforeAll(async () => {
+  pool = await openPool();
+});
+beforeEach(async () => {
+  schema = freshSchema();
+  schemas.push(schema);
+  store = postgresStore(pool, { schema });
+  const taken = await store.append(key, line(0, { take: "me", ttlMs: 1 }));
+  if (!taken.ok) throw new Error(taken.why);
+  fence = taken.fence;
+});
+afterAll(async () => {
+  for (const each of schemas) await dropSchema(pool, each);
+  await pool.end();
+});
+
+describe("who goes on after its own last line", () => {
+  test("F2: its lines are chained as any others, also for a store that has written none of them", async () => {
+    for (let head = 1; head < 5; head++) expect(await store.append(key, next(head))).toMatchObject({ ok: true, fence });
+    expect(await bodies(postgresStore(pool, { schema }))).toEqual([
+      '{"n":0}',
+      '{"n":1}',
+      '{"n":2}',
+      '{"n":3}',
+      '{"n":4}',
+    ]);
+  });
+
+  test("F3: is fenced once somebody else has taken the thread, whether or not they have written more", async () => {
+    await sql(`SELECT pg_sleep(0.01)`);
+    const other = postgresStore(pool, { schema });
+    expect(await other.append(key, line(1, { take: "other", ttlMs: 60_000 }))).toMatchObject({ ok: true });
+    const before = await bodies(other);
+    expect(await store.append(key, next(1))).toMatchObject({ ok: false, why: "fenced", owner: "other" });
+    expect(await store.append(key, next(2))).toMatchObject({ ok: false, why: "fenced", owner: "other" });
+    expect(await bodies(other)).toEqual(before);
+  });
+
+  test("F3: writes nothing once it has given the thread back, by an append or without one", async () => {
+    await store.release(key, fence);
+    expect(await store.append(key, next(1))).toMatchObject({ ok: false, why: "fenced" });
+    const again = await store.append(key, line(1, { take: "me", ttlMs: 60_000 }));
+    fence = again.ok ? again.fence : 0;
+    expect(await store.append(key, next(2, { release: true }))).toMatchObject({ ok: true });
+    expect(await store.append(key, next(3))).toMatchObject({ ok: false, why: "fenced" });
+    expect(await bodies(store)).toHaveLength(3);
+  });
+
+  test("P9: is answered as then where the same append comes again, and it is written once", async () => {
+    expect(await store.append(key, next(1))).toEqual({ ok: true, fence, mail: false });
+    expect(await store.append(key, next(1))).toEqual({ ok: true, fence, mail: false });
+    expect(await bodies(store)).toHaveLength(2);
+  });
+
+  test("P7: does not write over a row that has changed by itself", async () => {
+    expect(await store.append(key, next(1))).toMatchObject({ ok: true });
+    await sql(`UPDATE "${schema}".thread SET created_at = created_at + 1`);
+    await expect(store.append(key, next(2))).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    expect(await sql(`SELECT count(*)::int AS n FROM "${schema}".entry`)).toEqual([{ n: 2 }]);
+  });
+});
