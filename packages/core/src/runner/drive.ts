@@ -423,7 +423,8 @@ export class Drive implements Desk {
       .then((ours) => {
         if (this.#over) return;
         if (!ours) throw belayError("FENCED", { threadId: this.#key.threadId, owner: undefined });
-        this.#wake(batch);
+        if (this.mail && this.#mailbox !== undefined) this.#lookFirst(this.#mailbox, batch);
+        else this.#wake(batch);
       })
       .then(undefined, this.#broke);
   }
