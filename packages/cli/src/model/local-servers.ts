@@ -37,7 +37,7 @@ export async function localServers({ ports = {}, patienceMs = PATIENCE_MS }: Loo
 /** Both speak OpenAI's protocol. */
 export function modelsAt(baseUrl: string, patienceMs: number): Promise<readonly string[]> {
   return new Promise((resolve) => {
-    const asked = get(`${baseUrl}/models`, { agent: false, signal: AbortSignal.timeout(patienceMs) }, (response) => {
+    const asked = get(`${baseUrl}/models`, { agent: false }, (response) => {
       let body = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {
@@ -49,6 +49,8 @@ export function modelsAt(baseUrl: string, patienceMs: number): Promise<readonly 
       response.on("close", () => resolve([]));
     });
     asked.on("error", () => resolve([]));
+    const patience = setTimeout(() => asked.destroy(), patienceMs);
+    asked.on("close", () => clearTimeout(patience));
   });
 }
 

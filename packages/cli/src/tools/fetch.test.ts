@@ -1,6 +1,9 @@
 // Real servers on loopback: some that may be fetched, one that may not.
+import { getEventListeners } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
 import { isPublic } from "./addresses.ts";
 import { fetchTool } from "./fetch.ts";
@@ -127,6 +130,53 @@ test("a server that says nothing is given up, and a stop does not wait for it", 
   const stopped = getPage(`http://${place}/`, { signal: stop.signal, allow: [place] });
   stop.abort(new Error("stopped"));
   await expect(stopped).rejects.toThrow("stopped");
+});
+
+/** Collects what nothing holds, all the time; a signal that only somebody's hope holds is gone. */
+function collecting(): { stop(): void } {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void;
+  const timer = setInterval(gc, 5);
+  return { stop: () => clearInterval(timer) };
+}
+
+test("time and stop hold for the silence, the name and the body alike, also while memory is collected", async () => {
+  const silent = await serve(() => {});
+  const endless = await serve(
+    (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).write("a"),
+  );
+  const unnamed = () => new Promise<never>(() => {});
+  const ways: readonly [string, Omit<PageOptions, "signal">][] = [
+    [`http://${silent}/`, { allow: [silent] }],
+    [`http://${endless}/`, { allow: [endless] }],
+    ["http://nobody.test/", { resolve: unnamed }],
+  ];
+  const gc = collecting();
+  try {
+    for (const [url, options] of ways) {
+      await expect(getPage(url, { ...options, signal, timeoutMs: 100 }), url).rejects.toMatchObject({
+        code: "FETCH_FAILED",
+        message: expect.stringContaining(`${url} could not be fetched: it took too long.`),
+      });
+      const stop = new AbortController();
+      const stopped = getPage(url, { ...options, signal: stop.signal });
+      setTimeout(() => stop.abort(new Error("stopped")), 100);
+      await expect(stopped, url).rejects.toThrow(/^stopped$/);
+    }
+  } finally {
+    gc.stop();
+  }
+});
+
+const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+
+test("a page that was read leaves no timer and no listener behind", async () => {
+  const place = await serve((_, response) => response.end("page"));
+  const stop = new AbortController();
+  const timersBefore = timers();
+  await getPage(`http://${place}/`, { signal: stop.signal, allow: [place] });
+  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+  expect(timers()).toBe(timersBefore);
 });
 
 test("odd pages are read all the same", () => {

@@ -2,7 +2,7 @@
 // 1. A name is resolved once; all of its addresses must be public; the connection goes to one of those, and to no other.
 // 2. Each redirect is judged like the first address. One that leads to another host is told, not followed: a person or a
 //    rule allowed this host.
-// 3. No more is read than the cap, and no longer than the time.
+// 3. No more is read than the cap. All of it, names and bodies included, has until the time, or until the stop.
 
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
@@ -10,6 +10,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { problem } from "../problem.ts";
 import { isPublic } from "./addresses.ts";
+import { within } from "./within.ts";
 
 export interface PageOptions {
   readonly signal: AbortSignal;
@@ -34,7 +35,11 @@ export interface Page {
 const MOST_REDIRECTS = 5;
 
 export async function getPage(address: string, options: PageOptions): Promise<Page> {
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs ?? 20_000)]);
+  const tooLate = () => problem("FETCH_FAILED", { url: address, reason: "it took too long" });
+  return within(options.timeoutMs ?? 20_000, options.signal, tooLate, (signal) => follow(address, options, signal));
+}
+
+async function follow(address: string, options: PageOptions, signal: AbortSignal): Promise<Page> {
   let url = readUrl(address);
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const pinned = await addressesOf(url, options);
@@ -122,7 +127,7 @@ async function request(url: URL, pinned: readonly LookupAddress[], signal: Abort
       },
     });
     sent.once("response", resolve);
-    sent.once("error", (error) => reject(signal.aborted ? stopped(url, signal) : asFailure(url, error)));
+    sent.once("error", (error) => reject(asFailure(url, error)));
     sent.end();
   });
 }
@@ -147,11 +152,4 @@ async function readBody(response: IncomingMessage, most: number, url: URL): Prom
 function asFailure(url: URL, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException;
   return problem("FETCH_FAILED", { url: url.href, reason: code ?? message }, error);
-}
-
-function stopped(url: URL, signal: AbortSignal): unknown {
-  const { name } = signal.reason as Error;
-  return name === "TimeoutError"
-    ? problem("FETCH_FAILED", { url: url.href, reason: "it took too long" })
-    : signal.reason;
 }
