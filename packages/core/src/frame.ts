@@ -137,6 +137,8 @@ export interface Beginning {
 export interface LateResult {
   readonly outcome: Outcome;
   readonly output: Json;
+  /** What the call did besides. */
+  readonly actions?: readonly Action[];
 }
 
 export interface FramePlace {

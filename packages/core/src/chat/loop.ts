@@ -30,10 +30,23 @@ export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<End
     const name = last === "calls" ? callsBy : active;
     const own = name === undefined || name === agent.name;
     const speaker = own ? frame : frame.child(name, frame.place.runPath, frame.scope, frame.hears);
+    if (hasMail(speaker)) {
+      await speaker.desk.takeMail(speaker);
+      continue;
+    }
     const next = await (own ? step(frame, agent) : handedOver(speaker, agent, name));
     if (next !== "on") return next;
     speaker.turnEnd(frame.scope.turn);
   }
+}
+
+/** Something was said, or a call that was left behind has ended: it enters before the next model call. */
+function hasMail(frame: Frame): boolean {
+  const { scope, signal, desk, beginning } = frame;
+  const { last } = scope;
+  if (last === "calls" || last === "answer" || beginning.only === "calls" || signal.halts("after-tools")) return false;
+  // A late result does not come between a cut answer and its rest: it waits for the next turn.
+  return desk.hasMail(frame, last === "cut" ? "steer" : undefined);
 }
 
 /** A call ended the run, or the loop it is in, with an output of its own. */
@@ -176,20 +189,16 @@ function afterCalls(frame: Frame, calls: TurnCalls): Next {
 // Of small functions and without awaits where nothing is waited for: what a turn allocates is most of what many runs at
 // once cost.
 function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
-  const { scope, signal, desk } = frame;
+  const { scope, signal } = frame;
+  // Also one that came while mail was written: it costs no request.
   if (signal.halts("after-tools")) return stoppedWith([], noCalls, scope.attempt + 1);
-  // A late result does not come between a cut answer and its rest: it waits for the next turn.
-  const mail = desk.hasMail(frame, scope.last === "cut" ? "steer" : undefined);
-  return mail || agent.budget !== undefined ? prepareTurn(frame, agent, mail) : askModel(frame, agent);
+  return agent.budget === undefined ? askModel(frame, agent) : shortenFirst(frame, agent, agent.budget);
 }
 
-async function prepareTurn(frame: Frame, agent: ChatDefinition, mail: boolean): Promise<Next> {
-  if (mail) await frame.desk.takeMail(frame);
-  if (agent.budget !== undefined) {
-    const ended = await keepWithin(frame, agent, agent.budget, false);
-    if (ended !== undefined) return ended;
-  }
-  // A stop that came while these were written costs no request.
+async function shortenFirst(frame: Frame, agent: ChatDefinition, budget: ContextBudget): Promise<Next> {
+  const ended = await keepWithin(frame, agent, budget, false);
+  if (ended !== undefined) return ended;
+  // A stop that came while a summary was written costs no request.
   if (frame.signal.halts("after-tools")) return stoppedWith([], noCalls, frame.scope.attempt + 1);
   return askModel(frame, agent);
 }

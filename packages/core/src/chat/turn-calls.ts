@@ -473,22 +473,15 @@ class RunningCall implements CallEnding, Recording {
   #more(): readonly Fact[] {
     const { live, action } = this;
     if (live === undefined) return action === undefined ? none : [this.#frame.acted(action)];
-    const { asks, actions } = live;
-    if (asks.length === 0 && actions.length === 0) return none;
-    const acted = this.#outcome === "ok" ? actions.map((act) => this.#frame.acted(filled(act, this.#output))) : [];
-    return [...asks.map((id) => this.#frame.withdrawn(id)), ...acted];
+    const { asks } = live;
+    const actions = this.#outcome === "ok" ? live.actions(this.#output) : undefined;
+    if (asks.length === 0 && actions === undefined) return none;
+    return [...asks.map((id) => this.#frame.withdrawn(id)), ...(actions ?? []).map((act) => this.#frame.acted(act))];
   }
 
   recorded(): void {
     this.#turn.launch();
   }
-}
-
-/** To exit, or to break, without an output is to do so with what the call gives. */
-function filled(action: Action, output: Json): Action {
-  if (action.exit !== undefined && action.exit.output === null) return { exit: { output } };
-  if (action.breakLoop !== undefined && action.breakLoop.output === null) return { breakLoop: { output } };
-  return action;
 }
 
 function asks(next: NextCall): boolean {

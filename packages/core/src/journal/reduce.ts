@@ -71,6 +71,8 @@ export function reduce(state: ThreadState, fact: Fact): void {
         if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
       } else {
         addInput(scope, fact.message);
+        // Whoever speaks wants an answer, also of one that was about to leave.
+        scope.action = undefined;
         // What an agent was given must stay the same however often it begins again.
         if (!state.run?.underway || isChild(fact)) scope.given.push(fact.message);
         else scope.later.push(fact.message);

@@ -4,13 +4,12 @@
 // 2. A stop is for one segment of one run: one that comes too late for it hits nothing else (S2).
 
 import { belayError } from "../error.ts";
-import type { Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent, ToolLateEvent } from "../event.ts";
-import type { FramePlace } from "../frame.ts";
+import type { ActionEvent, Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent, ToolLateEvent } from "../event.ts";
+import type { FramePlace, LateResult } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
 import { isReplaceable } from "../journal/history.ts";
 import type { Scope } from "../journal/state.ts";
-import type { Json } from "../json.ts";
-import type { Message, Outcome, Part } from "../message.ts";
+import type { Message, Part } from "../message.ts";
 import type { Command, Store, ThreadKey } from "../store/store.ts";
 import type { InterruptOptions } from "./options.ts";
 
@@ -27,13 +26,11 @@ export interface InputMail {
   readonly observed?: true;
 }
 
-export interface LateMail {
+export interface LateMail extends LateResult {
   readonly path: string;
   readonly callId: string;
   readonly tool: string;
   readonly address: string;
-  readonly outcome: Outcome;
-  readonly output: Json;
 }
 
 export interface AnswerMail {
@@ -123,13 +120,14 @@ export class Mailbox {
 
   /**
    * What enters `scope` now: late results first, then steers in the order they were given. A result of a call that is
-   * not in `calls` belongs to a thread that was deleted and made again under its name: it enters nowhere.
+   * not in `calls` belongs to a thread that was deleted and made again under its name: it enters nowhere. What a late
+   * call did besides takes effect where its result takes its place in time; steers then wait for whoever goes on.
    */
   take(place: FramePlace, scope: Scope, root: boolean, now: number, calls: ReadonlySet<string>): Fact[] {
     const facts: Fact[] = [];
     this.#lates = this.#lates.filter(({ mail }) => calls.has(mail.callId));
     for (const { key: id, mail } of this.#lates.filter(({ mail }) => mail.path === scope.path)) {
-      const { callId, tool, address, outcome, output } = mail;
+      const { callId, tool, address, outcome, output, actions = [] } = mail;
       const as = isReplaceable(scope, callId) ? "replace" : "note";
       facts.push({
         ...base(place),
@@ -142,8 +140,11 @@ export class Mailbox {
         output,
         as,
       } satisfies ToolLateEvent);
+      // Whoever has spoken since wants an answer.
+      if (as === "note" || scope.last === "input") continue;
+      for (const action of actions) facts.push({ ...base(place), type: "action", action } satisfies ActionEvent);
     }
-    if (root) {
+    if (root && !facts.some(({ type }) => type === "action")) {
       for (const { key, mail } of this.#steers) facts.push(...inputFactsOf(place, key, kindOf(mail), mail, now));
     }
     return facts;

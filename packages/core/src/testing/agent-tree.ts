@@ -18,7 +18,7 @@ import { factProblems } from "./journal-checks.ts";
 import { promptProblems } from "./providers/render.ts";
 import { type ScriptedPart, scriptedModel } from "./scripted-model.ts";
 
-type AnyAgent = Agent<unknown, unknown>;
+export type AnyAgent = Agent<unknown, unknown>;
 
 /** Everything that happened in one test, over all its processes. */
 export interface Log {

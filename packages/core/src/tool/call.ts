@@ -119,8 +119,8 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   get isParked(): boolean {
     return this.#steps?.isParked ?? false;
   }
-  get actions(): readonly Action[] {
-    return this.#context.actions;
+  actions(output: Json): readonly Action[] | undefined {
+    return this.#context.actions(output);
   }
 
   parked(parked: boolean): void {
@@ -246,10 +246,14 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     point("tool:end", this.call);
     const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);
-    if (this.#ended)
-      return this.#done?.({ outcome: "ok", output: this.#fitting("ok", storable(value, this.#tool.name)) });
+    if (this.#ended) return this.#late(this.#fitting("ok", storable(value, this.#tool.name)));
     if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
     this.#end("ok", storable(value, this.#tool.name));
+  }
+
+  #late(output: Json): void {
+    const actions = this.actions(output);
+    this.#done?.({ outcome: "ok", output, ...(actions && { actions }) });
   }
 
   #threw(error: unknown): void {

@@ -6,7 +6,7 @@ import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
-import { toJson } from "../json.ts";
+import { type Json, toJson } from "../json.ts";
 import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
 
@@ -124,9 +124,9 @@ export class CallContext implements ToolContext {
     this.#act({ customized: toJson(value, "A custom action") });
   }
 
-  /** What it did besides: it takes effect with the result. */
-  get actions(): readonly Action[] {
-    return this.#actions ?? [];
+  /** What it did besides: it takes effect with the result, `output`. */
+  actions(output: Json): readonly Action[] | undefined {
+    return this.#actions?.map((action) => filled(action, output));
   }
 
   #act(action: Action): void {
@@ -194,4 +194,11 @@ export class CallContext implements ToolContext {
 export function detachedContext(deps?: unknown): ToolContext {
   const place = { threadId: "detached", runId: "detached", segment: 1, agentName: "detached", runPath: "detached" };
   return new CallContext(place, "detached", "detached", deps, 500);
+}
+
+/** To exit, or to break, without an output is to do so with what the call gives. */
+function filled(action: Action, output: Json): Action {
+  if (action.exit !== undefined && action.exit.output === null) return { exit: { output } };
+  if (action.breakLoop !== undefined && action.breakLoop.output === null) return { breakLoop: { output } };
+  return action;
 }

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
+import type { Store } from "../store/store.ts";
+import { type AnyAgent, echo, enter, factsIn, newLog, worker, wrong } from "../testing/agent-tree.ts";
+import { toolOf } from "../testing/asking-tool.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { gate, until } from "../testing/session-kit.ts";
+import type { ToolContext } from "../tool/context.ts";
+import { loop } from "./loop.ts";
+import { sequential } from "./sequential.ts";
+
+const key = { tenant: "default", threadId: "thread" };
+const done = (output: unknown) => ({ status: "completed", output });
+
+/** A tool that hears no stop, does what it does when the test says so, and gives "late". */
+function deaf(act: (ctx: ToolContext) => void) {
+  const begun = gate();
+  const end = gate();
+  const tool = toolOf(
+    "deaf",
+    async (ctx) => {
+      begun.open();
+      await end.opened;
+      act(ctx);
+      return "late";
+    },
+    { graceMs: 1 },
+  );
+  return { tool, begun: begun.opened, end: end.open };
+}
+
+/** The run of `root` stopped while its call went on, which then ended. */
+async function ended(root: AnyAgent, store: Store, { begun, end }: ReturnType<typeof deaf>) {
+  const session = await enter(root, store);
+  const run = session.run("go");
+  await begun;
+  await session.interrupt();
+  await run.result;
+  end();
+  await until(async () => ((await store.load(key))?.commands.length ?? 0) > 0);
+  return session;
+}
+
+const actions = async (store: Store) =>
+  (await factsIn(store)).flatMap((fact) => (fact.type === "action" && !fact.action.interrupted ? [fact.action] : []));
+
+describe.each(eachStore)("S5, W3: what a call that was left behind did besides, on $name", ({ make }) => {
+  test("exit ends the run with the late result, and no model is asked", async () => {
+    const store = await make();
+    const log = newLog();
+    const slow = deaf((ctx) => ctx.exit());
+    const root = sequential({ name: "seq", agents: [worker(log, "w", slow.tool), echo(log, "never")] });
+    const session = await ended(root, store, slow);
+    expect(await session.resume().result).toMatchObject(done("late"));
+    expect(log.calls).toHaveLength(1);
+    expect(await actions(store)).toContainEqual({ exit: { output: "late" } });
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("breakLoop leaves the loop; what comes after goes on", async () => {
+    const store = await make();
+    const log = newLog();
+    const slow = deaf((ctx) => ctx.breakLoop("broken"));
+    const rounds = loop({ name: "rounds", agents: [worker(log, "w", slow.tool)], maxIterations: 5 });
+    const session = await ended(sequential({ name: "seq", agents: [rounds, echo(log, "last")] }), store, slow);
+    expect(await session.resume().result).toMatchObject(done("last(broken)"));
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("transferTo hands over, and whoever steered meanwhile is heard by the one who has the word", async () => {
+    const store = await make();
+    const slow = deaf((ctx) => {
+      ctx.customAction({ seen: true });
+      ctx.transferTo("other");
+    });
+    const heard: string[] = [];
+    const speak = (name: string, turns: Parameters<typeof scriptedModel>[0]) =>
+      agent({ name, model: scriptedModel(turns), ...(name === "root" && { tools: [slow.tool], subAgents: [other] }) });
+    const other: ReturnType<typeof agent> = speak("other", (request) => {
+      heard.push(JSON.stringify(request.messages.at(-1)!.parts));
+      return "other says";
+    });
+    const root = speak("root", [[{ call: "deaf", id: "d" }], "root says"]);
+    const session = await ended(root, store, slow);
+    await session.steer("and quickly");
+    expect(await session.resume().result).toMatchObject(done("other says"));
+    expect(heard.join()).toContain("and quickly");
+    expect(await actions(store)).toEqual([{ customized: { seen: true } }, { transferToAgent: { name: "other" } }]);
+    expect(await wrong(store, newLog())).toEqual([]);
+  });
+
+  test("R1: whoever has said something since is answered", async () => {
+    const store = await make();
+    const log = newLog();
+    const slow = deaf((ctx) => ctx.exit("left"));
+    const session = await ended(worker(log, "w", slow.tool), store, slow);
+    expect(await session.resume({ input: "stay" }).result).toMatchObject(done("w[stay]"));
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("R1: what it did before the stop is taken back by new input, too", async () => {
+    const store = await make();
+    const log = newLog();
+    const other = gate();
+    const begun = gate();
+    const leave = toolOf("leave", (ctx) => ctx.exit("left"));
+    const stay = toolOf("stay", async (ctx) => {
+      begun.open();
+      await Promise.race([other.opened, new Promise((r) => ctx.signal.addEventListener("abort", r))]);
+    });
+    const model = scriptedModel([[{ call: "leave" }, { call: "stay" }], "an answer"]);
+    const session = await enter(agent({ name: "w", model, tools: [leave, stay] }), store);
+    const run = session.run("go");
+    await begun.opened;
+    await until(async () => (await actions(store)).length > 0);
+    await session.interrupt();
+    await run.result;
+    expect(await session.resume({ input: "stay" }).result).toMatchObject(done("an answer"));
+    expect(await wrong(store, log)).toEqual([]);
+  });
+});
