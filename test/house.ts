@@ -229,7 +229,7 @@ export const doors: Record<string, readonly string[]> = {
 /** The same for packages/cli/src, which knows the core by its doors only. */
 export const cliArrows: Record<string, readonly string[]> = {
   texts: [],
-  problem: [],
+  problem: ["texts"],
   // Bytes in, keys out; and what carries them to a session.
   keys: [],
   // What is drawn, made harmless and measured; the modes of the terminal.
@@ -254,7 +254,8 @@ export const cliArrows: Record<string, readonly string[]> = {
   index: ["keys", "terminal"],
   // The program in a real terminal; for tests only.
   testing: ["terminal", "mcp"],
-  belay: ["texts", "problem", "start", "headless", "commands"],
+  usage: ["texts", "terminal"],
+  belay: ["texts", "problem", "usage", "start", "headless", "commands"],
 };
 
 /** Every name at the door of packages/cli. */

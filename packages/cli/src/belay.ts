@@ -7,7 +7,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import type { CommandIo } from "./commands/command.ts";
 import { EXIT } from "./headless/exit-codes.ts";
 import { Problem, problem } from "./problem.ts";
-import { languageNames, textsFor } from "./texts/texts.ts";
+import { languageNames, type Texts, textsFor } from "./texts/texts.ts";
+import { speak } from "./usage.ts";
 
 interface Shared {
   readonly data?: string;
@@ -15,45 +16,33 @@ interface Shared {
   readonly lang?: string;
 }
 
-const AFTER_HELP = `
-Without --print it opens the app; with input by a pipe, or without a terminal, it answers once and ends.
-A text with a blank in it is a prompt: belay "what is in this folder?"
-
-Models: --model, else ANTHROPIC_API_KEY, else OPENAI_API_KEY, else Ollama or LM Studio on this machine,
-else an offline demo that needs no key.
-
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a person, 130 interrupted,
-141 the reader of the output went away, 143 told to end by SIGTERM or SIGHUP.`;
-
-function program(): Command {
-  const root = new Command("belay")
-    .description("An agent in the terminal whose stop button really stops.")
-    .argument("[prompt...]", "what to begin with")
-    .option("-p, --print [prompt]", "answer without the app: a prompt, or - for standard input")
-    .option("--stdin", "add standard input to the prompt of --print")
+function program(texts: Texts): Command {
+  const { usage } = texts;
+  // Commands take over what is said of the root before they are made.
+  const root = speak(new Command("belay"), usage)
+    .description(usage.belay)
+    .argument("[prompt...]", usage.prompt)
+    .option("-p, --print [prompt]", usage.print)
+    .option("--stdin", usage.stdin)
     .addOption(
-      new Option("--output-format <format>", "what --print writes")
+      new Option("--output-format <format>", usage.outputFormat)
         .choices(["text", "json", "stream-json"])
         .default("text"),
     )
-    .addOption(
-      new Option("--ask <what>", "with --print: deny what needs a person, or pause there (exit code 3)")
-        .choices(["deny", "pause"])
-        .default("deny"),
-    )
-    .option("-c, --continue", "go on with the last thread of this folder")
-    .option("-r, --resume [thread]", "go on with a thread, by its id or the beginning of it; without one, choose")
-    .option("--fork", "with --continue or --resume: in a new thread with the same past")
-    .option("-m, --model <model>", "anthropic/name, openai/name, ollama/name, lmstudio/name or demo")
-    .option("--base-url <url>", "a server that speaks OpenAI's protocol; --model is then a name of that server")
-    .option("-C, --folder <path>", "the folder to work in")
-    .option("--no-mcp", "without the MCP servers of mcp.json and .mcp.json")
-    .option("--plain", "without redrawing, for screen readers")
-    .addHelpText("after", AFTER_HELP)
-    .version(version(), "-V, --version", "print the version")
+    .addOption(new Option("--ask <what>", usage.ask).choices(["deny", "pause"]).default("deny"))
+    .option("-c, --continue", usage.continue)
+    .option("-r, --resume [thread]", usage.resume)
+    .option("--fork", usage.fork)
+    .option("-m, --model <model>", usage.model)
+    .option("--base-url <url>", usage.baseUrl)
+    .option("-C, --folder <path>", usage.folder)
+    .option("--no-mcp", usage.noMcp)
+    .option("--plain", usage.plain)
+    .addHelpText("after", usage.after)
+    .version(version(), "-V, --version", usage.version)
     .action(async (words: string[], options) => {
       const prompt = words.length === 0 ? undefined : words.join(" ");
-      if (prompt !== undefined && options.print === undefined && !/\s/.test(prompt)) unknownCommand(root, prompt);
+      if (prompt !== undefined && options.print === undefined && looksLikeCommand(prompt)) unknownCommand(root, prompt);
       const { start } = await import("./start.ts");
       const { data, ...rest } = { ...shared(root), ...options };
       process.exitCode = await start({ ...rest, prompt, ...(data !== undefined && { dataFolder: data }) });
@@ -61,10 +50,10 @@ function program(): Command {
 
   root
     .command("threads")
-    .description("list the threads, the last changed first")
-    .option("--here", "only those of this folder")
-    .option("--limit <n>", "how many", readCount, 30)
-    .option("--json", "as JSON, one a line")
+    .description(usage.threads)
+    .option("--here", usage.here)
+    .option("--limit <n>", usage.limit, (text) => readCount(text, usage.notCount), 30)
+    .option("--json", usage.jsonLines)
     .action((options) =>
       command(root, async (io) => {
         const { threads } = await import("./commands/threads.ts");
@@ -74,23 +63,23 @@ function program(): Command {
 
   root
     .command("inbox")
-    .description("list what waits for a person, over all threads")
-    .option("--json", "as JSON, one a line")
+    .description(usage.inbox)
+    .option("--json", usage.jsonLines)
     .action((options) =>
       command(root, async (io) => (await import("./commands/inbox.ts")).inbox({ ...paths(root), ...options }, io)),
     );
 
   root
     .command("answer")
-    .description("answer a request: yes, no and why, or the answer to a question")
-    .argument("<request>", "its id, or the beginning of it")
-    .argument("[words...]", "yes · no, because … · the answer")
-    .option("--value <json>", "an answer that is no text; for an approval, what stands for the result")
-    .option("--args <json>", "with yes: other arguments to run with")
-    .addOption(new Option("--remember <where>", "with yes: allow the same from now on").choices(["thread", "always"]))
-    .option("--by <name>", "who answers", userName())
-    .option("--json", "as JSON")
-    .option("--no-mcp", "without MCP servers")
+    .description(usage.answer)
+    .argument("<request>", usage.itsId)
+    .argument("[words...]", usage.words)
+    .option("--value <json>", usage.value)
+    .option("--args <json>", usage.args)
+    .addOption(new Option("--remember <where>", usage.remember).choices(["thread", "always"]))
+    .option("--by <name>", usage.by, userName())
+    .option("--json", usage.json)
+    .option("--no-mcp", usage.answerNoMcp)
     .action((id: string, words: string[], options) =>
       command(root, async (io) => {
         const { answer } = await import("./commands/answer.ts");
@@ -100,12 +89,12 @@ function program(): Command {
 
   root
     .command("interrupt")
-    .description("stop a thread's run, whichever terminal it is in")
-    .argument("<thread>", "its id, or the beginning of it")
-    .option("--reason <text>", "for the record")
-    .option("--force", "do not wait for tools")
-    .option("--by <name>", "who stops it", userName())
-    .option("--json", "as JSON")
+    .description(usage.interrupt)
+    .argument("<thread>", usage.itsId)
+    .option("--reason <text>", usage.reason)
+    .option("--force", usage.force)
+    .option("--by <name>", usage.stopsBy, userName())
+    .option("--json", usage.json)
     .action((thread: string, options) =>
       command(root, async (io) =>
         (await import("./commands/interrupt.ts")).interrupt({ ...paths(root), ...options, thread }, io),
@@ -114,10 +103,10 @@ function program(): Command {
 
   root
     .command("log")
-    .description("show a thread as a timeline")
-    .argument("<thread>", "its id, or the beginning of it")
-    .option("-f, --follow", "go on with what happens")
-    .option("--json", "the facts of its journal as JSON, one a line")
+    .description(usage.log)
+    .argument("<thread>", usage.itsId)
+    .option("-f, --follow", usage.follow)
+    .option("--json", usage.logJson)
     .action((thread: string, options) =>
       command(root, async (io) => {
         const end = new AbortController();
@@ -129,10 +118,10 @@ function program(): Command {
 
   root
     .command("export")
-    .description("write a thread as a page")
-    .argument("<thread>", "its id, or the beginning of it")
-    .addOption(new Option("--format <format>", "of the page").choices(["markdown", "json"]).default("markdown"))
-    .option("-o, --output <file>", "where to; standard output by default")
+    .description(usage.export)
+    .argument("<thread>", usage.itsId)
+    .addOption(new Option("--format <format>", usage.format).choices(["markdown", "json"]).default("markdown"))
+    .option("-o, --output <file>", usage.output)
     .action((thread: string, options) =>
       command(root, async (io) =>
         (await import("./commands/export.ts")).exportThread({ ...paths(root), ...options, thread }, io),
@@ -141,21 +130,21 @@ function program(): Command {
 
   const rules = root
     .command("rules")
-    .description("show what may run without asking")
-    .option("--thread <thread>", "also what was remembered there")
-    .option("--json", "as JSON")
+    .description(usage.rules)
+    .option("--thread <thread>", usage.rulesThread)
+    .option("--json", usage.json)
     .action((options) =>
       command(root, async (io) => (await import("./commands/rules.ts")).listRules({ ...paths(root), ...options }, io)),
     );
   rules
     .command("init")
-    .description("write the built-in rules into a file to edit")
+    .description(usage.rulesInit)
     .action(() => command(root, async (io) => (await import("./commands/rules.ts")).initRules(paths(root), io)));
   rules
     .command("remove")
-    .description("forget a rule that was remembered")
-    .argument("<rule>", "its id, or the beginning of it")
-    .option("--thread <thread>", "one that was remembered there")
+    .description(usage.rulesRemove)
+    .argument("<rule>", usage.itsId)
+    .option("--thread <thread>", usage.rulesRemoveThread)
     .action((id: string, options) =>
       command(root, async (io) =>
         (await import("./commands/rules.ts")).removeRule(id, { ...paths(root), ...rules.opts(), ...options }, io),
@@ -163,34 +152,34 @@ function program(): Command {
     );
   rules
     .command("explain")
-    .description("say what the rules of the file make of a call")
+    .description(usage.rulesExplain)
     .argument("<tool>")
-    .argument("[args]", "as JSON", "{}")
+    .argument("[args]", usage.json, "{}")
     .action((tool: string, args: string) =>
       command(root, async (io) => (await import("./commands/rules.ts")).explainRule(tool, args, paths(root), io)),
     );
 
   const mcp = root
     .command("mcp")
-    .description("list the MCP servers and their tools")
-    .option("--json", "as JSON, one a line")
+    .description(usage.mcp)
+    .option("--json", usage.jsonLines)
     .action((options) =>
       command(root, async (io) => (await import("./commands/mcp.ts")).listServers({ ...paths(root), ...options }, io)),
     );
   mcp
     .command("login")
-    .description("sign in at a server on the web, in a browser")
-    .argument("<server>", "its name, or the beginning of it")
+    .description(usage.mcpLogin)
+    .argument("<server>", usage.itsName)
     .action((name: string) =>
       command(root, async (io) => (await import("./commands/mcp.ts")).login(name, paths(root), io)),
     );
 
   for (const each of [root, ...root.commands, ...rules.commands, ...mcp.commands]) {
     each
-      .option("--data <folder>", "where threads are kept")
-      .option("--config <folder>", "where permissions.json and mcp.json are")
-      .addOption(new Option("--lang <language>", "of the interface").choices([...languageNames]))
-      .showHelpAfterError("See belay --help.")
+      .option("--data <folder>", usage.data)
+      .option("--config <folder>", usage.config)
+      .addOption(new Option("--lang <language>", usage.lang).choices([...languageNames]))
+      .showHelpAfterError(usage.seeHelp)
       .exitOverride();
   }
   return root;
@@ -227,8 +216,12 @@ async function command(root: Command, work: (io: CommandIo) => Promise<number>):
 function unknownCommand(root: Command, word: string): never {
   const names = root.commands.map((each) => each.name());
   const near = names.find((name) => name.startsWith(word.slice(0, 3)) || distance(name, word) <= 2);
-  const hint = near === undefined ? `The commands are ${names.join(", ")}.` : `Did you mean ${near}?`;
-  throw problem("COMMAND_UNKNOWN", { command: word, hint });
+  throw problem("COMMAND_UNKNOWN", { command: word, commands: names.join(", "), near });
+}
+
+/** One word in Latin letters; a sentence in Chinese has no blanks either. */
+function looksLikeCommand(prompt: string): boolean {
+  return /^[!-~]+$/.test(prompt);
 }
 
 /** How many letters differ. */
@@ -244,9 +237,9 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-function readCount(text: string): number {
+function readCount(text: string, otherwise: string): number {
   const n = Number(text);
-  if (!Number.isInteger(n) || n < 1) throw new InvalidArgumentError("It must be a whole number above 0.");
+  if (!Number.isInteger(n) || n < 1) throw new InvalidArgumentError(otherwise);
   return n;
 }
 
@@ -265,22 +258,30 @@ function version(): string {
   return version;
 }
 
+/** Before anything is parsed: what is said of the arguments is in that language too. */
+function langOf(argv: readonly string[]): string | undefined {
+  const at = argv.findLastIndex((word) => word === "--lang" || word.startsWith("--lang="));
+  const named = argv[at]?.startsWith("--lang=") ? argv[at].slice("--lang=".length) : argv[at + 1];
+  return at >= 0 && named !== undefined && languageNames.includes(named) ? named : undefined;
+}
+
 async function main(): Promise<void> {
+  const texts = textsFor(langOf(process.argv));
   try {
-    await program().parseAsync(process.argv);
+    await program(texts).parseAsync(process.argv);
   } catch (error) {
-    process.exitCode = await failure(error);
+    process.exitCode = await failure(error, texts);
   }
   // Whatever is still open, a socket or a tool that was left behind, does not keep a program that has ended.
   await new Promise((resolve) => process.stdout.write("", resolve));
   process.exit();
 }
 
-async function failure(error: unknown): Promise<number> {
+async function failure(error: unknown, texts: Texts): Promise<number> {
   // Commander has said what is wrong.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const { errorLines } = await import("./headless/run-headless.ts");
-  process.stderr.write(`${errorLines(error)}\n`);
+  process.stderr.write(`${errorLines(error, texts)}\n`);
   return error instanceof Problem ? EXIT.usage : EXIT.failed;
 }
 

@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { EXIT } from "./headless/exit-codes.ts";
-import { problems } from "./problem.ts";
 import { testProgram } from "./testing/processes.ts";
+import { en } from "./texts/en.ts";
+import { zh } from "./texts/zh.ts";
 
 const program = testProgram();
 const page = (name: string) => readFileSync(fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url)), "utf8");
@@ -44,5 +45,6 @@ describe("docs/cli.md", () => {
 });
 
 test("every problem says what to do about it", () => {
-  for (const [code, { hint }] of Object.entries(problems)) expect(hint, code).toMatch(/\.$/);
+  for (const { problems } of [en, zh])
+    for (const [code, { hint }] of Object.entries(problems)) expect(hint, code).toMatch(/[.。]$/);
 });

@@ -22,7 +22,7 @@ import { chooseModel } from "./model/choose.ts";
 import { type Judge, judgeBy } from "./permissions/judge.ts";
 import { readRulesFile } from "./permissions/rules-file.ts";
 import { type Preview, previewOf } from "./preview.ts";
-import { problem } from "./problem.ts";
+import { type Problem, problem } from "./problem.ts";
 import { folderTools } from "./tools/tools.ts";
 
 export type { Preview } from "./preview.ts";
@@ -61,8 +61,8 @@ export interface BelaySetup {
   readonly folder: string;
   readonly dataFolder: string;
   readonly configFolder: string;
-  /** What the person should know before the first prompt, a line each: a server that did not start, say. */
-  readonly warnings: readonly string[];
+  /** What the person should know before the first prompt: a server that did not start, say. */
+  readonly warnings: readonly Problem[];
   /** runner.open(), which also notes the folder of a new thread. */
   openThread(threadId?: string): Promise<Session>;
   /** A new thread that begins where another one stands, or at an earlier point of it; its folder is noted too. */

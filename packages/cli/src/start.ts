@@ -4,7 +4,7 @@ import { findId } from "./commands/find.ts";
 import { dataFolderOf } from "./data/folders.ts";
 import { folderOfThread, readNote } from "./data/thread-notes.ts";
 import type { OutputFormat } from "./headless/run-headless.ts";
-import { problem } from "./problem.ts";
+import { problem, problemWords } from "./problem.ts";
 import { type BelaySetup, openBelay, type SetupOptions } from "./setup.ts";
 import { sanitizeLine } from "./terminal/sanitize.ts";
 import { textsFor } from "./texts/texts.ts";
@@ -41,7 +41,9 @@ export async function start(options: StartOptions): Promise<number> {
   const delayMs = interactive ? DEMO_DELAY_MS : 0;
   const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs });
   try {
-    for (const warning of interactive ? [] : setup.warnings) process.stderr.write(`${sanitizeLine(warning, 2_000)}\n`);
+    const texts = textsFor(options.lang);
+    for (const warning of interactive ? [] : setup.warnings)
+      process.stderr.write(`${sanitizeLine(problemWords(warning, texts), 2_000)}\n`);
     const threadId = await threadOf(setup, options);
     if (interactive) {
       const { runApp } = await import("./app/main.tsx");
@@ -52,7 +54,7 @@ export async function start(options: StartOptions): Promise<number> {
       options.fork && threadId !== undefined
         ? (await setup.forkThread(threadId)).session
         : await setup.openThread(threadId);
-    return await runHeadless(setup, session, { input, format: options.outputFormat, texts: textsFor(options.lang) });
+    return await runHeadless(setup, session, { input, format: options.outputFormat, texts });
   } finally {
     await closed(setup);
   }

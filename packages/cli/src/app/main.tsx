@@ -5,7 +5,7 @@ import type { ReadStream, WriteStream } from "node:tty";
 import { BelayError, type Session } from "@belay/core";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
 import { InterruptToken } from "../keys/interrupt-token.ts";
-import { Problem } from "../problem.ts";
+import { Problem, problemWords } from "../problem.ts";
 import type { BelaySetup } from "../setup.ts";
 import { TerminalModes } from "../terminal/modes.ts";
 import { type Texts, textsFor } from "../texts/texts.ts";
@@ -113,7 +113,8 @@ class App {
     this.#stdin.on("data", this.#onData).on("end", this.#onEnd);
     this.#stdout.on("resize", this.#onResize);
     this.#stdout.write(backgroundQuestion(process.env));
-    for (const text of this.#setup.warnings) this.#happen({ type: "note", text, tone: "stop" });
+    for (const warning of this.#setup.warnings)
+      this.#happen({ type: "note", text: problemWords(warning, this.#texts), tone: "stop" });
     try {
       await this.#begin();
       return await ended;
@@ -256,7 +257,7 @@ class App {
     void this.#perform(effect).catch((error: unknown) => {
       if (!(error instanceof BelayError || error instanceof Problem)) throw error;
       const input = "input" in effect && typeof effect.input === "string" ? { input: effect.input } : {};
-      this.#happen({ type: "refused", problem: errorWords(error), ...input, ...this.#standing() });
+      this.#happen({ type: "refused", problem: errorWords(error, this.#texts), ...input, ...this.#standing() });
     });
   }
 
@@ -323,7 +324,7 @@ class App {
     if (result.status !== "failed") return;
     await sleep(2 * FRAME_MS);
     const told = session === this.#session && !this.#view.starting && this.#view.state === session.state;
-    if (!told) this.#happen({ type: "refused", problem: errorWords(result.error), ...this.#standing() });
+    if (!told) this.#happen({ type: "refused", problem: errorWords(result.error, this.#texts), ...this.#standing() });
   }
 
   /** Answered, also in another terminal, which may be running what was approved. */
@@ -333,7 +334,7 @@ class App {
       const result = await session.resume().result;
       if (result.status !== "failed" || result.error.code !== "THREAD_BUSY" || tries > 40) {
         if (result.status !== "failed") return;
-        return this.#happen({ type: "refused", problem: errorWords(result.error), ...this.#standing() });
+        return this.#happen({ type: "refused", problem: errorWords(result.error, this.#texts), ...this.#standing() });
       }
       await sleep(250);
     }
@@ -344,7 +345,7 @@ class App {
       await session.answer(id, answerOf(given));
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;
-      this.#happen({ type: "answer-refused", id, problem: errorWords(error) });
+      this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts) });
     }
   }
 

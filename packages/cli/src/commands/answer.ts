@@ -43,12 +43,12 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
   try {
     const { open } = await setup.runner.answer(item.id, said);
     const stopped = await untilEnded(setup.runner, item.threadId);
-    const { commands } = io.texts;
+    const { commands, log } = io.texts;
     if (options.json)
       io.stdout.write(`${writeJson({ id: item.id, threadId: item.threadId, answer: said.type, open })}\n`);
     else
       io.stdout.write(
-        `${commands.answered(said.type, open)}\n${open === 0 ? `${commands.goOn(item.threadId)}\n` : ""}`,
+        `${commands.answered(log.word(said.type), open)}\n${open === 0 ? `${commands.goOn(item.threadId)}\n` : ""}`,
       );
     return stopped ? EXIT.interrupted : EXIT.done;
   } finally {

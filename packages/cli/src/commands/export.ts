@@ -6,6 +6,7 @@ import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { sanitize } from "../terminal/sanitize.ts";
+import type { Texts } from "../texts/texts.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { openDesk } from "./desk.ts";
 import { factsOf } from "./facts.ts";
@@ -31,7 +32,7 @@ export async function exportThread(options: ExportCommand, io: CommandIo): Promi
     const text =
       options.format === "json"
         ? `${writeJson({ threadId, folder: folder ?? null, messages: withResults(facts), facts })}\n`
-        : sanitize(markdown(threadId, folder, facts));
+        : sanitize(markdown(threadId, folder, facts, io.texts));
     if (options.output === undefined) io.stdout.write(text);
     else writeFileSync(options.output, text, { mode: 0o600 });
     return EXIT.done;
@@ -88,26 +89,29 @@ function joined(first: Message, next: Message): Message {
   return { ...rest, id: first.id, parts: [...parts, ...tail], ...cut };
 }
 
-function markdown(threadId: string, folder: string | undefined, facts: readonly Fact[]): string {
+function markdown(threadId: string, folder: string | undefined, facts: readonly Fact[], texts: Texts): string {
   const results = resultsOf(facts);
   const began = facts[0] === undefined ? "" : new Date(facts[0].at).toISOString();
-  const head = [`# Thread ${threadId}`, [folder, began].filter(Boolean).join(" · ")];
-  const body = messagesOf(facts).flatMap((message) => messageBlocks(message, results));
+  const head = [`# ${texts.page.title(threadId)}`, [folder, began].filter(Boolean).join(" · ")];
+  const body = messagesOf(facts).flatMap((message) => messageBlocks(message, results, texts));
   return `${[...head, ...body].filter((block) => block !== "").join("\n\n")}\n`;
 }
 
-function messageBlocks(message: Message, results: ReadonlyMap<string, Ended>): string[] {
+function messageBlocks(message: Message, results: ReadonlyMap<string, Ended>, texts: Texts): string[] {
   if (message.role === "tool" || message.role === "system") return [];
-  const who = message.role === "assistant" ? "Agent" : message.origin === "person" ? "Person" : "Runtime";
+  const { page } = texts;
+  const who = message.role === "assistant" ? page.agent : message.origin === "person" ? page.person : page.runtime;
   const said = messageText(message).trim();
-  const cut = message.interrupted === undefined ? [] : [`*(cut by ${message.interrupted.by})*`];
-  const calls = message.parts.flatMap((part) => callBlocks(part, results));
+  const cut = message.interrupted === undefined ? [] : [`*${page.cut(message.interrupted.by)}*`];
+  const calls = message.parts.flatMap((part) => callBlocks(part, results, texts));
   return said === "" && calls.length === 0 ? [] : [`## ${who}`, said, ...cut, ...calls];
 }
 
-function callBlocks(part: Part, results: ReadonlyMap<string, Ended>): string[] {
+function callBlocks(part: Part, results: ReadonlyMap<string, Ended>, { log, page }: Texts): string[] {
   if (part.type !== "call") return [];
-  const { outcome, output } = results.get(part.id) ?? { outcome: "not run", output: "" };
+  const ended = results.get(part.id);
+  const outcome = ended === undefined ? page.notRun : log.word(ended.outcome);
+  const output = ended?.output ?? "";
   const text = typeof output === "string" ? output : JSON.stringify(output, undefined, 2);
   return [
     `**${part.tool}** \`${JSON.stringify(part.ranArgs ?? part.args).replaceAll("`", "ˋ")}\` → ${outcome}`,

@@ -1,8 +1,9 @@
 // Ids may be given by their beginning, as far as that is one of a kind.
 
 import { problem } from "../problem.ts";
+import type { IdOf } from "../texts/texts.ts";
 
-export function findId(what: "thread" | "request" | "rule" | "server", ids: readonly string[], given: string): string {
+export function findId(what: IdOf, ids: readonly string[], given: string): string {
   if (ids.includes(given)) return given;
   const found = given === "" ? [] : ids.filter((id) => id.startsWith(given));
   if (found.length === 1) return found[0]!;

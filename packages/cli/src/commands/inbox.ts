@@ -27,9 +27,9 @@ export async function inbox(options: CommandOptions, io: CommandIo): Promise<num
 }
 
 /** Everything of a request is somebody's words: harmless, and indented, so that none can pass for another request. */
-export function describe(item: InboxItem, { commands }: Texts): string {
+export function describe(item: InboxItem, { commands, log }: Texts): string {
   const { id, kind, threadId, reason = "", raisedAt, expiresAt } = item;
-  const head = `${sanitizeLine(id, 100)}  ${kind}  ${ago(raisedAt, Date.now())}  ${commands.ofThread(sanitizeLine(threadId, 200))}`;
+  const head = `${sanitizeLine(id, 100)}  ${log.word(kind)}  ${ago(raisedAt, Date.now())}  ${commands.ofThread(sanitizeLine(threadId, 200))}`;
   const body = [sanitize(reason), ...detailOf(item)];
   if (expiresAt !== undefined) body.push(commands.expires(new Date(expiresAt).toISOString()));
   body.push(kind === "input" || kind === "custom" ? commands.answerText(id) : commands.answerYesNo(id));

@@ -1,10 +1,11 @@
 // belay log: a thread as a timeline, one line for each thing that happened. With --json, the facts themselves.
 
-import { type Fact, messageText } from "@belay/core";
+import { type Fact, type Message, messageText } from "@belay/core";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
-import { fit } from "../terminal/width.ts";
+import { fit, width } from "../terminal/width.ts";
+import type { Texts } from "../texts/texts.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { openDesk } from "./desk.ts";
 import { factsOf, isFact } from "./facts.ts";
@@ -51,9 +52,10 @@ function timeline(io: CommandIo): (fact: Fact) => void {
     if (fact.type === "tool-start") starts.set(fact.callId, fact.at);
     const started = fact.type === "tool-end" ? starts.get(fact.callId) : undefined;
     const took = started === undefined ? "" : `  (${seconds(fact.at - started)})`;
-    for (const [who, words] of tellFact(fact)) {
+    for (const [who, words] of tellFact(fact, io.texts.log)) {
       const time = seconds(fact.at - began).padStart(10);
-      io.stdout.write(`${fit(`${time}  ${who.padEnd(9)}  ${sanitizeLine(words, 2_000)}${took}`, io.columns)}\n`);
+      const lead = who + " ".repeat(Math.max(0, 9 - width(who)));
+      io.stdout.write(`${fit(`${time}  ${lead}  ${sanitizeLine(words, 2_000)}${took}`, io.columns)}\n`);
     }
   };
 }
@@ -67,71 +69,76 @@ function seconds(ms: number): string {
 type Row = readonly [who: string, words: string];
 
 /** Who did it, and what, in words; nothing for what another line tells already. */
-function tellFact(fact: Fact): Row[] {
+function tellFact(fact: Fact, says: Texts["log"]): Row[] {
   const inner = fact.runPath.includes("/") ? `${fact.runPath}: ` : "";
   switch (fact.type) {
-    case "message": {
-      const { message } = fact;
-      const text = messageText(message).trim();
-      const cut = message.interrupted === undefined ? "" : ` ✂ cut by ${message.interrupted.by}`;
-      if (message.role === "tool" || (text === "" && cut === "")) return [];
-      return [
-        [
-          message.role === "user" ? (message.origin === "person" ? "person" : message.origin) : "agent",
-          `${inner}${text}${cut}`,
-        ],
-      ];
-    }
+    case "message":
+      return messageRows(fact.message, inner, says);
     case "tool-start":
-      return [["call", `${inner}${fact.tool} ${writeJson(fact.ranArgs ?? fact.args)}`]];
-    case "tool-end":
-      return [["result", `${inner}${fact.tool} ${fact.held ? "held" : fact.outcome}: ${shortly(fact.output)}`]];
+      return [[says.call, `${inner}${fact.tool} ${writeJson(fact.ranArgs ?? fact.args)}`]];
+    case "tool-end": {
+      const outcome = says.word(fact.held ? "held" : fact.outcome);
+      return [[says.result, `${inner}${fact.tool} ${outcome}: ${shortly(fact.output)}`]];
+    }
     case "tool-late":
-      return [["late", `${inner}${fact.tool} ${fact.outcome}: ${shortly(fact.output)}`]];
+      return [[says.late, `${inner}${fact.tool} ${says.word(fact.outcome)}: ${shortly(fact.output)}`]];
     case "step":
-      return [["step", `${inner}${fact.key}`]];
+      return [[says.step, `${inner}${fact.key}`]];
     case "action":
-      return actionRows(fact.action, inner);
-    case "request-answered":
-      return [
-        ["answer", `${fact.id} ${fact.refused ? `refused: ${fact.refused.message}` : fact.answer.type} by ${fact.by}`],
-      ];
+      return actionRows(fact.action, inner, says);
+    case "request-answered": {
+      const how = fact.refused ? says.refused(fact.refused.message) : says.word(fact.answer.type);
+      return [[says.answer, says.answered(fact.id, how, fact.by)]];
+    }
     case "input-queued":
-      return [["queued", `${fact.kind} ${fact.id}`]];
+      return [[says.queued, `${says.word(fact.kind)} ${fact.id}`]];
     case "input-consumed":
-      return [["read", `${fact.kind} ${fact.id}`]];
-    case "state":
-      return [["state", fact.pauseType === undefined ? fact.state : `${fact.state} (${fact.pauseType})`]];
-    case "run-end":
-      return [["end", `${inner}${fact.status}${fact.error ? `: ${fact.error.message}` : ""}${tokens(fact.usage)}`]];
+      return [[says.read, `${says.word(fact.kind)} ${fact.id}`]];
+    case "state": {
+      const state = says.word(fact.state);
+      return [[says.state, fact.pauseType === undefined ? state : says.paused(state, says.word(fact.pauseType))]];
+    }
+    case "run-end": {
+      const why = fact.error ? `: ${fact.error.message}` : "";
+      return [[says.end, `${inner}${says.word(fact.status)}${why}${tokens(fact.usage, says)}`]];
+    }
     case "drift":
-      return [["drift", "the agent is not the one that the run began with"]];
+      return [[says.drift, says.drifted]];
     case "rule-removed":
-      return [["rule", `${fact.id} removed by ${fact.by}`]];
-    case "breakpoint":
-      return [
-        ["break", `${fact.breakpoint.stop ? "stops" : "does not stop"} ${fact.breakpoint.at} ${fact.breakpoint.node}`],
-      ];
+      return [[says.rule, says.removed(fact.id, fact.by)]];
+    case "breakpoint": {
+      const { stop, at, node } = fact.breakpoint;
+      return [[says.break, stop ? says.stops(at, node) : says.stopsNot(at, node)]];
+    }
     case "run-start":
-      return inner === "" ? [] : [["child", fact.runPath]];
+      return inner === "" ? [] : [[says.child, fact.runPath]];
     default:
       // A newer runtime may have more to tell.
       return [[(fact as Fact).type, ""]];
   }
 }
 
-function actionRows(action: (Fact & { type: "action" })["action"], inner: string): Row[] {
+function messageRows(message: Message, inner: string, says: Texts["log"]): Row[] {
+  const text = messageText(message).trim();
+  const cut = message.interrupted === undefined ? "" : ` ${says.cut(message.interrupted.by)}`;
+  if (message.role === "tool" || (text === "" && cut === "")) return [];
+  const who = message.role !== "user" || message.origin === "model" ? says.agent : says[message.origin];
+  return [[who, `${inner}${text}${cut}`]];
+}
+
+function actionRows(action: (Fact & { type: "action" })["action"], inner: string, says: Texts["log"]): Row[] {
   const { interrupted, exit, transferToAgent, breakLoop, customized } = action;
   if (interrupted !== undefined) {
     const { kind, id, by, reason = "", tool } = interrupted;
     if (kind === "user" || kind === "manual")
-      return [["stop", `${inner}by ${by}${reason === "" ? "" : `: ${reason}`}`]];
-    return [["request", `${inner}${id} ${kind}${tool === undefined ? "" : ` of ${tool}`}: ${reason}`]];
+      return [[says.stop, `${inner}${says.stoppedBy(by)}${reason === "" ? "" : `: ${reason}`}`]];
+    const what = tool === undefined ? says.word(kind) : says.asks(says.word(kind), tool);
+    return [[says.request, `${inner}${id} ${what}: ${reason}`]];
   }
-  if (exit !== undefined) return [["exit", `${inner}${shortly(exit.output)}`]];
-  if (transferToAgent !== undefined) return [["transfer", `${inner}to ${transferToAgent.name}`]];
-  if (breakLoop !== undefined) return [["break", `${inner}${shortly(breakLoop.output)}`]];
-  return [["action", `${inner}${shortly(customized)}`]];
+  if (exit !== undefined) return [[says.exit, `${inner}${shortly(exit.output)}`]];
+  if (transferToAgent !== undefined) return [[says.transfer, `${inner}${says.to(transferToAgent.name)}`]];
+  if (breakLoop !== undefined) return [[says.break, `${inner}${shortly(breakLoop.output)}`]];
+  return [[says.action, `${inner}${shortly(customized)}`]];
 }
 
 function shortly(output: unknown): string {
@@ -141,6 +148,7 @@ function shortly(output: unknown): string {
   return `${first.slice(0, 300)}${more > 0 ? ` … +${more}` : ""}`;
 }
 
-function tokens({ inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }): string {
-  return inputTokens + outputTokens === 0 ? "" : `, ${inputTokens} + ${outputTokens} tokens`;
+function tokens(usage: { inputTokens: number; outputTokens: number }, says: Texts["log"]): string {
+  const { inputTokens, outputTokens } = usage;
+  return inputTokens + outputTokens === 0 ? "" : says.tokens(inputTokens, outputTokens);
 }

@@ -37,11 +37,11 @@ export async function threads(options: ThreadsOptions, io: CommandIo): Promise<n
       return EXIT.done;
     }
     const now = Date.now();
-    const { commands, picker } = io.texts;
+    const { commands, log, picker } = io.texts;
     if (shown.length === 0) io.stderr.write(`${picker.threadsNone}\n`);
     const rows = shown.map(({ id, state, updatedAt, folder, title }) => [
       id,
-      state,
+      log.word(state),
       ago(updatedAt, now),
       folder ?? "",
       title ?? picker.untitled,

@@ -2,6 +2,7 @@
 
 import type { BelayEvent, Receipt, Run, RunResult, Session } from "@belay/core";
 import { BelayError } from "@belay/core";
+import { Problem, problemWords } from "../problem.ts";
 import type { BelaySetup } from "../setup.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -177,7 +178,8 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
 }
 
 /** What anything that was thrown says to a person: what, and what to do. */
-export function errorLines(error: unknown): string {
+export function errorLines(error: unknown, texts: Texts): string {
+  if (error instanceof Problem) return sanitizeLine(problemWords(error, texts), 2_000);
   if (error instanceof BelayError) return `${sanitizeLine(error.message, 2_000)}\n${sanitizeLine(error.hint, 1_000)}`;
   return sanitizeLine(error instanceof Error ? error.message : String(error), 2_000);
 }

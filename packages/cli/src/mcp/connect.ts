@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Tool } from "@belay/core";
 import type { Judge } from "../permissions/judge.ts";
+import { Problem, problem } from "../problem.ts";
 import { readMcpConfig } from "./config.ts";
 import { McpServer } from "./server.ts";
 import { SignIn } from "./sign-in.ts";
@@ -10,7 +11,7 @@ import { mcpTools } from "./tools.ts";
 
 export interface Connected {
   readonly tools: readonly Tool<unknown>[];
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Problem[];
   close(): Promise<void>;
 }
 
@@ -27,11 +28,9 @@ export interface Places {
 
 export async function connectServers({ configFolder, dataFolder, folder }: Places, judge: Judge): Promise<Connected> {
   const { servers, untrusted } = readMcpConfig(configFolder, folder);
-  const warnings: string[] = [];
+  const warnings: Problem[] = [];
   if (untrusted !== undefined) {
-    warnings.push(
-      `${untrusted.file} is not used: its commands are this folder's. To trust it, add "trustedFolders": [${JSON.stringify(folder)}] to ${untrusted.by}.`,
-    );
+    warnings.push(problem("MCP_UNTRUSTED", { ...untrusted, folder }));
   }
   const all = [...servers].map(([name, config]) => {
     if (config.kind !== "http") return new McpServer(name, config, { folder });
@@ -43,7 +42,12 @@ export async function connectServers({ configFolder, dataFolder, folder }: Place
   const tools: Tool<unknown>[] = [];
   for (const [at, found] of listed.entries()) {
     if (found.status === "fulfilled") tools.push(...mcpTools(all[at]!, found.value, judge, taken));
-    else warnings.push(found.reason instanceof Error ? found.reason.message : String(found.reason));
+    else warnings.push(asProblem(all[at]!.name, found.reason));
   }
   return { tools, warnings, close: async () => void (await Promise.all(all.map((server) => server.close()))) };
+}
+
+function asProblem(server: string, error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return problem("MCP_DOWN", { server, reason: error instanceof Error ? error.message : String(error) }, error);
 }

@@ -219,9 +219,9 @@ describe("servers that are not there", () => {
     });
     expect(Object.keys(byName(tools)).every((name) => name.startsWith("every__"))).toBe(true);
     expect(warnings).toHaveLength(3);
-    expect(warnings[0]).toMatch(/^The MCP server dying is not there: .*no licence/);
-    expect(warnings[1]).toContain("The MCP server gone is not there");
-    expect(warnings[2]).toContain("The MCP server web is not there");
+    expect(warnings[0]!.message).toMatch(/^The MCP server dying is not there: .*no licence/);
+    expect(warnings[1]!.message).toContain("The MCP server gone is not there");
+    expect(warnings[2]!.message).toContain("The MCP server web is not there");
   });
 
   test("one that dies in the middle of a call ends the call with a typed error, and is started again for the next", async () => {
@@ -278,7 +278,7 @@ describe("the config", () => {
     );
     const { tools, warnings } = await connect({});
     expect([tools, existsSync(join(home, "ran"))]).toEqual([[], false]);
-    expect(warnings[0]).toContain(`"trustedFolders": ["${folder}"]`);
+    expect(warnings[0]!.message).toContain(`"trustedFolders": ["${folder}"]`);
     writeFileSync(join(config, "mcp.json"), JSON.stringify({ trustedFolders: [folder] }));
     expect([...readMcpConfig(config, folder).servers.keys()]).toEqual(["evil"]);
   });

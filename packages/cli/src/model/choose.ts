@@ -69,7 +69,7 @@ async function byName(wanted: string, env: Env, wish: ModelWish): Promise<Chosen
     case "ollama":
     case "lmstudio": {
       const server = (await localServers(wish.look)).find((each) => each.name === provider);
-      if (server === undefined) throw problem("MODEL_SERVER", { server: provider, problem: "does not answer" });
+      if (server === undefined) throw problem("MODEL_SERVER", { server: provider, problem: "silent" });
       return compatible(provider, name || server.models[0]!, server.baseUrl, undefined);
     }
     default:
@@ -88,7 +88,7 @@ async function atServer(baseUrl: string, wanted: string | undefined, env: Env): 
   const key = filled(env.BELAY_API_KEY) ?? filled(env.OPENAI_API_KEY);
   if (wanted !== undefined) return compatible(host, wanted, baseUrl, key);
   const [first] = await modelsAt(baseUrl, NAMED_PATIENCE_MS);
-  if (first === undefined) throw problem("MODEL_SERVER", { server: baseUrl, problem: "names no models" });
+  if (first === undefined) throw problem("MODEL_SERVER", { server: baseUrl, problem: "no-models" });
   return compatible(host, first, baseUrl, key);
 }
 
@@ -97,7 +97,7 @@ function readBaseUrl(given: string): string {
     const url = new URL(given);
     if (url.protocol === "http:" || url.protocol === "https:") return given.replace(/\/+$/, "");
   } catch {}
-  throw problem("MODEL_SERVER", { server: given, problem: "is no http or https address" });
+  throw problem("MODEL_SERVER", { server: given, problem: "no-address" });
 }
 
 function anthropic(name: string, env: Env): ChosenModel {

@@ -1,5 +1,16 @@
 // Every word that the program itself says, in English. It is also the shape of the other languages: a text, or a function of
-// the values in it, by room and name.
+// the values in it, by room and name. It is one piece, so that whoever translates has one thing to read beside theirs.
+
+/** What an id may be of. */
+export type IdOf = "thread" | "request" | "rule" | "server";
+/** Why a model server is of no use. */
+export type ServerProblem = "silent" | "no-models" | "no-address";
+
+const serverProblems: Readonly<Record<string, string>> = {
+  silent: "does not answer",
+  "no-models": "names no models",
+  "no-address": "is no http or https address",
+} satisfies Record<ServerProblem, string>;
 
 const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
 
@@ -167,6 +178,266 @@ export const en = {
     mcpVisit: (page: string) => `Sign in on this page: ${page}`,
     mcpSignedIn: (server: string, tools: number) => `Signed in at ${server}: ${count(tools, "tool")}.`,
   },
+  log: {
+    person: "person",
+    agent: "agent",
+    runtime: "runtime",
+    hook: "hook",
+    call: "call",
+    result: "result",
+    late: "late",
+    step: "step",
+    answer: "answer",
+    queued: "queued",
+    read: "read",
+    state: "state",
+    end: "end",
+    drift: "drift",
+    rule: "rule",
+    break: "break",
+    child: "child",
+    stop: "stop",
+    request: "request",
+    exit: "exit",
+    transfer: "transfer",
+    action: "action",
+    /** A word of the journal: an outcome, a state, a kind. */
+    word: (name: string) => name,
+    cut: (by: string) => `✂ cut by ${by}`,
+    answered: (id: string, how: string, by: string) => `${id} ${how} by ${by}`,
+    refused: (why: string) => `refused: ${why}`,
+    paused: (state: string, why: string) => `${state} (${why})`,
+    tokens: (input: number, output: number) => `, ${input} + ${output} tokens`,
+    drifted: "the agent is not the one that the run began with",
+    removed: (id: string, by: string) => `${id} removed by ${by}`,
+    stops: (at: string, node: string) => `stops ${at} ${node}`,
+    stopsNot: (at: string, node: string) => `does not stop ${at} ${node}`,
+    stoppedBy: (by: string) => `by ${by}`,
+    asks: (kind: string, tool: string) => `${kind} of ${tool}`,
+    to: (agent: string) => `to ${agent}`,
+  },
+  page: {
+    title: (id: string) => `Thread ${id}`,
+    agent: "Agent",
+    person: "Person",
+    runtime: "Runtime",
+    cut: (by: string) => `(cut by ${by})`,
+    notRun: "not run",
+  },
+  usage: {
+    usage: "Usage:",
+    arguments: "Arguments:",
+    options: "Options:",
+    commands: "Commands:",
+    choices: (all: string) => `choices: ${all}`,
+    default: (value: string) => `default: ${value}`,
+    help: "display help for command",
+    error: (what: string) => `error: ${what}`,
+    seeHelp: "See belay --help.",
+    unknownOption: (option: string) => `unknown option ${option}`,
+    didYouMean: (option: string) => `(Did you mean ${option}?)`,
+    noArgument: (name: string) => `missing required argument ${name}`,
+    noValue: (option: string) => `option ${option} argument missing`,
+    tooMany: (expected: string, given: string) => `too many arguments. Expected ${expected} but got ${given}.`,
+    notAllowed: (value: string, option: string) => `option ${option}: ${value} is invalid.`,
+    allowed: (choices: string) => `Allowed choices are ${choices}.`,
+    notCount: "It must be a whole number above 0.",
+    belay: "An agent in the terminal whose stop button really stops.",
+    prompt: "what to begin with",
+    print: "answer without the app: a prompt, or - for standard input",
+    stdin: "add standard input to the prompt of --print",
+    outputFormat: "what --print writes",
+    ask: "with --print: deny what needs a person, or pause there (exit code 3)",
+    continue: "go on with the last thread of this folder",
+    resume: "go on with a thread, by its id or the beginning of it; without one, choose",
+    fork: "with --continue or --resume: in a new thread with the same past",
+    model: "anthropic/name, openai/name, ollama/name, lmstudio/name or demo",
+    baseUrl: "a server that speaks OpenAI's protocol; --model is then a name of that server",
+    folder: "the folder to work in",
+    noMcp: "without the MCP servers of mcp.json and .mcp.json",
+    plain: "without redrawing, for screen readers",
+    version: "print the version",
+    data: "where threads are kept",
+    config: "where permissions.json and mcp.json are",
+    lang: "of the interface",
+    after: `
+Without --print it opens the app; with input by a pipe, or without a terminal, it answers once and ends.
+A text with a blank in it is a prompt: belay "what is in this folder?"
+
+Models: --model, else ANTHROPIC_API_KEY, else OPENAI_API_KEY, else Ollama or LM Studio on this machine,
+else an offline demo that needs no key.
+
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a person, 130 interrupted,
+141 the reader of the output went away, 143 told to end by SIGTERM or SIGHUP.`,
+    json: "as JSON",
+    jsonLines: "as JSON, one a line",
+    itsId: "its id, or the beginning of it",
+    itsName: "its name, or the beginning of it",
+    threads: "list the threads, the last changed first",
+    here: "only those of this folder",
+    limit: "how many",
+    inbox: "list what waits for a person, over all threads",
+    answer: "answer a request: yes, no and why, or the answer to a question",
+    words: "yes · no, because … · the answer",
+    value: "an answer that is no text; for an approval, what stands for the result",
+    args: "with yes: other arguments to run with",
+    remember: "with yes: allow the same from now on",
+    by: "who answers",
+    answerNoMcp: "without MCP servers",
+    interrupt: "stop a thread's run, whichever terminal it is in",
+    reason: "for the record",
+    force: "do not wait for tools",
+    stopsBy: "who stops it",
+    log: "show a thread as a timeline",
+    follow: "go on with what happens",
+    logJson: "the facts of its journal as JSON, one a line",
+    export: "write a thread as a page",
+    format: "of the page",
+    output: "where to; standard output by default",
+    rules: "show what may run without asking",
+    rulesThread: "also what was remembered there",
+    rulesInit: "write the built-in rules into a file to edit",
+    rulesRemove: "forget a rule that was remembered",
+    rulesRemoveThread: "one that was remembered there",
+    rulesExplain: "say what the rules of the file make of a call",
+    asJson: "as JSON",
+    mcp: "list the MCP servers and their tools",
+    mcpLogin: "sign in at a server on the web, in a browser",
+  },
+  /** What the runtime has no code for: what happened, then what to do. */
+  problems: {
+    ANSWER_UNCLEAR: {
+      message: (d: { words: string }) => `${JSON.stringify(d.words)} is neither yes nor no.`,
+      hint: "Say yes, or no and why; a question is answered with its answer, or --value with JSON.",
+    },
+    COMMAND_UNKNOWN: {
+      message: (d: { command: string; commands: string; near: string | undefined }) =>
+        `There is no command ${JSON.stringify(d.command)}. ${d.near === undefined ? `The commands are ${d.commands}.` : `Did you mean ${d.near}?`}`,
+      hint: "A prompt of one word goes with -p. See belay --help.",
+    },
+    CONFIG_INVALID: {
+      message: (d: { file: string; problem: string }) => `${d.file} cannot be used: ${d.problem}.`,
+      hint: "Correct the file; nothing was changed.",
+    },
+    EDIT_AMBIGUOUS: {
+      message: (d: { path: string; times: number }) => `The old text occurs ${d.times} times in ${d.path}.`,
+      hint: "Give more of the lines around it, so that it occurs once, or set all to true.",
+    },
+    EDIT_EMPTY: {
+      message: (d: { path: string }) => `That edit would change nothing in ${d.path}.`,
+      hint: "Give an old text that is not empty and a new text that differs from it.",
+    },
+    EDIT_NOT_FOUND: {
+      message: (d: { path: string; near: string }) => `The old text does not occur in ${d.path}${d.near}.`,
+      hint: "Read the file again and give the text exactly as it stands there, blanks and line breaks included.",
+    },
+    FETCH_FAILED: {
+      message: (d: { url: string; reason: string }) => `${d.url} could not be fetched: ${d.reason}.`,
+      hint: "Check the address; try again later or use another source.",
+    },
+    FETCH_FORBIDDEN: {
+      message: (d: { url: string; reason: string }) => `${d.url} may not be fetched: ${d.reason}.`,
+      hint: "Only public http and https addresses may be fetched. A person can allow one more by BELAY_FETCH_ALLOW=host:port.",
+    },
+    FILE_EXISTS: {
+      message: (d: { path: string }) => `${d.path} is there already.`,
+      hint: "Use edit to change a part of it, or set overwrite to true to replace all of it.",
+    },
+    FILE_TOO_LARGE: {
+      message: (d: { path: string; bytes: number; most: number }) =>
+        `${d.path} has ${d.bytes} bytes; at most ${d.most} can be handled.`,
+      hint: "Use search, or a shell command that shows a part of it.",
+    },
+    FOLDER_MISSING: {
+      message: (d: { folder: string }) => `${d.folder} is not a folder.`,
+      hint: "Give one that is there.",
+    },
+    ID_AMBIGUOUS: {
+      message: (d: { what: IdOf; given: string; count: number }) =>
+        `${JSON.stringify(d.given)} is the beginning of ${d.count} ${d.what} ids.`,
+      hint: "Give more of it.",
+    },
+    ID_UNKNOWN: {
+      message: (d: { what: IdOf; given: string }) => `There is no ${d.what} ${JSON.stringify(d.given)}.`,
+      hint: "belay threads, belay inbox, belay rules and belay mcp list what there is.",
+    },
+    INPUT_TOO_LONG: {
+      message: (d: { most: number }) => `The input is longer than ${d.most} bytes.`,
+      hint: "Put it into a file of the folder and let the agent read it.",
+    },
+    MCP_DOWN: {
+      message: (d: { server: string; reason: string }) => `The MCP server ${d.server} is not there: ${d.reason}.`,
+      hint: "Go on without its tools, or ask the person to look at it; the next call tries to reach it again.",
+    },
+    MCP_FAILED: {
+      message: (d: { server: string; tool: string; reason: string }) =>
+        `${d.tool} of the MCP server ${d.server} failed: ${d.reason}`,
+      hint: "Correct the arguments, or do it in another way.",
+    },
+    MCP_LOGIN: {
+      message: (d: { server: string }) => `The MCP server ${d.server} wants to know who you are.`,
+      hint: "Sign in with: belay mcp login and the name of the server.",
+    },
+    MCP_UNTRUSTED: {
+      message: (d: { file: string; folder: string; by: string }) =>
+        `${d.file} is not used: its commands are this folder's. To trust it, add "trustedFolders": [${JSON.stringify(d.folder)}] to ${d.by}.`,
+      hint: "Look at it first: what it names would run on this machine.",
+    },
+    MODEL_KEY: {
+      message: (d: { provider: string; variable: string }) => `A model of ${d.provider} needs a key.`,
+      hint: "Set it in the environment (ANTHROPIC_API_KEY or OPENAI_API_KEY), or choose --model demo, which needs none.",
+    },
+    MODEL_SERVER: {
+      message: (d: { server: string; problem: ServerProblem }) =>
+        `The model server ${d.server} ${serverProblems[d.problem] ?? d.problem}.`,
+      hint: "Start it, and give --base-url as http://host:port/v1 and --model as one of its models.",
+    },
+    MODEL_UNKNOWN: {
+      message: (d: { model: string }) => `There is no provider for the model ${JSON.stringify(d.model)}.`,
+      hint: "Give anthropic/name, openai/name, ollama/name, lmstudio/name or demo; with --base-url, a name of that server.",
+    },
+    NO_PROMPT: {
+      message: (_: Record<string, never>) => "There is no prompt.",
+      hint: 'Give one with -p "…", or by a pipe, or a thread to go on with: --continue, --resume <id>. The app needs a terminal.',
+    },
+    NO_THREAD: {
+      message: (d: { folder: string }) => `There is no thread of ${d.folder} to go on with.`,
+      hint: "Begin one without --continue; belay threads lists those of other folders.",
+    },
+    OPTION_NOT_JSON: {
+      message: (d: { option: string; reason: string }) => `${d.option} is not JSON: ${d.reason}.`,
+      hint: `Write it like '{"path":"a.txt"}', in quotes for the shell.`,
+    },
+    PATH_MISSING: {
+      message: (d: { path: string }) => `There is no ${d.path}.`,
+      hint: "List the folder to see what is there.",
+    },
+    PATH_NOT_FILE: {
+      message: (d: { path: string }) => `${d.path} is not a plain file.`,
+      hint: "Give the path of a file of text.",
+    },
+    PATH_NOT_TEXT: {
+      message: (d: { path: string }) => `${d.path} is not text in UTF-8.`,
+      hint: "Leave it as it is, or look at it with a shell command.",
+    },
+    PATH_OUTSIDE: {
+      message: (d: { path: string; root: string }) => `${d.path} lies outside of ${d.root}.`,
+      hint: "Only what is in this folder can be read or written, also through links.",
+    },
+    PATH_PROTECTED: {
+      message: (d: { path: string }) => `${d.path} belongs to Git itself and is not written to.`,
+      hint: "Use git commands for what concerns the repository.",
+    },
+    PATTERN_INVALID: {
+      message: (d: { pattern: string; reason: string }) =>
+        `${JSON.stringify(d.pattern)} is not a regular expression: ${d.reason}.`,
+      hint: "Correct it, or escape its special characters to find them as they are.",
+    },
+    PATTERN_SLOW: {
+      message: (d: { pattern: string; path: string }) => `${JSON.stringify(d.pattern)} takes too long on ${d.path}.`,
+      hint: "Use a simpler pattern, without repetitions inside repetitions.",
+    },
+  },
   plain: {
     you: "You:",
     agent: "Agent:",
@@ -176,7 +447,11 @@ export const en = {
   },
 };
 
-type Same<T> = T extends (...values: infer V) => string ? (...values: V) => string : T extends string ? string : T;
-export type Texts = {
-  readonly [Room in keyof typeof en]: { readonly [Name in keyof (typeof en)[Room]]: Same<(typeof en)[Room][Name]> };
-};
+type Same<T> = T extends (...values: infer V) => string
+  ? (...values: V) => string
+  : T extends string
+    ? string
+    : T extends readonly unknown[]
+      ? T
+      : { readonly [Name in keyof T]: Same<T[Name]> };
+export type Texts = Same<typeof en>;

@@ -10,13 +10,34 @@ test("the language is the one asked for, else the environment's, else English", 
   expect(textsFor(undefined, {})).toBe(en);
 });
 
-test("every text is there in every language, takes the same values and says something", () => {
-  for (const [room, names] of Object.entries(en)) {
-    for (const [name, text] of Object.entries(names)) {
-      const other = (zh as Record<string, Record<string, unknown>>)[room]?.[name];
-      expect(typeof other, `${room}.${name}`).toBe(typeof text);
-      if (typeof text === "string") expect((other as string).trim(), `${room}.${name}`).not.toBe("");
-      if (Array.isArray(text)) expect((other as unknown[]).length, `${room}.${name}`).toBe(text.length);
-    }
+/** Stands for a value, and for each of the details where values come by name. */
+const value = (name: string) =>
+  new Proxy({}, { get: (_, key) => (key === Symbol.toPrimitive ? () => mark(name) : mark(key)) });
+const mark = (key: string | symbol) => `‹${String(key)}›`;
+
+type Text = string | ((...values: unknown[]) => string) | { readonly [name: string]: Text } | readonly Text[];
+
+/** Every text by its path; a function is called, and stands as what it says. */
+function* said(text: Text, path: string): Generator<[path: string, said: string]> {
+  if (typeof text === "string") yield [path, text];
+  else if (typeof text === "function") {
+    const names = Array.from({ length: Math.max(1, text.length) }, (_, at) => String(at + 1));
+    // By number, by word, and by name.
+    yield [`${path} of one`, String(text(...names.map(() => 1)))];
+    yield [path, text(...names.map(mark))];
+    yield [`${path} by name`, String(text(...names.map(value)))];
+  } else for (const [name, inner] of Object.entries(text)) yield* said(inner, `${path}.${name}`);
+}
+
+const values = (text: string) => [...new Set(text.match(/‹.*?›/g) ?? [])].sort();
+
+test("every text is there in every language, says something, and says the same values", () => {
+  const english = new Map(said(en as unknown as Text, "texts"));
+  const chinese = new Map(said(zh as unknown as Text, "texts"));
+  expect([...chinese.keys()]).toEqual([...english.keys()]);
+  for (const [path, text] of english) {
+    const other = chinese.get(path)!;
+    expect(other.trim(), path).not.toBe("");
+    expect(values(other), `${path}: ${text} · ${other}`).toEqual(values(text));
   }
 });

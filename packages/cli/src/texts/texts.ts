@@ -3,7 +3,7 @@
 import { en, type Texts } from "./en.ts";
 import { zh } from "./zh.ts";
 
-export type { Texts } from "./en.ts";
+export type { IdOf, Texts } from "./en.ts";
 
 const languages: Readonly<Record<string, Texts>> = { en, zh };
 

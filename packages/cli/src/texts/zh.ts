@@ -1,6 +1,58 @@
-// The same in Chinese.
+// The same in Chinese; one piece for the same reason.
 
-import type { Texts } from "./en.ts";
+import type { IdOf, ServerProblem, Texts } from "./en.ts";
+
+const ids: Readonly<Record<string, string>> = {
+  thread: "会话",
+  request: "请求",
+  rule: "规则",
+  server: "服务器",
+} satisfies Record<IdOf, string>;
+
+const serverProblems: Readonly<Record<string, string>> = {
+  silent: "没有应答",
+  "no-models": "没有列出模型",
+  "no-address": "不是 http 或 https 地址",
+} satisfies Record<ServerProblem, string>;
+
+/** Words of the journal. */
+const words: Readonly<Record<string, string>> = {
+  // How a call ended.
+  ok: "完成",
+  error: "失败",
+  rejected: "被拒绝",
+  "not-executed": "未执行",
+  interrupted: "被中断",
+  unknown: "结果未知",
+  held: "保留",
+  // What a thread is, and why it is paused.
+  created: "已创建",
+  initialized: "已就绪",
+  running: "运行中",
+  paused: "已暂停",
+  completed: "已完成",
+  terminated: "已终止",
+  failed: "失败",
+  crashed: "因崩溃中断",
+  damaged: "已损坏",
+  user_interrupt: "被人中断",
+  tool_interrupt: "等待答复",
+  node_interrupt: "断点",
+  manual: "手动",
+  crash: "崩溃",
+  // What is asked, said and sent.
+  approval: "审批",
+  input: "输入",
+  custom: "自定义",
+  outcome: "结果未知",
+  approve: "同意",
+  reject: "拒绝",
+  respond: "答复",
+  steer: "插话",
+  observe: "旁观",
+  before: "之前",
+  after: "之后",
+};
 
 export const zh: Texts = {
   app: {
@@ -163,6 +215,250 @@ export const zh: Texts = {
     mcpNone: "mcp.json 中没有 MCP 服务器。",
     mcpVisit: (page) => `请在此页面登录：${page}`,
     mcpSignedIn: (server, tools) => `已登录 ${server}：${tools} 个工具。`,
+  },
+  log: {
+    person: "人",
+    agent: "智能体",
+    runtime: "运行时",
+    hook: "钩子",
+    call: "调用",
+    result: "结果",
+    late: "迟到",
+    step: "步骤",
+    answer: "答复",
+    queued: "排队",
+    read: "读取",
+    state: "状态",
+    end: "结束",
+    drift: "变动",
+    rule: "规则",
+    break: "断点",
+    child: "子运行",
+    stop: "停止",
+    request: "请求",
+    exit: "退出",
+    transfer: "转交",
+    action: "动作",
+    word: (name) => words[name] ?? name,
+    cut: (by) => `✂ 被 ${by} 打断`,
+    answered: (id, how, by) => `${id} ${by} ${how}`,
+    refused: (why) => `不接受：${why}`,
+    paused: (state, why) => `${state}（${why}）`,
+    tokens: (input, output) => `，${input} + ${output} tokens`,
+    drifted: "智能体与本次运行开始时不同",
+    removed: (id, by) => `${by} 删除了 ${id}`,
+    stops: (at, node) => `停在 ${node} ${words[at] ?? at}`,
+    stopsNot: (at, node) => `不再停在 ${node} ${words[at] ?? at}`,
+    stoppedBy: (by) => `由 ${by}`,
+    asks: (kind, tool) => `${tool} 的${kind}`,
+    to: (agent) => `给 ${agent}`,
+  },
+  page: {
+    title: (id) => `会话 ${id}`,
+    agent: "智能体",
+    person: "人",
+    runtime: "运行时",
+    cut: (by) => `（被 ${by} 打断）`,
+    notRun: "未执行",
+  },
+  usage: {
+    usage: "用法：",
+    arguments: "参数：",
+    options: "选项：",
+    commands: "命令：",
+    choices: (all) => `可选：${all}`,
+    default: (value) => `默认：${value}`,
+    help: "显示帮助",
+    error: (what) => `错误：${what}`,
+    seeHelp: "参见 belay --help。",
+    unknownOption: (option) => `没有选项 ${option}`,
+    didYouMean: (option) => `（是否想用 ${option}？）`,
+    noArgument: (name) => `缺少参数 ${name}`,
+    noValue: (option) => `选项 ${option} 缺少值`,
+    tooMany: (expected, given) => `参数过多：应为 ${expected} 个，给出了 ${given} 个。`,
+    notAllowed: (value, option) => `选项 ${option} 不接受 ${value}。`,
+    allowed: (choices) => `可选：${choices}。`,
+    notCount: "必须是大于 0 的整数。",
+    belay: "终端里的智能体，停止键真的能停。",
+    prompt: "开场的话",
+    print: "不打开应用，直接回答：给出提示，或用 - 表示标准输入",
+    stdin: "把标准输入加到 --print 的提示之后",
+    outputFormat: "--print 的输出格式",
+    ask: "与 --print 同用：需要人决定时拒绝，或停在那里（退出码 3）",
+    continue: "继续此文件夹最近的会话",
+    resume: "继续某个会话，给出 id 或其开头；不给则从列表选择",
+    fork: "与 --continue 或 --resume 同用：在历史相同的新会话中进行",
+    model: "anthropic/名称、openai/名称、ollama/名称、lmstudio/名称 或 demo",
+    baseUrl: "兼容 OpenAI 协议的服务器；此时 --model 是该服务器的模型名",
+    folder: "工作文件夹",
+    noMcp: "不使用 mcp.json 和 .mcp.json 中的 MCP 服务器",
+    plain: "不重绘屏幕，适合屏幕阅读器",
+    version: "显示版本",
+    data: "会话保存在哪里",
+    config: "permissions.json 和 mcp.json 所在的文件夹",
+    lang: "界面语言",
+    after: `
+不带 --print 时打开应用；由管道输入或没有终端时，回答一次后结束。
+不是命令的文字就是提示：belay 这个文件夹里有什么
+
+模型：先看 --model，再看 ANTHROPIC_API_KEY、OPENAI_API_KEY，再看本机的 Ollama 或 LM Studio，
+都没有时使用不需要密钥的离线演示。
+
+退出码：0 完成，1 失败，2 用法错误，3 已暂停并等待人的答复，130 被中断，
+141 输出的读者离开了，143 收到 SIGTERM 或 SIGHUP。`,
+    json: "以 JSON 输出",
+    jsonLines: "以 JSON 输出，每行一个",
+    itsId: "它的 id，或 id 的开头",
+    itsName: "它的名称，或名称的开头",
+    threads: "列出会话，最近改动的在前",
+    here: "只列出此文件夹的会话",
+    limit: "最多多少个",
+    inbox: "列出所有会话中等待人答复的请求",
+    answer: "答复请求：yes，no 加原因，或问题的答案",
+    words: "yes · no, 原因 … · 答案",
+    value: "不是文本的答案；对审批而言，代替结果",
+    args: "与 yes 同用：改用这些参数运行",
+    remember: "与 yes 同用：以后相同的都允许",
+    by: "由谁答复",
+    answerNoMcp: "不使用 MCP 服务器",
+    interrupt: "停止会话的运行，无论它在哪个终端",
+    reason: "记录下来的原因",
+    force: "不等待工具",
+    stopsBy: "由谁停止",
+    log: "以时间线显示会话",
+    follow: "继续显示后续发生的事",
+    logJson: "以 JSON 输出日志中的事实，每行一个",
+    export: "把会话写成一页",
+    format: "页面的格式",
+    output: "写到哪里；默认是标准输出",
+    rules: "显示哪些可以不询问就运行",
+    rulesThread: "也显示在该会话中记住的规则",
+    rulesInit: "把内置规则写入文件供编辑",
+    rulesRemove: "删除一条记住的规则",
+    rulesRemoveThread: "在该会话中记住的规则",
+    rulesExplain: "说明规则文件如何判断一个调用",
+    asJson: "JSON 格式",
+    mcp: "列出 MCP 服务器及其工具",
+    mcpLogin: "在浏览器中登录网上的服务器",
+  },
+  problems: {
+    ANSWER_UNCLEAR: {
+      message: (d) => `${JSON.stringify(d.words)} 既不是 yes 也不是 no。`,
+      hint: "请说 yes，或 no 加原因；问题直接给出答案，或用 --value 给出 JSON。",
+    },
+    COMMAND_UNKNOWN: {
+      message: (d) =>
+        `没有命令 ${JSON.stringify(d.command)}。${d.near === undefined ? `命令有：${d.commands}。` : `是否想用 ${d.near}？`}`,
+      hint: "只有一个英文单词的提示请用 -p。参见 belay --help。",
+    },
+    CONFIG_INVALID: {
+      message: (d) => `${d.file} 无法使用：${d.problem}。`,
+      hint: "请改正文件；没有任何改动。",
+    },
+    EDIT_AMBIGUOUS: {
+      message: (d) => `旧文本在 ${d.path} 中出现 ${d.times} 次。`,
+      hint: "请多给出前后几行，使它只出现一次，或把 all 设为 true。",
+    },
+    EDIT_EMPTY: {
+      message: (d) => `这个编辑不会改变 ${d.path}。`,
+      hint: "请给出非空的旧文本，以及与之不同的新文本。",
+    },
+    EDIT_NOT_FOUND: {
+      message: (d) => `${d.path} 中没有旧文本${d.near}。`,
+      hint: "请重新读取文件，原样给出其中的文本，包括空格和换行。",
+    },
+    FETCH_FAILED: {
+      message: (d) => `无法获取 ${d.url}：${d.reason}。`,
+      hint: "请检查地址，稍后再试，或换一个来源。",
+    },
+    FETCH_FORBIDDEN: {
+      message: (d) => `不可获取 ${d.url}：${d.reason}。`,
+      hint: "只能获取公开的 http 和 https 地址。可以用 BELAY_FETCH_ALLOW=host:port 再允许一个。",
+    },
+    FILE_EXISTS: {
+      message: (d) => `${d.path} 已存在。`,
+      hint: "用 edit 修改其中一部分，或把 overwrite 设为 true 整个替换。",
+    },
+    FILE_TOO_LARGE: {
+      message: (d) => `${d.path} 有 ${d.bytes} 字节；最多能处理 ${d.most} 字节。`,
+      hint: "请用 search，或用 shell 命令查看其中一部分。",
+    },
+    FOLDER_MISSING: { message: (d) => `${d.folder} 不是文件夹。`, hint: "请给出存在的文件夹。" },
+    ID_AMBIGUOUS: {
+      message: (d) => `有 ${d.count} 个${ids[d.what] ?? d.what} id 以 ${JSON.stringify(d.given)} 开头。`,
+      hint: "请多给几个字符。",
+    },
+    ID_UNKNOWN: {
+      message: (d) => `没有${ids[d.what] ?? d.what} ${JSON.stringify(d.given)}。`,
+      hint: "用 belay threads、belay inbox、belay rules 和 belay mcp 查看都有什么。",
+    },
+    INPUT_TOO_LONG: {
+      message: (d) => `输入超过 ${d.most} 字节。`,
+      hint: "请放进文件夹里的文件，让智能体去读。",
+    },
+    MCP_DOWN: {
+      message: (d) => `MCP 服务器 ${d.server} 不可用：${d.reason}。`,
+      hint: "可以不用它的工具继续，或检查该服务器；下次调用会再次尝试连接。",
+    },
+    MCP_FAILED: {
+      message: (d) => `MCP 服务器 ${d.server} 的 ${d.tool} 失败：${d.reason}`,
+      hint: "请改正参数，或换一种做法。",
+    },
+    MCP_LOGIN: {
+      message: (d) => `MCP 服务器 ${d.server} 需要知道你是谁。`,
+      hint: "请登录：belay mcp login 加服务器名称。",
+    },
+    MCP_UNTRUSTED: {
+      message: (d) =>
+        `未使用 ${d.file}：其中的命令来自此文件夹。若要信任它，请在 ${d.by} 中加入 "trustedFolders": [${JSON.stringify(d.folder)}]。`,
+      hint: "请先看一看：其中的命令会在本机运行。",
+    },
+    MODEL_KEY: {
+      message: (d) => `${d.provider} 的模型需要密钥。`,
+      hint: "请设置环境变量 ANTHROPIC_API_KEY 或 OPENAI_API_KEY，或选择不需要密钥的 --model demo。",
+    },
+    MODEL_SERVER: {
+      message: (d) => `模型服务器 ${d.server} ${serverProblems[d.problem] ?? d.problem}。`,
+      hint: "请启动它，并给出 --base-url（http://host:port/v1）和 --model（它的某个模型）。",
+    },
+    MODEL_UNKNOWN: {
+      message: (d) => `模型 ${JSON.stringify(d.model)} 没有对应的提供方。`,
+      hint: "请给出 anthropic/名称、openai/名称、ollama/名称、lmstudio/名称 或 demo；用 --base-url 时给出该服务器的模型名。",
+    },
+    NO_PROMPT: {
+      message: () => "没有提示。",
+      hint: '请用 -p "…" 或管道给出提示，或给出要继续的会话：--continue、--resume <id>。应用需要终端。',
+    },
+    NO_THREAD: {
+      message: (d) => `${d.folder} 没有可以继续的会话。`,
+      hint: "去掉 --continue 开始新的会话；belay threads 列出其他文件夹的会话。",
+    },
+    OPTION_NOT_JSON: {
+      message: (d) => `${d.option} 不是 JSON：${d.reason}。`,
+      hint: `请写成 '{"path":"a.txt"}' 的样子，并为 shell 加引号。`,
+    },
+    PATH_MISSING: { message: (d) => `没有 ${d.path}。`, hint: "列出文件夹看看有什么。" },
+    PATH_NOT_FILE: { message: (d) => `${d.path} 不是普通文件。`, hint: "请给出文本文件的路径。" },
+    PATH_NOT_TEXT: {
+      message: (d) => `${d.path} 不是 UTF-8 文本。`,
+      hint: "请不要改动它，或用 shell 命令查看。",
+    },
+    PATH_OUTSIDE: {
+      message: (d) => `${d.path} 在 ${d.root} 之外。`,
+      hint: "只能读写此文件夹之内的内容，经由链接也一样。",
+    },
+    PATH_PROTECTED: {
+      message: (d) => `${d.path} 属于 Git 本身，不会写入。`,
+      hint: "与仓库有关的操作请用 git 命令。",
+    },
+    PATTERN_INVALID: {
+      message: (d) => `${JSON.stringify(d.pattern)} 不是正则表达式：${d.reason}。`,
+      hint: "请改正它，或转义其中的特殊字符以按原样查找。",
+    },
+    PATTERN_SLOW: {
+      message: (d) => `${JSON.stringify(d.pattern)} 在 ${d.path} 上耗时太长。`,
+      hint: "请用更简单的模式，不要在重复之中再重复。",
+    },
   },
   plain: { you: "你：", agent: "智能体：", tool: "工具：", state: "状态：", choices: "请输入字母：" },
 };
