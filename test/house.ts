@@ -167,6 +167,7 @@ export const doors: Record<string, readonly string[]> = {
     "Usage",
     "UserInterrupt",
     "Verdict",
+    "Waiting",
     "agent",
     "agentTool",
     "approve",
@@ -253,7 +254,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   start: ["texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],
   index: ["keys", "terminal"],
   // The program in a real terminal; for tests only.
-  testing: ["terminal", "mcp"],
+  testing: ["terminal", "mcp", "app", "data", "model", "setup"],
   usage: ["texts", "terminal"],
   belay: ["texts", "problem", "usage", "start", "headless", "commands"],
 };

@@ -46,6 +46,7 @@ export type { Runner } from "./runner/runner.ts";
 export { createRunner } from "./runner/runner.ts";
 export type { RunnerOptions } from "./runner/runner-options.ts";
 export type { Session } from "./runner/session.ts";
+export type { Waiting } from "./runner/waiting.ts";
 export { sanitizeMessages } from "./sanitize-messages.ts";
 export { jsonSchema } from "./schema/schema.ts";
 export type { AskOptions, StepContext } from "./steps/steps.ts";

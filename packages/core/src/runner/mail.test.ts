@@ -148,6 +148,37 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     expect(await mail({ store })).toEqual(["consumed once"]);
   });
 
+  it("F3, S5: what waits is told with its words, also to another process, until it is withdrawn or consumed", async () => {
+    const store = await make();
+    const slow = waiting();
+    const kit = await openKit([[{ call: "wait" }]], { store, tools: [slow.tool] });
+    const run = kit.session.run("go");
+    await slow.started;
+    await kit.session.steer("mind the rope", { id: "s1", by: "maria" });
+    await kit.session.enqueue(["then", "that"], { id: "i1" });
+    await kit.session.enqueue("never mind", { id: "i2" });
+    await kit.session.observe("it rains", { id: "o1" });
+    await kit.session.interrupt({ force: true });
+    await run.result;
+    slow.end("done");
+    await until(async () => (await kit.session.waiting()).some(({ kind }) => kind === "late"));
+    await kit.runner.close();
+
+    const other = await openKit(["one", "two"], { store, tools: [slow.tool] });
+    const text = (text: string) => ({ parts: [{ type: "text", text }] });
+    const steer = { kind: "steer", id: "s1", by: "maria", messages: [text("mind the rope")] };
+    const input = { kind: "input", id: "i1", messages: [text("then"), text("that")] };
+    const observed = { kind: "observe", id: "o1", messages: [text("it rains")] };
+    const late = { kind: "late", tool: "wait", outcome: "ok", output: "done" };
+    const all = [steer, input, { kind: "input", id: "i2", messages: [text("never mind")] }, observed, late];
+    expect(await other.session.waiting()).toMatchObject(all);
+    expect(await other.session.withdraw("i2")).toBe(true);
+    expect(await other.session.waiting()).toMatchObject([steer, input, observed, late]);
+    await other.session.resume().result;
+    await until(async () => (await other.session.waiting()).length === 0);
+    await other.runner.close();
+  });
+
   it("withdrawn or consumed, never both", async () => {
     const store = await make();
     for (let i = 0; i < 20; i++) {

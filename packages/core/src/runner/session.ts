@@ -45,6 +45,7 @@ import type { Run } from "./run.ts";
 import { send } from "./send.ts";
 import { startQueued, startWaiting } from "./start-queued.ts";
 import { notAccepted, stopHere } from "./stop-here.ts";
+import { type Waiting, waitingFor } from "./waiting.ts";
 
 export class Session<Out = string> {
   readonly threadId: string;
@@ -209,6 +210,12 @@ export class Session<Out = string> {
     const { setup, key } = this.#thread;
     this.#thread.refuseIfClosed();
     return setup.store.withdraw(key, id);
+  }
+
+  /** What was sent, here or by another process, and is not part of the thread yet; the oldest first. */
+  waiting(): Promise<readonly Waiting[]> {
+    const { setup, key } = this.#thread;
+    return waitingFor(setup.store, key);
   }
 
   /** Stops now, for good. */
