@@ -103,7 +103,7 @@ export interface Message {
 }
 
 /** The visible text of a message. */
-export function messageText(message: Message): string {
+export function messageText(message: Pick<Message, "parts">): string {
   let text = "";
   for (const part of message.parts) if (part.type === "text") text += part.text;
   return text;

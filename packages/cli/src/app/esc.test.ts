@@ -1,14 +1,14 @@
 // The stop button, in a real terminal, against a model server that records what is aborted on the wire.
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { testTalks } from "../testing/talk.ts";
-import { CTRL_D, CTRL_S, ENTER, ESC, TAB } from "../testing/terminal.ts";
+import { CTRL_D, CTRL_S, CTRL_U, ENTER, ESC, TAB } from "../testing/terminal.ts";
 
-const { talk } = testTalks(wireServer);
+const { talk } = testTalks(wireServer, "deaf-app");
 
 const GO_ON = "Enter alone to go on";
 
@@ -32,6 +32,17 @@ async function untilNoneRuns(mark: string): Promise<void> {
   for (const started = Date.now(); running(mark).length > 0; await sleep(10)) {
     if (Date.now() - started > 10_000) throw new Error(`still running: ${running(mark).join("\n")}`);
   }
+}
+
+/** H1, as this provider has it: each call has one result, directly after its message, and no result is without its call. */
+function isAnswered(messages: readonly { role: string; tool_calls?: { id: string }[]; tool_call_id?: string }[]): void {
+  const open: string[] = [];
+  for (const { role, tool_calls = [], tool_call_id = "" } of messages) {
+    if (role === "tool") expect(open.splice(open.indexOf(tool_call_id) >>> 0, 1)).toEqual([tool_call_id]);
+    else expect(open).toEqual([]);
+    open.push(...tool_calls.map(({ id }) => id));
+  }
+  expect(open).toEqual([]);
 }
 
 describe("ESC", { timeout: 60_000 }, () => {
@@ -117,6 +128,70 @@ describe("ESC", { timeout: 60_000 }, () => {
     terminal.ask("go on without it");
     await terminal.untilSeen("On.");
     await untilNoneRuns(mark);
+  });
+
+  test("one ESC, in a command that hears nothing: the prompt is there, the line says what became of it, no child survives", async () => {
+    const mark = `33${process.pid}7`;
+    const deaf = `trap '' TERM INT HUP; echo begun; while :; do sleep ${mark}; done`;
+    const terminal = await talk([["Running.", shell(deaf)], ["On."]], { rules: anyShell });
+    terminal.ask("run it");
+    await terminal.untilSeen("begun");
+    terminal.press(ESC);
+    await terminal.untilSeen(GO_ON);
+    expect(await terminal.untilSeen("■ Interrupted.")).toMatch(/(Stopped|Left behind, still running): shell trap/);
+    await untilNoneRuns(mark);
+    terminal.ask("go on without it");
+    await terminal.untilSeen("On.");
+    isAnswered((await terminal.wire.arrived(2)).body.messages);
+  });
+
+  test("S5: one ESC, in a tool that is deaf altogether: the prompt is there, the thread lives, and the late end is told", async () => {
+    const call = { call: "deaf", id: "c1", args: { file: "end" } };
+    const terminal = await talk([["Waiting.", call], ["Without it, then."], ["So it is done."]], { main: "deaf-app" });
+    terminal.ask("wait for it");
+    await terminal.untilSeen(/deaf .*\d+s/);
+    terminal.press("my draft");
+    await terminal.untilSeen("› my draft");
+    terminal.press(ESC);
+    await terminal.untilSeen("interrupted · enter to go on");
+    expect(await terminal.untilSeen("■ Interrupted. Left behind, still running: deaf end.")).toContain("› my draft");
+    terminal.press(CTRL_U);
+    await terminal.untilSeen(GO_ON);
+    terminal.ask("go on without it");
+    await terminal.untilSeen("Without it, then.");
+    await terminal.untilSeen("· ready");
+    const second = (await terminal.wire.arrived(2)).body.messages;
+    isAnswered(second);
+    expect(second.find(({ role }: { role: string }) => role === "tool").content).toMatch(/interrupted/i);
+    expect(JSON.stringify(second)).toContain("go on without it");
+    expect(terminal.text()).not.toContain("ended after all");
+
+    writeFileSync(join(terminal.folder, "end"), "");
+    await terminal.untilSeen("deaf end ended after all");
+    terminal.ask("and now?");
+    await terminal.untilSeen("So it is done.");
+    const third = (await terminal.wire.arrived(3)).body.messages;
+    isAnswered(third);
+    expect(JSON.stringify(third).split("I heard nothing, and I am done.").length).toBe(2);
+    terminal.press(CTRL_D);
+    expect(await terminal.exited).toBe(0);
+  });
+
+  test("S5: the late end of a deaf tool is told at once, on a prompt that waits", async () => {
+    const call = { call: "deaf", id: "c1", args: { file: "end" } };
+    const terminal = await talk([["Waiting.", call], ["Good."]], { main: "deaf-app" });
+    terminal.ask("wait for it");
+    await terminal.untilSeen(/deaf .*\d+s/);
+    terminal.press(ESC);
+    await terminal.untilSeen(GO_ON);
+    writeFileSync(join(terminal.folder, "end"), "");
+    await terminal.untilSeen("deaf end ended after all");
+    terminal.press(ENTER);
+    await terminal.untilSeen("Good.");
+    const told = (await terminal.wire.arrived(2)).body.messages;
+    isAnswered(told);
+    // It took the place of what had been said of the call.
+    expect(told.find(({ role }: { role: string }) => role === "tool").content).toContain("I am done.");
   });
 
   test("with queued input: the queue is held, and one key sends it", async () => {

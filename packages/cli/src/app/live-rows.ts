@@ -30,8 +30,9 @@ const TAIL_ROWS = 3;
 export function liveRows(view: View, around: Around): Live {
   const columns = Math.max(10, view.columns - 1);
   const room = Math.max(4, view.rows - 2);
-  if (view.quitting) return { rows: [] };
   const status = statusRows(view, columns, around);
+  // No key is heard any more: there is only what still has to end.
+  if (view.quitting) return { rows: isRunning(view) ? [...callRows(view, columns), ...status].slice(-room) : [] };
   if (view.popup !== undefined) {
     const { rows, cursor } = popupRows(view.popup, columns, room - status.length - 1, around.texts);
     return { rows: [[], ...rows, ...status], ...(cursor !== undefined && { cursor: { ...cursor, y: cursor.y + 1 } }) };
@@ -149,8 +150,9 @@ function statusRows(view: View, columns: number, { texts, modelName }: Around): 
   const tokens = view.tokens > 0 ? [status.tokens(compact(view.tokens))] : [];
   const running = isRunning(view);
   const elapsed = running && view.startedAt !== undefined ? [duration(Math.max(0, view.now - view.startedAt))] : [];
-  const key =
-    view.stopping > 0 && running
+  const key = view.quitting
+    ? []
+    : view.stopping > 0 && running
       ? [status.escForces]
       : running || view.requests.length > 0
         ? [status.escInterrupts]

@@ -1,6 +1,6 @@
 // The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session.
 
-import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
 import { BelayError, type Session } from "@belay/core";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
@@ -16,10 +16,12 @@ import { answerOf } from "./answer-of.ts";
 import { backgroundQuestion, escapeWait } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { PlainScreen } from "./plain-screen.ts";
+import { readThread } from "./read-thread.ts";
 import { effectLabels, rewindItems } from "./rewind.ts";
 import { InkScreen, type Screen } from "./screen.tsx";
 import { themeOf, themeOfReport } from "./theme.ts";
 import { threadItems } from "./thread-items.ts";
+import { waitingMail } from "./waiting-mail.ts";
 import { wholePreview } from "./whole-preview.ts";
 
 export interface AppOptions {
@@ -88,6 +90,7 @@ class App {
     this.#modes = new TerminalModes(this.#stdin, this.#stdout, {
       interrupted: () => this.#onKey({ name: "ctrl-c" }),
       continued: () => this.#screen?.redraw(this.#view),
+      asked: (code) => void this.#quit(code),
       ending: () => this.#screen?.close(this.#view),
     });
   }
@@ -116,8 +119,8 @@ class App {
     for (const warning of this.#setup.warnings)
       this.#happen({ type: "note", text: problemWords(warning, this.#texts), tone: "stop" });
     try {
-      await this.#begin();
-      return await ended;
+      // Told to end, it does not wait for what it was about to open.
+      return await Promise.race([this.#begin().then(() => ended), ended]);
     } finally {
       this.#end();
     }
@@ -157,34 +160,19 @@ class App {
     const { threadId } = session;
     const row = (await this.#setup.runner.threads()).find((each) => each.threadId === threadId);
     this.#take({ type: "opened", threadId });
-    await new Promise<void>((resolve) => void this.#read(session, row?.head ?? 0, resolve));
-  }
-
-  async #read(session: Session, head: number, caughtUp: () => void): Promise<void> {
-    const { signal } = this.#reading;
-    const arrive = () => {
-      const { state, pauseType, interrupts } = session;
-      const requests = pauseType === "tool_interrupt" ? interrupts : [];
-      this.#happen({ type: "caught-up", state, pauseType, requests, now: Date.now() });
-      caughtUp();
-    };
-    let past = head > 0;
-    if (!past) arrive();
-    let breath = performance.now();
-    for await (const event of session.events({ signal })) {
-      if (signal.aborted) return;
-      if (past) this.#take({ type: "event", event });
-      else this.#onEvent(event);
-      if (past && event.seq >= head) {
-        past = false;
-        arrive();
-      }
-      // A burst of events must not hold up the keys.
-      if (performance.now() - breath > 8) {
-        await breathe();
-        breath = performance.now();
-      }
-    }
+    await new Promise<void>((resolve) => {
+      const caughtUp = () => {
+        const { state, pauseType, interrupts } = session;
+        const requests = pauseType === "tool_interrupt" ? interrupts : [];
+        this.#happen({ type: "caught-up", state, pauseType, requests, now: Date.now() });
+        resolve();
+      };
+      void readThread(session, row?.head ?? 0, this.#reading.signal, {
+        past: (event) => this.#take({ type: "event", event }),
+        caughtUp,
+        live: (event) => this.#onEvent(event),
+      });
+    });
   }
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
@@ -244,9 +232,12 @@ class App {
 
   /** Time is told while something runs, or something ends with it. */
   #keepTime(): void {
-    const { armed, requests } = this.#view;
+    const { armed, behind, requests } = this.#view;
     const needed =
-      isRunning(this.#view) || armed !== undefined || requests.some((each) => each.expiresAt !== undefined);
+      isRunning(this.#view) ||
+      armed !== undefined ||
+      behind.length > 0 ||
+      requests.some((each) => each.expiresAt !== undefined);
     if (needed) this.#ticker ??= setInterval(() => this.#happen({ type: "tick", now: Date.now() }), TICK_MS);
     if (needed || this.#ticker === undefined) return;
     clearInterval(this.#ticker);
@@ -285,6 +276,10 @@ class App {
       }
       case "go-on":
         return this.#goOn(session);
+      case "look": {
+        const waiting = await session.waiting();
+        return session === this.#session ? this.#happen(waitingMail(waiting)) : undefined;
+      }
       case "interrupt": {
         if (!this.#token.isBound) this.#token.bind(session);
         await this.#token.trigger({ reason: "direction_change", graceMs: GRACE_MS });
@@ -304,7 +299,10 @@ class App {
         const taken = await Promise.all(effect.mail.map(({ id }) => session.withdraw(id)));
         const texts = effect.mail.filter((_, at) => taken[at]).map(({ text }) => text);
         for (const mail of effect.mail) this.#happen({ type: "mail-gone", id: mail.id });
-        return this.#follow(session, () => session.resume({ input: texts }));
+        if (texts.length === 0)
+          return this.#happen({ type: "refused", problem: this.#texts.mail.gone, ...this.#standing() });
+        const goesOn = session.state === "paused" || session.state === "error";
+        return this.#follow(session, () => (goesOn ? session.resume({ input: texts }) : session.run(texts)));
       }
       case "answer":
         return this.#answer(session, effect.id, effect.answer);
@@ -368,14 +366,19 @@ class App {
     return session === undefined ? {} : { state: session.state, pauseType: session.pauseType };
   }
 
-  async #quit(): Promise<void> {
+  async #quit(code = 0): Promise<void> {
     const session = this.#session;
+    this.#take({ type: "ending" });
+    this.#draw();
     if (session !== undefined && (isRunning(this.#view) || session.state === "running")) {
       // On record as a stop of the person's, and not as a crash.
-      const stopped = session.interrupt({ reason: "quit", graceMs: GRACE_MS });
+      const stopped = session.interrupt({ reason: code === 0 ? "quit" : "told to end", graceMs: GRACE_MS });
       await Promise.race([stopped.catch(() => {}), sleep(LAST_STOP_MS, undefined, { ref: false })]);
+      // The line about it is on its way here.
+      for (let looks = 0; looks < 10 && session.state !== "running" && isRunning(this.#view); looks += 1)
+        await sleep(10);
     }
-    this.#done(0);
+    this.#done(code);
   }
 
   #end(): void {

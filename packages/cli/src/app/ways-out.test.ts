@@ -4,7 +4,9 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { bundledProgram, type Program } from "../testing/program.ts";
+import { testTalks } from "../testing/talk.ts";
 import { CTRL_C, CTRL_D, CTRL_Z, ENTER, ESC, type Terminal } from "../testing/terminal.ts";
 
 let program: Program;
@@ -12,6 +14,8 @@ beforeAll(async () => {
   program = await bundledProgram();
 });
 afterAll(() => program?.close());
+
+const { talk } = testTalks(wireServer, "deaf-app");
 
 const PROMPT = "Ask, or tell it";
 
@@ -151,3 +155,88 @@ describe("D40: the terminal is given back", { timeout: 60_000 }, () => {
     isRestored(terminal.raw);
   });
 });
+
+describe("P16: told to end, it stops what runs first", { timeout: 60_000 }, () => {
+  test.each(["SIGTERM", "SIGHUP"] as const)(
+    "%s: the run is paused, how to go on is said, and it goes on",
+    async (signal) => {
+      const first = await talk([["Half an answer ", { stall: true }]]);
+      first.ask("begin");
+      await first.untilSeen("Half an answer");
+      first.press("a draft");
+      await first.untilSeen("› a draft");
+      process.kill(first.pid, signal);
+      expect(await first.exited).toBe(signal === "SIGTERM" ? 143 : 129);
+      expect(await first.until("To go on: belay --resume")).toContain("■ Interrupted.");
+      isRestored(first.raw);
+      expect(await (await first.wire.arrived(1)).ended).toBe("closed");
+      const second = await talk([["and the other half."]], {
+        folder: first.folder,
+        args: ["--continue"],
+        ready: "interrupted · enter to go on",
+      });
+      await second.untilSeen("Half an answer");
+      expect(second.text()).not.toContain("cut off");
+      second.press(ENTER);
+      await second.untilSeen("… and the other half.");
+    },
+  );
+
+  test("with a request open, it stays open", async () => {
+    const call = { call: "write", id: "c1", args: { path: "a.txt", text: "a" } };
+    const first = await talk([["I write.", call]]);
+    first.ask("write");
+    await first.untilSeen("Yes, once");
+    process.kill(first.pid, "SIGTERM");
+    expect(await first.exited).toBe(143);
+    const second = await talk([], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
+    expect(await second.untilSeen("Yes, once")).toContain("waiting for your answer");
+  });
+
+  test("a tool that makes every stop wait is not waited for without end; told again, it ends at once", async () => {
+    const call = { call: "stubborn", id: "c1", args: { file: "never" } };
+    const begun = async () => {
+      const terminal = await talk([["Waiting.", call]], { main: "deaf-app" });
+      terminal.ask("wait for it");
+      await terminal.untilSeen(/stubborn .*\d+s/);
+      process.kill(terminal.pid, "SIGTERM");
+      await terminal.untilSeen("interrupting…");
+      return terminal;
+    };
+    const once = await begun();
+    expect(await once.exited).toBe(143);
+    await once.until("To go on: belay --resume");
+    isRestored(once.raw);
+    const twice = await begun();
+    process.kill(twice.pid, "SIGTERM");
+    expect(await twice.exited).toBe(143);
+    isRestored(twice.raw);
+    expect(twice.text()).not.toContain("To go on");
+  });
+
+  test("its terminal is closed: the run is paused all the same", async () => {
+    const first = await talk([["Half an answer ", { stall: true }]]);
+    first.ask("begin");
+    await first.untilSeen("Half an answer");
+    first.hangUp();
+    expect(await (await first.wire.arrived(1)).ended).toBe("closed");
+    await untilEnded(first.pid);
+    const second = await talk([["and the other half."]], {
+      folder: first.folder,
+      args: ["--continue"],
+      ready: "interrupted · enter to go on",
+    });
+    expect(second.text()).not.toContain("cut off");
+  });
+});
+
+async function untilEnded(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

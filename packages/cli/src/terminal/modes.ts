@@ -14,7 +14,9 @@ export interface ModeEvents {
   interrupted(): void;
   /** The terminal is ours again after Ctrl-Z. */
   continued(): void;
-  /** Before the program ends by a signal or an error: leaves the last lines as they are to stay. */
+  /** Told to end by a signal, or left by its terminal: ends by itself, soon, with this exit code. By a second SIGTERM it is ended. */
+  asked(code: number): void;
+  /** Before the program is ended by a signal or an error: leaves the last lines as they are to stay. */
   ending(): void;
 }
 
@@ -25,6 +27,7 @@ export class TerminalModes {
   readonly #stdout: WriteStream;
   readonly #events: ModeEvents;
   #on = false;
+  #asked = false;
   readonly #undo: (() => void)[] = [];
 
   constructor(stdin: ReadStream, stdout: WriteStream, events: ModeEvents) {
@@ -38,12 +41,16 @@ export class TerminalModes {
     this.#listen("exit", () => this.#leave());
     this.#listen("uncaughtException", (error) => this.#fatal(error));
     this.#listen("unhandledRejection", (error) => this.#fatal(error));
-    for (const [signal, code] of Object.entries(ENDING_SIGNALS)) this.#listen(signal, () => this.#end(code));
+    this.#listen("SIGTERM", () =>
+      this.#asked ? this.#end(ENDING_SIGNALS.SIGTERM) : this.#ask(ENDING_SIGNALS.SIGTERM),
+    );
+    this.#listen("SIGHUP", () => this.#ask(ENDING_SIGNALS.SIGHUP));
+    this.#listen("SIGQUIT", () => this.#end(ENDING_SIGNALS.SIGQUIT));
     this.#listen("SIGINT", () => this.#events.interrupted());
     this.#listen("SIGTSTP", () => this.#stop());
     this.#listen("SIGCONT", () => this.#continue());
     for (const stream of [this.#stdin, this.#stdout]) {
-      const gone = () => process.exit(ENDING_SIGNALS.SIGHUP);
+      const gone = () => this.#ask(ENDING_SIGNALS.SIGHUP);
       stream.on("error", gone);
       this.#undo.push(() => stream.off("error", gone));
     }
@@ -54,6 +61,8 @@ export class TerminalModes {
   release(): void {
     this.#leave();
     for (const undo of this.#undo.splice(0)) undo();
+    // What is still said to a terminal that is gone is said to nobody.
+    for (const stream of [this.#stdin, this.#stdout]) stream.on("error", () => {});
   }
 
   /** What Ctrl-Z does: everybody in this job stops, and the shell has the terminal. */
@@ -91,6 +100,13 @@ export class TerminalModes {
     this.#leave();
     this.#enter();
     this.#events.continued();
+  }
+
+  /** A terminal that is closed says so several times: by the kernel, by the shell, by each write. Once is meant. */
+  #ask(code: number): void {
+    if (this.#asked) return;
+    this.#asked = true;
+    this.#events.asked(code);
   }
 
   #end(code: number): void {

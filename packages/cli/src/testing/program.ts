@@ -14,8 +14,8 @@ export interface Program {
   readonly main: string;
   /** A folder that is there as long as the tests run. */
   readonly place: string;
-  /** The program in a terminal of its own. */
-  open(args?: readonly string[], options?: Partial<TerminalOptions>): Terminal;
+  /** The program, or one of `more`, in a terminal of its own. */
+  open(args?: readonly string[], options?: Partial<TerminalOptions>, main?: string): Terminal;
   /** Anything in a terminal of its own. */
   openShell(script: string, options?: Partial<TerminalOptions>): Terminal;
   /** What it is told by the environment: folders of its own, no keys. */
@@ -23,14 +23,17 @@ export interface Program {
   close(): void;
 }
 
-export async function bundledProgram(): Promise<Program> {
+/** `more`: other programs of this folder, by the names of their files. */
+export async function bundledProgram(more: readonly string[] = []): Promise<Program> {
   // Beside the sources, so that what is not bundled is found.
   const outdir = mkdtempSync(join(cli, "dist."));
   const place = mkdtempSync(join(tmpdir(), "belay-app-"));
   const { bundleCli } = (await import(join(root, "scripts/bundle-cli.mjs"))) as {
-    bundleCli(dir: string, outdir: string, alias: Record<string, string>): Promise<void>;
+    bundleCli(dir: string, outdir: string, alias: Record<string, string>, more: Record<string, string>): Promise<void>;
   };
-  await bundleCli(cli, outdir, { "@belay/core": core("index.ts"), "@belay/core/sqlite": core("sqlite.ts") });
+  const alias = { "@belay/core": core("index.ts"), "@belay/core/sqlite": core("sqlite.ts") };
+  const others = Object.fromEntries(more.map((name) => [name, join(cli, "src/testing", `${name}.ts`)]));
+  await bundleCli(cli, outdir, alias, others);
   const main = join(outdir, "belay.js");
   const env = {
     HOME: place,
@@ -53,7 +56,8 @@ export async function bundledProgram(): Promise<Program> {
     main,
     place,
     env,
-    open: (args = [], options = {}) => kept(openTerminal(process.execPath, [main, ...args], optionsOf(options))),
+    open: (args = [], options = {}, name = "belay") =>
+      kept(openTerminal(process.execPath, [join(outdir, `${name}.js`), ...args], optionsOf(options))),
     openShell: (script, options = {}) => kept(openTerminal("bash", ["--norc", "-c", script], optionsOf(options))),
     close() {
       for (const terminal of terminals) terminal.kill();

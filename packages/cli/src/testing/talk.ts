@@ -11,6 +11,8 @@ interface TalkOptions extends Partial<TerminalOptions> {
   readonly rules?: object;
   readonly args?: readonly string[];
   readonly folder?: string;
+  /** Another program than belay, which the talks were told of. */
+  readonly main?: string;
   /** What the first prompt says. */
   readonly ready?: string;
 }
@@ -28,11 +30,14 @@ interface ModelServer<Reply> {
 }
 
 /** Bundles once for a test file; each talk has a model server of its own, and all of it is ended after the file. */
-export function testTalks<Reply, Server>(openServer: () => Promise<Server & ModelServer<Reply>>) {
+export function testTalks<Reply, Server>(
+  openServer: () => Promise<Server & ModelServer<Reply>>,
+  ...more: readonly string[]
+) {
   let bundled: Program | undefined;
   const servers: ModelServer<Reply>[] = [];
   beforeAll(async () => {
-    bundled = await bundledProgram();
+    bundled = await bundledProgram(more);
   });
   afterAll(async () => {
     bundled?.close();
@@ -55,7 +60,7 @@ async function openTalk(program: Program, url: string, options: TalkOptions) {
   if (options.rules !== undefined) writeFileSync(join(config, "permissions.json"), JSON.stringify(options.rules));
   const env = { BELAY_DATA: join(folder, ".data"), BELAY_CONFIG: config, ...options.env };
   const args = ["--base-url", url, "--model", "test", "--no-mcp", ...(options.args ?? [])];
-  const terminal = program.open(args, { ...options, cwd: folder, env });
+  const terminal = program.open(args, { ...options, cwd: folder, env }, options.main);
   await terminal.untilSeen(options.ready ?? "Ask, or tell it");
   return Object.assign(terminal, { folder, env, ask: (text: string) => terminal.press(text + ENTER) });
 }

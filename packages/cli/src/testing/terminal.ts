@@ -101,6 +101,8 @@ export function openTerminal(command: string, args: readonly string[], options: 
       const seen = () => view().join(" ").replace(/\s+/g, " ");
       await wait(() => !matches(seen(), wanted), `the end of ${wanted}`);
     },
+    /** Closes the terminal under the program. */
+    hangUp: () => (pty as unknown as { destroy(): void }).destroy(),
     kill: (signal = "SIGKILL") => {
       if (code === undefined) pty.kill(signal);
     },

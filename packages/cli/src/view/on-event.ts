@@ -17,6 +17,7 @@ const MOST_TAIL = 4_000;
 const MOST_LINE = 2_000;
 /** Of a text that comes all at once, what is drawn at once. */
 const MOST_LINES = 100;
+const MOST_READ = 200;
 
 export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
   // Agents inside of the one we talk to: what they say reaches the person by it.
@@ -37,13 +38,19 @@ export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
     case "tool-end":
       return still(onToolEnd(view, event));
     case "tool-late":
-      return still(note(view, texts.stop.lateResult(nameOf(view, event.callId, event.tool)), "dim"));
+      return still(onLate(view, event, texts));
     case "action":
       return still(onAction(view, event.action.interrupted, texts));
     case "request-answered":
       return onAnswered(view, event, texts);
+    case "input-queued":
+      return view.mail.some(({ id }) => id === event.id) ? still(view) : { view, effects: [{ do: "look" }] };
     case "input-consumed":
-      return still({ ...view, mail: view.mail.filter(({ id }) => id !== event.id) });
+      return still({
+        ...view,
+        mail: view.mail.filter(({ id }) => id !== event.id),
+        read: [...view.read, event.id].slice(-MOST_READ),
+      });
     case "state":
       return onState(view, event);
     case "run-end":
@@ -165,9 +172,22 @@ function nameOf(view: View, callId: string, tool: string): string {
   return view.labels[callId] ?? callLabel(tool, undefined);
 }
 
+/** A call that was left behind has ended: told once, as soon as it is known. */
+export function onLate(view: View, late: { readonly callId: string; readonly tool: string }, texts: Texts): View {
+  const { callId, tool } = late;
+  const next = { ...view, behind: view.behind.filter((id) => id !== callId) };
+  if (view.toldLate.includes(callId)) return next;
+  const told = note(next, texts.stop.lateResult(nameOf(view, callId, tool)), "dim");
+  return { ...told, toldLate: [...view.toldLate, callId].slice(-MOST_READ) };
+}
+
 function onAction(view: View, interrupt: Interrupt | undefined, texts: Texts): View {
   if (interrupt === undefined) return view;
-  if (interrupt.kind === "user") return note(endStream(view), stopLine(view, interrupt, texts), "stop");
+  if (interrupt.kind === "user") {
+    const told = note(endStream(view), stopLine(view, interrupt, texts), "stop");
+    // Those of a past that is only read have ended with their process, or are somebody else's.
+    return view.past ? told : { ...told, behind: [...view.behind, ...(interrupt.calls?.late ?? [])] };
+  }
   if (interrupt.kind === "manual" || interrupt.kind === "node") return view;
   if (view.requests.some(({ id }) => id === interrupt.id)) return view;
   return openDialog({ ...endStream(view), requests: [...view.requests, interrupt] });

@@ -171,6 +171,42 @@ describe("the prompt", () => {
     expect(after(running, stopped, enter, enter).effects).toEqual([{ do: "resume" }]);
   });
 
+  test("what waits in the thread is shown once, and not when it was read meanwhile; idle, too, Ctrl-S sends it", () => {
+    const mail = { id: "q", kind: "queue", text: "left" } as const;
+    const waiting: Happening = { type: "waiting", mail: [mail], late: [] };
+    const consumed = event("input-consumed", { id: "q", kind: "input" });
+    expect(after(caughtUp({ state: "completed" })).effects).toEqual([{ do: "look" }]);
+    expect(after(running, event("input-queued", { id: "q", kind: "input" })).effects).toEqual([{ do: "look" }]);
+    expect(after(waiting, event("input-queued", { id: "q", kind: "input" }))).toMatchObject({ effects: [] });
+    expect(after(waiting, { type: "mailed", mail }, waiting).view.mail).toEqual([mail]);
+    expect(after(running, consumed, waiting).view.mail).toEqual([]);
+    expect(after(caughtUp({ state: "completed" }), waiting, key("ctrl-s")).effects.at(-1)).toEqual({
+      do: "send-queue",
+      mail: [mail],
+    });
+  });
+
+  test("S5: a call that was left behind is looked after until it ends, and its end is told once", () => {
+    const left = event("action", { action: { interrupted: { kind: "user", calls: { late: ["c"], stopped: ["c"] } } } });
+    const waiting: Happening = { type: "waiting", mail: [], late: [{ callId: "c", tool: "deaf" }] };
+    const late = event("tool-late", { callId: "c", tool: "deaf" });
+    const tick = (now: number): Happening => ({ type: "tick", now });
+    const looked = after(running, left, stopped, tick(1_000), tick(1_100), tick(1_400));
+    expect(looked.effects).toEqual([{ do: "look" }, { do: "look" }]);
+    const ends = (...happenings: readonly Happening[]) => {
+      const { effects, blocks } = after(running, left, stopped, ...happenings, tick(9_000));
+      expect(effects).toEqual([]);
+      return blocks.filter((block) => block.kind === "note" && block.text.includes("ended after all")).length;
+    };
+    expect([ends(waiting, waiting, late), ends(late, waiting), ends(late)]).toEqual([1, 1, 1]);
+  });
+
+  test("told to end, nothing is begun any more: what was typed for after the stop is not sent", () => {
+    const { effects, view } = after(running, esc, typed("then this"), enter, { type: "ending" }, stopped, enter);
+    expect(effects).toEqual([{ do: "interrupt" }]);
+    expect(view).toMatchObject({ quitting: true, state: "paused" });
+  });
+
   test("Tab queues, Alt-Up takes back, and after a stop Ctrl-S sends what is held", () => {
     const mailed: Happening = { type: "mailed", mail: { id: "q", kind: "queue", text: "next" } };
     expect(after(running, typed("next"), key("tab")).effects).toEqual([{ do: "mail", kind: "queue", text: "next" }]);

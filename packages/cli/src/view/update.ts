@@ -5,12 +5,14 @@ import type { Texts } from "../texts/texts.ts";
 import { openDialog } from "./dialog.ts";
 import { editorOf } from "./editor.ts";
 import { append, emptyList } from "./list.ts";
-import { block, note, onEvent } from "./on-event.ts";
+import { block, note, onEvent, onLate } from "./on-event.ts";
 import { onKey } from "./on-key.ts";
 import { type Block, firstView, type Happening, isRunning, type Step, still, type View } from "./view.ts";
 
 /** Of a long past, what is drawn again when its thread is opened. */
 const MOST_PAST = 40;
+/** How often to look whether a call that was left behind has ended. */
+const LOOK_EVERY_MS = 300;
 
 export function update(view: View, happening: Happening, texts: Texts): Step {
   switch (happening.type) {
@@ -26,9 +28,21 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
     case "opened":
       return still(opened(view, happening.threadId));
     case "caught-up":
-      return still(caughtUp(view, happening, texts));
+      return { view: caughtUp(view, happening, texts), effects: happening.state === "created" ? [] : [{ do: "look" }] };
     case "mailed":
       return still(mailed(view, happening.mail));
+    case "waiting": {
+      const shown = happening.mail.reduce(mailed, view);
+      return still(happening.late.reduce((told, late) => onLate(told, late, texts), shown));
+    }
+    case "ending":
+      return still({
+        ...view,
+        quitting: true,
+        popup: undefined,
+        afterStop: undefined,
+        stopping: isRunning(view) ? 1 : view.stopping,
+      });
     case "mail-gone":
       return still({ ...view, mail: view.mail.filter(({ id }) => id !== happening.id) });
     case "taken-back":
@@ -70,6 +84,8 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
 function onTick(view: View, now: number): Step {
   const armed = view.armed !== undefined && view.armed.until > now ? view.armed : undefined;
   const next = { ...view, now, armed };
+  if (view.behind.length > 0 && now - view.lookedAt >= LOOK_EVERY_MS)
+    return { view: { ...next, lookedAt: now }, effects: [{ do: "look" }] };
   const requests = view.requests.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
   if (requests.length === view.requests.length || isRunning(view)) return still(next);
   const dialog = requests.some(({ id }) => id === view.dialog?.id) ? view.dialog : undefined;
@@ -111,7 +127,7 @@ function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, tex
 }
 
 function mailed(view: View, mail: View["mail"][number]): View {
-  if (view.mail.some(({ id }) => id === mail.id)) return view;
+  if (view.mail.some(({ id }) => id === mail.id) || view.read.includes(mail.id)) return view;
   return { ...view, mail: [...view.mail, mail] };
 }
 

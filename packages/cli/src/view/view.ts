@@ -128,6 +128,13 @@ export interface View {
   /** What calls of this run are called, by id. */
   readonly labels: Readonly<Record<string, string>>;
   readonly mail: readonly Mail[];
+  /** Ids of mail that was read, the last ones: word of it may come before the word that it was sent. */
+  readonly read: readonly string[];
+  /** Calls of this process that a stop has left behind; looked after until they end. */
+  readonly behind: readonly string[];
+  readonly lookedAt: number;
+  /** Calls whose late end was told. */
+  readonly toldLate: readonly string[];
   readonly requests: readonly Interrupt[];
   readonly dialog: Dialog | undefined;
   readonly popup: Popup | undefined;
@@ -159,6 +166,8 @@ export type Effect =
   | { readonly do: "interrupt" }
   | { readonly do: "answer"; readonly id: string; readonly answer: DialogAnswer }
   | { readonly do: "go-on" }
+  /** Look what waits to become part of the thread. */
+  | { readonly do: "look" }
   | { readonly do: "list-rewind" }
   | { readonly do: "rewind"; readonly item: RewindItem }
   | { readonly do: "open"; readonly threadId: string }
@@ -187,6 +196,14 @@ export type Happening =
       readonly now: number;
     }
   | { readonly type: "mailed"; readonly mail: Mail }
+  /** All that waits to become part of the thread. */
+  | {
+      readonly type: "waiting";
+      readonly mail: readonly Mail[];
+      readonly late: readonly { readonly callId: string; readonly tool: string }[];
+    }
+  /** It is to end, whatever is on the screen. */
+  | { readonly type: "ending" }
   | { readonly type: "mail-gone"; readonly id: string }
   | { readonly type: "taken-back"; readonly mail: Mail; readonly taken: boolean }
   | { readonly type: "answer-refused"; readonly id: string; readonly problem: string }
@@ -231,6 +248,10 @@ export function firstView(size: { readonly columns: number; readonly rows: numbe
     calls: [],
     labels: {},
     mail: [],
+    read: [],
+    behind: [],
+    lookedAt: 0,
+    toldLate: [],
     requests: [],
     dialog: undefined,
     popup: undefined,
@@ -259,7 +280,7 @@ export function canGoOn(view: View): boolean {
   return view.state === "error" || (view.state === "paused" && view.requests.length === 0);
 }
 
-/** The queue waits for the person: a stop or a failure came before it. */
+/** The queue waits for the person: a stop, a failure or the end of an earlier process came before it. */
 export function isHeld(view: View): boolean {
-  return !isRunning(view) && (view.state === "error" || view.state === "paused");
+  return !isRunning(view) && view.state !== "terminated";
 }

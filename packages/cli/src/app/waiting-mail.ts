@@ -1,0 +1,13 @@
+// What was sent to a thread, by this process or one before it, and is not part of it yet: as the screen shows it.
+
+import { messageText, type Waiting } from "@belay/core";
+import type { Happening } from "../view/view.ts";
+
+export function waitingMail(waiting: readonly Waiting[]): Extract<Happening, { type: "waiting" }> {
+  const mail = waiting.flatMap((each) => {
+    if (each.kind === "late" || each.kind === "observe") return [];
+    const text = each.messages.map(messageText).join("\n");
+    return [{ id: each.id, kind: each.kind === "input" ? ("queue" as const) : each.kind, text }];
+  });
+  return { type: "waiting", mail, late: waiting.flatMap((each) => (each.kind === "late" ? [each] : [])) };
+}
