@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { agent, createRunner } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
 import { spawn } from "@lydell/node-pty";
+import { bundleCli } from "../scripts/bundle-cli.mjs";
 import { answer, least, median, progress, quantile } from "./measure.mjs";
 import { DatabaseSync } from "./sqlite.mjs";
 
@@ -18,6 +19,10 @@ const styles = new RegExp(`${ESC}\\[[0-9;?]*[a-zA-Z]`, "g");
 const PROMPT = "Ask, or tell it";
 const program = fileURLToPath(new URL("../packages/cli/dist/belay.js", import.meta.url));
 const place = mkdtempSync(join(tmpdir(), "belay-bench-"));
+// Beside the sources, so that what is not bundled is found.
+const cli = fileURLToPath(new URL("../packages/cli", import.meta.url));
+const bundled = mkdtempSync(join(cli, "dist."));
+await bundleCli(cli, bundled, {}, { "deaf-app": join(cli, "src/testing/deaf-app.ts") });
 /** What the model server does with the next request. */
 let speak = async () => {};
 let closedAt;
@@ -27,18 +32,24 @@ const server = createServer((request, response) => {
   response.once("close", () => {
     if (!response.writableFinished) closedAt = performance.now();
   });
-  void speak((text) => {
-    const choices = [{ index: 0, delta: { content: text }, finish_reason: null }];
-    if (!response.destroyed)
-      response.write(
-        `data: ${JSON.stringify({ id: "a", object: "chat.completion.chunk", created: 1, model: "m", choices })}\n\n`,
-      );
-    return !response.destroyed;
-  }).then(() => {
-    const choices = [{ index: 0, delta: {}, finish_reason: "stop" }];
+  const chunk = (delta, finish_reason = null) => {
+    const choices = [{ index: 0, delta, finish_reason }];
+    if (response.destroyed) return;
     response.write(
       `data: ${JSON.stringify({ id: "a", object: "chat.completion.chunk", created: 1, model: "m", choices })}\n\n`,
     );
+  };
+  const say = (content) => {
+    chunk({ content });
+    return !response.destroyed;
+  };
+  const call = (name, args) => {
+    const made = { name, arguments: JSON.stringify(args) };
+    chunk({ tool_calls: [{ index: 0, id: "c1", type: "function", function: made }] });
+    return "tool_calls";
+  };
+  void speak(say, call).then((finish = "stop") => {
+    chunk({}, finish);
     response.end("data: [DONE]\n\n");
   });
 });
@@ -46,7 +57,7 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const url = `http://127.0.0.1:${server.address().port}/v1`;
 
 /** The program in a terminal; `until` resolves to when the bytes after `from` had it. */
-function open(args, data = mkdtempSync(join(place, "data-"))) {
+function open(args, data = mkdtempSync(join(place, "data-")), main = program) {
   const started = performance.now();
   const env = {
     PATH: process.env.PATH,
@@ -57,7 +68,7 @@ function open(args, data = mkdtempSync(join(place, "data-"))) {
     BELAY_CONFIG: place,
     BELAY_THEME: "dark",
   };
-  const all = [program, "--base-url", url, "--model", "m", "--no-mcp", ...args];
+  const all = [main, "--base-url", url, "--model", "m", "--no-mcp", ...args];
   const pty = spawn(process.execPath, all, { cols: 100, rows: 40, cwd: place, env });
   let raw = "";
   const waiting = new Set();
@@ -218,6 +229,32 @@ async function esc(rounds) {
   told("ESC to a prompt that takes an instruction", usable, 250);
 }
 
+/** The worst that a tool can do to a stop. It is no tool of the program's own: its commands are killed before they are left behind. */
+async function escInADeafTool(rounds) {
+  const deaf = join(bundled, "deaf-app.js");
+  const usable = [];
+  for (let round = 0; round < rounds; round++) {
+    const terminal = open([], undefined, deaf);
+    await terminal.until(PROMPT);
+    speak = async (_, call) => call("deaf", { file: "never" });
+    terminal.pty.write("wait for it\r");
+    await terminal.until("deaf never");
+    await sleep(100);
+    const from = terminal.mark();
+    const pressed = performance.now();
+    terminal.pty.write(ESC);
+    usable.push((await terminal.until("Enter alone to go on", from)) - pressed);
+    await terminal.close();
+    progress(`esc in a deaf tool ${round + 1}/${rounds}`);
+  }
+  answer({
+    name: `ESC to a prompt, in a tool that is deaf, median of ${rounds} (worst: ${Math.max(...usable).toFixed(0)} ms)`,
+    unit: "ms",
+    measured: median(usable),
+    target: 250,
+  });
+}
+
 async function goingOn(rounds) {
   const data = mkdtempSync(join(place, "long-"));
   const model = {
@@ -233,16 +270,22 @@ async function goingOn(rounds) {
   for (let at = 0; at < 500; at++) await session.run(`Question ${at}, which has some words in it.`).result;
   await runner.close();
   db.close();
+  const opened = async (...args) => {
+    const terminal = open(args, data);
+    await terminal.until("Question 499");
+    const took = (await terminal.until(PROMPT)) - terminal.started;
+    await terminal.close();
+    return took;
+  };
+  // Whoever opens it first makes it a thread of this folder.
+  await opened("--resume", "long");
   const took = [];
   for (let round = 0; round < rounds; round++) {
-    const terminal = open(["--resume", "long"], data);
-    await terminal.until("Question 499");
-    took.push((await terminal.until(PROMPT)) - terminal.started);
-    await terminal.close();
+    took.push(await opened("--continue"));
     progress(`going on ${round + 1}/${rounds}`);
   }
   answer({
-    name: `going on with a thread of 1,000 messages, least of ${rounds} (median: ${median(took).toFixed(0)} ms)`,
+    name: `--continue on a thread of 1,000 messages, least of ${rounds} (median: ${median(took).toFixed(0)} ms)`,
     unit: "ms",
     measured: least(took),
     target: 600,
@@ -254,9 +297,10 @@ try {
   await keysWhileStreaming();
   await keysWhileAMegabyteComes();
   await esc(10);
+  await escInADeafTool(10);
   await goingOn(8);
 } finally {
   server.closeAllConnections();
   server.close();
-  rmSync(place, { recursive: true, force: true });
+  for (const folder of [place, bundled]) rmSync(folder, { recursive: true, force: true });
 }
