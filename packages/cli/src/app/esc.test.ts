@@ -107,7 +107,8 @@ describe("ESC", { timeout: 60_000 }, () => {
     await terminal.untilSeen("begun");
     expect(running(`sleep ${mark}`).length).toBeGreaterThan(0);
     terminal.press(ESC);
-    await terminal.untilSeen(/Interrupted\. Stopped: shell echo begun/);
+    const seen = await terminal.untilSeen(/Interrupted\. Stopped: shell echo begun/);
+    expect(seen).toMatch(/· interrupted( · \S+)? begun ■/);
     await untilNoneRuns(`sleep ${mark}`);
     terminal.press(ENTER);
     await terminal.untilSeen("Stopped.");

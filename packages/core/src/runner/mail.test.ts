@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { approve } from "../interrupt/answer.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
@@ -177,6 +178,32 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     await other.session.resume().result;
     await until(async () => (await other.session.waiting()).length === 0);
     await other.runner.close();
+  });
+
+  it("what is said while an approved call runs is on record at once, and enters when the run goes on", async () => {
+    const slow = waiting();
+    const asks = { ...slow.tool, needsApproval: () => true };
+    const kit = await openKit([[{ call: "wait" }], "one", "two"], { store: await make(), tools: [asks] });
+    await kit.session.run("go").result;
+    await kit.session.answer(kit.session.interrupts[0]!.id, approve());
+    await slow.started;
+    const run = kit.session.resume();
+    await kit.session.steer("mind the rope", { id: "s1" });
+    await kit.session.enqueue("then that", { id: "i1" });
+    expect((await kit.session.waiting()).map(({ id }) => id)).toEqual(["s1", "i1"]);
+    slow.end("done");
+    expect(await run.result).toMatchObject({ status: "completed", text: "one" });
+    await until(async () => (await kit.session.waiting()).length === 0 && kit.session.state === "completed");
+    expect(history(kit.session.messages)).toEqual([
+      "user: go",
+      "assistant: call call_1",
+      "tool: call_1 ok",
+      "user: mind the rope",
+      "assistant: one",
+      "user: then that",
+      "assistant: two",
+    ]);
+    await kit.runner.close();
   });
 
   it("withdrawn or consumed, never both", async () => {

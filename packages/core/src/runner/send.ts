@@ -38,6 +38,8 @@ export async function send(
 
 /** A new thread has to be on record before anything can wait for it; a run may begin to put it there meanwhile. */
 async function onRecord(thread: LiveThread): Promise<void> {
+  // Answered calls run: the thread is there, and the stretch that waits for their end begins long after.
+  if (thread.calls !== undefined) return;
   // A hook before the reply may be what sends: the run begins after the hook, and would be waited for in vain.
   if (hooksNamed(thread.setup.hooks, thread.agent.hooks, "beforeReply") === undefined) {
     for (let seen: Execution | undefined | null = null; seen !== thread.execution; ) {
