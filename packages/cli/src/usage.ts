@@ -1,10 +1,13 @@
 // What the parser of arguments says by itself, in the person's language: titles, defaults, refusals.
 
 import type { Argument, Command, Option } from "commander";
-import { width } from "./terminal/width.ts";
+import { width, wrap } from "./terminal/width.ts";
 import type { Texts } from "./texts/texts.ts";
 
 type Usage = Texts["usage"];
+
+/** In less room than this lines are left as they are. */
+const LEAST_COLUMNS = 40;
 
 /** The command, with its help and its refusals in these words. */
 export function speak(command: Command, usage: Usage): Command {
@@ -18,11 +21,17 @@ export function speak(command: Command, usage: Usage): Command {
     .helpOption("-h, --help", usage.help)
     .configureHelp({
       displayWidth: width,
+      boxWrap: (text, columns) => (columns < LEAST_COLUMNS ? text : wrapped(text, columns)),
       styleTitle: (title) => titles[title] ?? title,
       optionDescription: (option) => described(option, option.required || option.optional, usage),
       argumentDescription: (argument) => described(argument, true, usage),
     })
     .configureOutput({ outputError: (text, write) => write(refusal(text, usage)) });
+}
+
+function wrapped(text: string, columns: number): string {
+  const rows = text.split("\n").flatMap((line) => wrap([{ text: line }], columns));
+  return rows.map((row) => row.map((span) => span.text).join("")).join("\n");
 }
 
 function described(of: Option | Argument, showsDefault: boolean, usage: Usage): string {

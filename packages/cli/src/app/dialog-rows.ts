@@ -2,6 +2,7 @@
 
 import type { Interrupt } from "@belay/core";
 import type { Preview } from "../preview.ts";
+import { requestWords } from "../request-words.ts";
 import { sanitizeLine, spell } from "../terminal/sanitize.ts";
 import { chop, fit, type Row, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -39,15 +40,8 @@ export function dialogRows(
   return { rows, cursor: { x: tail.cursor.x, y: rows.length - tail.rows.length + tail.cursor.y } };
 }
 
-export function titleOf(request: Interrupt, texts: Texts): string {
-  if (request.kind === "unknown") return texts.dialog.unknownOutcome(request.tool ?? "");
-  return (
-    request.reason ?? (request.kind === "approval" ? texts.dialog.approve(request.tool ?? "") : texts.dialog.question)
-  );
-}
-
 function titleRows(request: Interrupt, columns: number, texts: Texts): Row[] {
-  const lines = spell(titleOf(request, texts)).split("\n").slice(0, 12);
+  const lines = spell(requestWords(request, texts)).split("\n").slice(0, 12);
   return lines.flatMap((line, at) =>
     wrap(
       [
@@ -64,7 +58,7 @@ function othersRows(view: View, columns: number, texts: Texts): Row[] {
   if (view.requests.length < 2) return [];
   const list = view.requests.slice(0, 5).map((request): Row => {
     const here = request.id === view.dialog?.id;
-    const label = sanitizeLine(`${request.tool ?? ""} ${titleOf(request, texts)}`, 200);
+    const label = sanitizeLine(`${request.tool ?? ""} ${requestWords(request, texts)}`, 200);
     return [{ text: fit(`${here ? "❯" : " "} ${label}`, columns), style: here ? "chosen" : "dim" }];
   });
   return [dimmed(fit(texts.dialog.others(view.requests.length), columns)), ...list];

@@ -87,6 +87,8 @@ function mailRows(view: View, columns: number, texts: Texts): Row[] {
       { text: fit(sanitizeLine(mail.text, 400), columns - width(lead)), style: "dim" },
     ];
   });
+  // Keys are the request's.
+  if (takesKeys(view)) return rows;
   const queued = view.mail.some(({ kind }) => kind === "queue");
   const keys = [...(held && queued ? [texts.mail.sendsQueue] : []), texts.mail.takeBack].join(" · ");
   return [...rows, [{ text: `  ${fit(keys, columns - 2)}`, style: "dim" }]];

@@ -2,12 +2,13 @@
 // typed. Nothing is painted over, nothing spins, and every change of state is said.
 
 import type { WriteStream } from "node:tty";
+import { requestWords } from "../request-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import type { Row } from "../terminal/width.ts";
 import { choicesOf, requestOf } from "../view/dialog.ts";
 import { isRunning, type View } from "../view/view.ts";
 import { blockRows } from "./block-rows.ts";
-import { previewRows, titleOf } from "./dialog-rows.ts";
+import { previewRows } from "./dialog-rows.ts";
 import { type Around, stateWord } from "./live-rows.ts";
 import { popupRows } from "./popup-rows.ts";
 import type { Screen } from "./screen.tsx";
@@ -92,7 +93,7 @@ export class PlainScreen implements Screen {
     const choices = choicesOf(request, texts);
     if (same) return [choices[dialog.cursor]?.label ?? ""];
     return [
-      sanitizeLine(titleOf(request, texts), 400),
+      sanitizeLine(requestWords(request, texts), 400),
       ...previewRows(request, 10_000, previewOf, texts).map(textOf),
       ...(dialog.problem === undefined ? [] : [sanitizeLine(dialog.problem, 400)]),
       ...(dialog.mode === "choose"

@@ -14,7 +14,7 @@ describe("in Chinese, where the environment says so", () => {
     const ids = interrupts.map(({ id }) => id);
     await home.belay(["answer", ids[0]!, "no", "今天不行", "--by", "maria"], { env });
     await home.belay(["-p", "--resume", threadId], { env });
-    const log = (await home.belay(["log", threadId], { env })).stdout.replace(/[\d.]+ s/g, "T");
+    const log = (await home.belay(["log", threadId], { env })).stdout.replace(/^ +[\d.]+ s/gm, "T");
     expect(log).toContain("T  人         run touch made");
     expect(log).toContain(`T  请求       ${ids[0]} shell 的审批: `);
     expect(log).toContain(`T  答复       ${ids[0]} maria 拒绝`);
@@ -26,6 +26,17 @@ describe("in Chinese, where the environment says so", () => {
     expect(page).toContain(`# 会话 ${threadId}`);
     expect(page).toMatch(/## 人\n\nrun touch made\n[\s\S]*## 智能体[\s\S]*→ 被拒绝/);
     expect((await home.belay(["threads"], { env })).stdout).toContain("已完成");
+  });
+
+  test("what our tools ask, in the inbox and at the end of a run; what others ask stays in their words", async () => {
+    const home = program.home();
+    const paused = await home.belay(["-p", "three approvals", "--ask", "pause"], { env });
+    expect(paused.stderr).toMatch(/等待你的回答：新建 notes\/one\.txt？ 回答：belay answer \S+ yes/);
+    await home.belay(["-p", "ask me", "--ask", "pause"], { env });
+    const inbox = (await home.belay(["inbox"], { env })).stdout;
+    expect(inbox).toMatch(/审批[\s\S]* 新建 notes\/one\.txt？\n[\s\S]* 新建 notes\/two\.txt？\n[\s\S]* 运行此命令？\n/);
+    expect(inbox).toContain("- the code");
+    expect((await home.belay(["inbox"])).stdout).toContain("    Make notes/one.txt?\n");
   });
 
   test("--help of every command, and --lang before the environment", async () => {

@@ -4,6 +4,7 @@ import type { InboxItem } from "@belay/core";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { previewOf } from "../preview.ts";
+import { requestWords } from "../request-words.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
@@ -27,10 +28,11 @@ export async function inbox(options: CommandOptions, io: CommandIo): Promise<num
 }
 
 /** Everything of a request is somebody's words: harmless, and indented, so that none can pass for another request. */
-export function describe(item: InboxItem, { commands, log }: Texts): string {
-  const { id, kind, threadId, reason = "", raisedAt, expiresAt } = item;
+export function describe(item: InboxItem, texts: Texts): string {
+  const { commands, log } = texts;
+  const { id, kind, threadId, raisedAt, expiresAt } = item;
   const head = `${sanitizeLine(id, 100)}  ${log.word(kind)}  ${ago(raisedAt, Date.now())}  ${commands.ofThread(sanitizeLine(threadId, 200))}`;
-  const body = [sanitize(reason), ...detailOf(item)];
+  const body = [sanitize(requestWords(item, texts)), ...detailOf(item)];
   if (expiresAt !== undefined) body.push(commands.expires(new Date(expiresAt).toISOString()));
   body.push(kind === "input" || kind === "custom" ? commands.answerText(id) : commands.answerYesNo(id));
   return [head, ...body.flatMap((text) => text.trimEnd().split("\n")).map((line) => `    ${line}`), ""].join("\n");

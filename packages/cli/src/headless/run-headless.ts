@@ -3,6 +3,7 @@
 import type { BelayEvent, Receipt, Run, RunResult, Session } from "@belay/core";
 import { BelayError } from "@belay/core";
 import { Problem, problemWords } from "../problem.ts";
+import { requestWords } from "../request-words.ts";
 import type { BelaySetup } from "../setup.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -120,8 +121,9 @@ function report(
   if (result.interruptType === "user_interrupt") {
     stderr.write(`${receipt === undefined ? texts.stop.interrupted : receiptLine(receipt, session, texts)}\n`);
   } else {
-    for (const { id, reason } of result.interrupts) {
-      stderr.write(`${texts.commands.waitsFor(sanitizeLine(reason ?? "", 200), sanitizeLine(id, 100))}\n`);
+    for (const request of result.interrupts) {
+      const what = sanitizeLine(requestWords(request, texts), 200);
+      stderr.write(`${texts.commands.waitsFor(what, sanitizeLine(request.id, 100))}\n`);
     }
   }
   stderr.write(`${texts.commands.goOn(sanitizeLine(threadId, 200))}\n`);

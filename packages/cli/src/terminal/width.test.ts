@@ -19,6 +19,13 @@ test("rows are broken between words, a long word where it stands, and keep their
   expect(wrap([{ text: "- one two three four" }], 14, 2).map(textOf)).toEqual(["- one two", "  three four"]);
 });
 
+test("scripts without blanks are broken between characters, and no row begins with what closes", () => {
+  const text = "在 Belay 中，运行可以在任何时刻停下，然后（正好）从那里继续。";
+  const rows = wrap([{ text }], 20).map(textOf);
+  expect(rows).toEqual(["在 Belay 中，运行可", "以在任何时刻停下，然", "后（正好）从那里继", "续。"]);
+  expect(wrap([{ text: "岩登りはたのしい" }], 7).map(textOf)).toEqual(["岩登り", "はたの", "しい"]);
+});
+
 test("no row is wider than the screen, and no word is lost", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), fc.integer({ min: 2, max: 60 }), (text, columns) => {

@@ -7,6 +7,11 @@ const invisible = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 
+const betweenWords = /(?<= )(?! )/;
+/** Also between characters of scripts that have no blanks; what closes stays with what it closes, what opens with what it opens. */
+const betweenWideOnes =
+  /(?<= )(?! )|(?<=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}、。，；：？！）」』》])(?=[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}（「『《])/u;
+
 /** What a person sees as its characters. */
 export function characters(text: string): string[] {
   return plain.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
@@ -21,6 +26,7 @@ function cells(character: string): number {
 /** Columns of a row. */
 export function width(text: string): number {
   if (plain.test(text)) return text.length;
+  if (text.length === 1) return cells(text);
   let columns = 0;
   for (const character of characters(text)) columns += cells(character);
   return columns;
@@ -62,13 +68,13 @@ export function wrap(line: Row, columns: number, hanging = 0): Row[] {
     used = indent;
   };
   for (const { text, style } of line) {
-    for (const word of text.split(/(?<= )(?! )/)) {
+    for (const word of text.split(plain.test(text) ? betweenWords : betweenWideOnes)) {
       if (word === "") continue;
       const bare = word.trimEnd();
       const wordWidth = width(bare);
       if (used > indent && used + wordWidth > room) breakRow();
       if (used + wordWidth <= room) {
-        row.push(span(word, style));
+        put(row, word, style);
         used += width(word);
         continue;
       }
@@ -77,14 +83,14 @@ export function wrap(line: Row, columns: number, hanging = 0): Row[] {
       for (const character of characters(word)) {
         const taken = cells(character);
         if (used + taken > room) {
-          row.push(span(piece, style));
+          put(row, piece, style);
           piece = "";
           breakRow();
         }
         piece += character;
         used += taken;
       }
-      row.push(span(piece, style));
+      put(row, piece, style);
     }
   }
   rows.push(trimmed(row));
@@ -105,6 +111,13 @@ export function chop(text: string, columns: number): string[] {
     used += taken;
   }
   return rows;
+}
+
+/** One span for what follows in the same style. */
+function put(row: Span[], text: string, style: string | undefined): void {
+  const last = row.at(-1);
+  if (last === undefined || last.style !== style) row.push(span(text, style));
+  else row[row.length - 1] = span(last.text + text, style);
 }
 
 function span(text: string, style: string | undefined): Span {

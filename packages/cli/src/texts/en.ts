@@ -84,6 +84,11 @@ export const en = {
   },
   dialog: {
     approve: (tool: string) => `Run ${tool}?`,
+    make: (path: string) => `Make ${path}?`,
+    replace: (path: string) => `Replace ${path}?`,
+    change: (path: string) => `Edit ${path}?`,
+    fetch: (url: string) => `Fetch ${url}?`,
+    run: "Run this command?",
     question: "Question",
     unknownOutcome: (tool: string) => `${tool} was cut off by a crash. What became of it?`,
     others: (n: number) => `${count(n, "request")} open · ctrl-n next, ctrl-p previous`,

@@ -123,6 +123,11 @@ export const zh: Texts = {
   },
   dialog: {
     approve: (tool) => `运行 ${tool}？`,
+    make: (path) => `新建 ${path}？`,
+    replace: (path) => `替换 ${path}？`,
+    change: (path) => `修改 ${path}？`,
+    fetch: (url) => `获取 ${url}？`,
+    run: "运行此命令？",
     question: "提问",
     unknownOutcome: (tool) => `${tool} 因崩溃中断。结果如何？`,
     others: (n) => `${n} 个请求待答复 · ctrl-n 下一个，ctrl-p 上一个`,
@@ -288,7 +293,7 @@ export const zh: Texts = {
     continue: "继续此文件夹最近的会话",
     resume: "继续某个会话，给出 id 或其开头；不给则从列表选择",
     fork: "与 --continue 或 --resume 同用：在历史相同的新会话中进行",
-    model: "anthropic/名称、openai/名称、ollama/名称、lmstudio/名称 或 demo",
+    model: "anthropic/名称 · openai/名称 · ollama/名称 · lmstudio/名称 · demo",
     baseUrl: "兼容 OpenAI 协议的服务器；此时 --model 是该服务器的模型名",
     folder: "工作文件夹",
     noMcp: "不使用 mcp.json 和 .mcp.json 中的 MCP 服务器",
@@ -301,8 +306,8 @@ export const zh: Texts = {
 不带 --print 时打开应用；由管道输入或没有终端时，回答一次后结束。
 不是命令的文字就是提示：belay 这个文件夹里有什么
 
-模型：先看 --model，再看 ANTHROPIC_API_KEY、OPENAI_API_KEY，再看本机的 Ollama 或 LM Studio，
-都没有时使用不需要密钥的离线演示。
+模型：先看 --model，再看 ANTHROPIC_API_KEY、OPENAI_API_KEY，
+再看本机的 Ollama 或 LM Studio，都没有时使用不需要密钥的离线演示。
 
 退出码：0 完成，1 失败，2 用法错误，3 已暂停并等待人的答复，130 被中断，
 141 输出的读者离开了，143 收到 SIGTERM 或 SIGHUP。`,

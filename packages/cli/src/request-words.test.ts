@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { requestWords } from "./request-words.ts";
+import { en } from "./texts/en.ts";
+import { zh } from "./texts/zh.ts";
+
+test("what our tools ask is said in each language; what anybody else asks stays as it is", () => {
+  const ours = [
+    ["write", "Make a?b.txt?", "新建 a?b.txt？"],
+    ["write", "Replace a.txt?", "替换 a.txt？"],
+    ["edit", "Edit a.txt?", "修改 a.txt？"],
+    ["fetch", "Fetch https://a.test/?q?", "获取 https://a.test/?q？"],
+    ["shell", "Run this command?", "运行此命令？"],
+  ] as const;
+  for (const [tool, reason, chinese] of ours) {
+    expect(requestWords({ kind: "approval", tool, reason }, en)).toBe(reason);
+    expect(requestWords({ kind: "approval", tool, reason }, zh)).toBe(chinese);
+    expect(requestWords({ kind: "input", tool, reason }, zh)).toBe(reason);
+    expect(requestWords({ kind: "approval", tool: "shop__write", reason }, zh)).toBe(reason);
+  }
+  expect(requestWords({ kind: "approval", tool: "constructor", reason: "Sell it?" }, zh)).toBe("Sell it?");
+  expect(requestWords({ kind: "approval", tool: "write", reason: "Sell it?" }, zh)).toBe("Sell it?");
+  expect(requestWords({ kind: "approval", tool: "sell" }, zh)).toBe("运行 sell？");
+  expect(requestWords({ kind: "unknown", tool: "shell", reason: "x" }, zh)).toBe("shell 因崩溃中断。结果如何？");
+});
