@@ -26,6 +26,14 @@ export function problem<C extends ProblemCode>(code: C, details: ProblemDetails<
   return new Problem(code, details, cause);
 }
 
+/** What the runtime says to programs and people need in other words; undefined where its own will do. */
+export function forPeople(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  const { code, details } = (error ?? {}) as { readonly code?: string; readonly details?: { threadId?: string } };
+  if (code !== "THREAD_BUSY" || details?.threadId === undefined) return undefined;
+  return problem("THREAD_ELSEWHERE", { thread: details.threadId }, error);
+}
+
 /** What happened, then what to do. */
 export function problemWords({ code, details }: Problem, texts: Pick<Texts, "problems">): string {
   const { message, hint } = wordsOf(code, details, texts);

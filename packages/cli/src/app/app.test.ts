@@ -299,6 +299,16 @@ describe("another terminal", { timeout: 60_000 }, () => {
     expect(terminal.wire.requests.length).toBe(2);
   });
 
+  test("cannot run what runs here, and is told what it can do", async () => {
+    const terminal = await talk([["One ", { stall: true }]]);
+    terminal.ask("count");
+    await terminal.untilSeen("One");
+    expect(await belay(terminal, "-p", "hello", "--continue")).toMatch(
+      /^Thread \S+ is running in another terminal\. Follow it with belay log/,
+    );
+    await terminal.untilSeen("esc to interrupt");
+  });
+
   test("interrupts what runs here: the screen says so, and Enter goes on", async () => {
     const terminal = await talk([["One ", { stall: true }], ["two."]]);
     terminal.ask("count");

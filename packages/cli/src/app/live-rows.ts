@@ -76,12 +76,16 @@ function runningRows(view: View, call: RunningCall, columns: number): Row[] {
   return [head, ...lines.map((line): Row => [{ text: `  ${fit(line, columns - 2)}`, style: "dim" }])];
 }
 
+export function mailWord(view: View, { kind }: Mail, { mail }: Texts): string {
+  if (kind === "steer") return mail.steer;
+  return isHeld(view) ? mail.held : mail.queue;
+}
+
 function mailRows(view: View, columns: number, texts: Texts): Row[] {
   if (view.mail.length === 0) return [];
   const held = isHeld(view);
-  const word = ({ kind }: Mail) => (kind === "steer" ? texts.mail.steer : held ? texts.mail.held : texts.mail.queue);
   const rows = view.mail.slice(-4).map((mail): Row => {
-    const lead = `  ${word(mail)}: `;
+    const lead = `  ${mailWord(view, mail, texts)}: `;
     return [
       { text: lead, style: "stop" },
       { text: fit(sanitizeLine(mail.text, 400), columns - width(lead)), style: "dim" },

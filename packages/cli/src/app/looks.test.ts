@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
-import { ESC } from "../testing/terminal.ts";
+import { ESC, TAB } from "../testing/terminal.ts";
 
 const { talk } = testTalks(wireServer);
 
@@ -79,6 +79,21 @@ describe("what is drawn", { timeout: 60_000 }, () => {
     await terminal.until("State: ready");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
     expect(terminal.raw.match(/\u001b\[\d*[ABCDHJ]/g) ?? []).toEqual([]);
+  });
+
+  test("plain: what waits to be read is said, once, and again when a stop holds it", async () => {
+    const terminal = await talk([["Working ", { stall: true }]], { args: ["--plain"], ready: ">" });
+    terminal.ask("begin");
+    await terminal.until("State: answering");
+    terminal.ask("mind the rope");
+    await terminal.until("pending: mind the rope alt-up takes it back");
+    terminal.press(`then that${TAB}`);
+    await terminal.until("queued: then that alt-up takes it back");
+    terminal.press(ESC);
+    await terminal.until("held: then that ctrl-s sends the queue · alt-up takes it back");
+    await terminal.until("State: interrupted");
+    for (const line of ["pending: mind", "queued: then", "held: then"])
+      expect(terminal.text().split(line).length).toBe(2);
   });
 
   test("a terminal that becomes narrow and wide again keeps every word", async () => {

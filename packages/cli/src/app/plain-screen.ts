@@ -9,7 +9,7 @@ import { choicesOf, requestOf } from "../view/dialog.ts";
 import { isRunning, type View } from "../view/view.ts";
 import { blockRows } from "./block-rows.ts";
 import { previewRows } from "./dialog-rows.ts";
-import { type Around, stateWord } from "./live-rows.ts";
+import { type Around, mailWord, stateWord } from "./live-rows.ts";
 import { popupRows } from "./popup-rows.ts";
 import type { Screen } from "./screen.tsx";
 
@@ -23,6 +23,7 @@ export class PlainScreen implements Screen {
   #said = "";
   #asked = "";
   #line = "";
+  #mailed: readonly string[] = [];
 
   constructor(out: WriteStream, around: Around) {
     this.#out = out;
@@ -46,7 +47,7 @@ export class PlainScreen implements Screen {
     const state = stateWord(view, texts);
     if (state !== this.#said && view.popup === undefined) lines.push(`${texts.plain.state} ${state}`);
     this.#said = state;
-    lines.push(...this.#question(view));
+    lines.push(...this.#mail(view), ...this.#question(view));
     this.#write(lines, view);
     return this.#drawn === view.transcript.length;
   }
@@ -71,6 +72,17 @@ export class PlainScreen implements Screen {
   #leadOf(view: View): string {
     const block = view.transcript.at(this.#drawn);
     return block.kind === "answer" && block.first ? this.#around.texts.plain.agent : "";
+  }
+
+  /** What waits to be read, said once; and again when it is held. */
+  #mail(view: View): string[] {
+    const { texts } = this.#around;
+    const said = view.mail.map((mail) => `${mailWord(view, mail, texts)}: ${sanitizeLine(mail.text, 400)}`);
+    const fresh = said.filter((line) => !this.#mailed.includes(line));
+    this.#mailed = said;
+    if (fresh.length === 0) return [];
+    const { held, sendsQueue, takeBack } = texts.mail;
+    return [...fresh, [...(fresh.some((line) => line.startsWith(held)) ? [sendsQueue] : []), takeBack].join(" · ")];
   }
 
   /** What waits for an answer, said once. */

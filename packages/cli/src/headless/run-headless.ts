@@ -2,7 +2,7 @@
 
 import type { BelayEvent, Receipt, Run, RunResult, Session } from "@belay/core";
 import { BelayError } from "@belay/core";
-import { Problem, problemWords } from "../problem.ts";
+import { forPeople, problemWords } from "../problem.ts";
 import { requestWords } from "../request-words.ts";
 import type { BelaySetup } from "../setup.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
@@ -114,8 +114,7 @@ function report(
     );
   }
   if (result.status === "failed") {
-    const { message, hint } = result.error;
-    stderr.write(`${sanitizeLine(message, 2_000)}\n${sanitizeLine(hint, 1_000)}\n`);
+    stderr.write(`${errorLines(result.error, texts)}\n`);
   }
   if (result.status !== "interrupted") return;
   if (result.interruptType === "user_interrupt") {
@@ -181,7 +180,8 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
 
 /** What anything that was thrown says to a person: what, and what to do. */
 export function errorLines(error: unknown, texts: Texts): string {
-  if (error instanceof Problem) return sanitizeLine(problemWords(error, texts), 2_000);
+  const known = forPeople(error);
+  if (known !== undefined) return sanitizeLine(problemWords(known, texts), 2_000);
   if (error instanceof BelayError) return `${sanitizeLine(error.message, 2_000)}\n${sanitizeLine(error.hint, 1_000)}`;
   return sanitizeLine(error instanceof Error ? error.message : String(error), 2_000);
 }

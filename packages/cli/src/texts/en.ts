@@ -43,7 +43,6 @@ export const en = {
     paused: "paused",
     failed: "failed",
     terminated: "ended for good",
-    elsewhere: "running in another terminal",
     escInterrupts: "esc to interrupt",
     escForces: "esc again to force",
     enterGoesOn: "enter to go on",
@@ -441,6 +440,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     PATTERN_SLOW: {
       message: (d: { pattern: string; path: string }) => `${JSON.stringify(d.pattern)} takes too long on ${d.path}.`,
       hint: "Use a simpler pattern, without repetitions inside repetitions.",
+    },
+    THREAD_ELSEWHERE: {
+      message: (d: { thread: string }) => `Thread ${d.thread} is running in another terminal.`,
+      hint: "Follow it with belay log and its id and --follow, stop it with belay interrupt and its id, or wait.",
     },
   },
   plain: {

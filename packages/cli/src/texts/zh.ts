@@ -82,7 +82,6 @@ export const zh: Texts = {
     paused: "已暂停",
     failed: "失败",
     terminated: "已终止",
-    elsewhere: "正在另一个终端运行",
     escInterrupts: "esc 中断",
     escForces: "再按 esc 强制停止",
     enterGoesOn: "enter 继续",
@@ -463,6 +462,10 @@ export const zh: Texts = {
     PATTERN_SLOW: {
       message: (d) => `${JSON.stringify(d.pattern)} 在 ${d.path} 上耗时太长。`,
       hint: "请用更简单的模式，不要在重复之中再重复。",
+    },
+    THREAD_ELSEWHERE: {
+      message: (d) => `会话 ${d.thread} 正在另一个终端运行。`,
+      hint: "用 belay log 加 id 和 --follow 跟随，用 belay interrupt 加 id 停止，或等待。",
     },
   },
   plain: { you: "你：", agent: "智能体：", tool: "工具：", state: "状态：", choices: "请输入字母：" },
