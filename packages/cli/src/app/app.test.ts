@@ -309,6 +309,25 @@ describe("another terminal", { timeout: 60_000 }, () => {
     await terminal.untilSeen("esc to interrupt");
   });
 
+  test("runs a thread that is open here: it is followed, and does not end with this one", async () => {
+    const terminal = await talk([["First."], ["Second ", { stall: true }]]);
+    terminal.ask("begin");
+    await terminal.untilSeen("First.");
+    await terminal.untilSeen("· ready");
+    const args = ["--base-url", terminal.wire.url, "--model", "test", "--no-mcp"];
+    const other = belay(terminal, "-p", "go on there", "--continue", ...args);
+    await terminal.untilSeen("› go on there");
+    await terminal.untilSeen("esc to interrupt");
+    await terminal.wire.arrived(2);
+    terminal.press(CTRL_D);
+    expect(await terminal.exited).toBe(0);
+    const [row] = (await belay(terminal, "threads", "--json")).trim().split("\n");
+    const { id, state } = JSON.parse(row!) as { id: string; state: string };
+    expect(state).toBe("running");
+    expect(await belay(terminal, "interrupt", id)).toContain("Interrupted.");
+    expect(await other).toContain("To go on: belay --resume");
+  });
+
   test("interrupts what runs here: the screen says so, and Enter goes on", async () => {
     const terminal = await talk([["One ", { stall: true }], ["two."]]);
     terminal.ask("count");

@@ -15,6 +15,7 @@ import { type DialogAnswer, type Effect, firstView, type Happening, isRunning, t
 import { answerOf } from "./answer-of.ts";
 import { backgroundQuestion, escapeWait } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
+import { lastStop } from "./last-stop.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
 import { effectLabels, rewindItems } from "./rewind.ts";
@@ -47,8 +48,6 @@ const FRAME_MS = 33;
 const TICK_MS = 100;
 /** The first keys that are read this soon were pressed before. */
 const EARLY_MS = 500;
-/** How long the end of the program waits for a stop to be on record. */
-const LAST_STOP_MS = 1_500;
 
 /** Talks until the person quits; resolves to the exit code. `setup` stays open. */
 export function runApp(setup: BelaySetup, options: AppOptions = {}): Promise<number> {
@@ -371,9 +370,8 @@ class App {
     this.#take({ type: "ending" });
     this.#draw();
     if (session !== undefined && (isRunning(this.#view) || session.state === "running")) {
-      // On record as a stop of the person's, and not as a crash.
-      const stopped = session.interrupt({ reason: code === 0 ? "quit" : "told to end", graceMs: GRACE_MS });
-      await Promise.race([stopped.catch(() => {}), sleep(LAST_STOP_MS, undefined, { ref: false })]);
+      const reason = code === 0 ? "quit" : "told to end";
+      await lastStop(this.#setup.runner, session, { reason, graceMs: GRACE_MS });
       // The line about it is on its way here.
       for (let looks = 0; looks < 10 && session.state !== "running" && isRunning(this.#view); looks += 1)
         await sleep(10);

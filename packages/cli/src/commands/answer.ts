@@ -11,6 +11,7 @@ import { openBelay, type SetupOptions } from "../setup.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { openDesk } from "./desk.ts";
 import { findId } from "./find.ts";
+import { runBy } from "./run-by.ts";
 
 export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "config" | "mcp"> {
   readonly id: string;
@@ -66,9 +67,7 @@ async function untilEnded(runner: Runner, threadId: string): Promise<boolean> {
   process.on("SIGINT", stop);
   try {
     for (;;) {
-      const row = (await runner.threads()).find((each) => each.threadId === threadId);
-      // Owners are named host/pid/start/id.
-      if (row?.lease?.owner.split("/")[1] !== String(process.pid)) return stopped;
+      if ((await runBy(runner, threadId)) !== "us") return stopped;
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
   } finally {
