@@ -276,7 +276,8 @@ class App {
       case "go-on":
         return this.#goOn(session);
       case "look": {
-        const waiting = await session.waiting();
+        // A store that cannot be read is told by what is done with it.
+        const waiting = await session.waiting().catch(() => []);
         return session === this.#session ? this.#happen(waitingMail(waiting)) : undefined;
       }
       case "interrupt": {
