@@ -1,11 +1,13 @@
 // What was said to a run that died before it read it: the next process shows it, gives it back, or delivers it.
 
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { testTalks } from "../testing/talk.ts";
 import { ALT_UP, CTRL_D, CTRL_S, ENTER, ESC, TAB } from "../testing/terminal.ts";
 
-const { talk } = testTalks(wireServer);
+const { program, talk } = testTalks(wireServer);
 
 const GO_ON = "Enter alone to go on";
 
@@ -26,14 +28,18 @@ async function killed(replies: readonly WireReply[], how: "continue" | "resume",
   }
   first.kill();
   await first.exited;
-  const opened = await talk(replies, {
-    folder: first.folder,
-    args: how === "continue" ? ["--continue"] : ["--resume"],
-    ready: how === "continue" ? GO_ON : "Which thread?",
-  });
-  if (how === "resume") opened.press(ENTER);
+  const args = how === "continue" ? ["--continue"] : ["--resume", onlyThread(join(first.folder, ".data"))];
+  const opened = await talk(replies, { folder: first.folder, args, ready: GO_ON });
   await opened.untilSeen("held: then two");
   return opened;
+}
+
+/** Its id, as another terminal is told it. */
+function onlyThread(dataFolder: string): string {
+  const rows = execFileSync(process.execPath, [program().main, "threads", "--json", "--data", dataFolder], {
+    encoding: "utf8",
+  });
+  return (JSON.parse(rows) as { id: string }).id;
 }
 
 const saidBy = (body: { messages: { role: string; content: unknown }[] }) =>
@@ -59,7 +65,7 @@ describe("what an earlier process was told and never read", { timeout: 60_000 },
     expect(await terminal.exited).toBe(0);
   });
 
-  test("--resume shows it; Alt-Up takes it back, the last first, and Ctrl-S sends the rest of the queue", async () => {
+  test("--resume with its id shows it; Alt-Up takes it back, the last first, and Ctrl-S sends the rest of the queue", async () => {
     const terminal = await killed([["Both."]], "resume");
     terminal.press(ALT_UP);
     await terminal.untilSeen("› then two");

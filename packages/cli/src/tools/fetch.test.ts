@@ -1,5 +1,4 @@
 // Real servers on loopback: some that may be fetched, one that may not.
-import { getEventListeners } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
@@ -166,17 +165,6 @@ test("time and stop hold for the silence, the name and the body alike, also whil
   } finally {
     gc.stop();
   }
-});
-
-const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
-
-test("a page that was read leaves no timer and no listener behind", async () => {
-  const place = await serve((_, response) => response.end("page"));
-  const stop = new AbortController();
-  const timersBefore = timers();
-  await getPage(`http://${place}/`, { signal: stop.signal, allow: [place] });
-  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
-  expect(timers()).toBe(timersBefore);
 });
 
 test("odd pages are read all the same", () => {
