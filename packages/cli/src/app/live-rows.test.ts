@@ -42,7 +42,7 @@ test("whatever there is to see, it leaves a row of the screen free, no row is to
     mail: fc.array(words, { maxLength: 8 }),
     requests: fc.nat(6),
     running: fc.boolean(),
-    popup: fc.constantFrom(undefined, { kind: "help" as const }),
+    popup: fc.constantFrom(undefined, { kind: "help" as const, cursor: 0 }, { kind: "help" as const, cursor: 9 }),
     chinese: fc.boolean(),
   });
   fc.assert(

@@ -96,6 +96,16 @@ describe("what is drawn", { timeout: 60_000 }, () => {
       expect(terminal.text().split(line).length).toBe(2);
   });
 
+  test("the keys can all be read in a small terminal", async () => {
+    const terminal = await talk([], { columns: 40, rows: 16, ready: "Ask, or tell it" });
+    terminal.press("?");
+    expect(await terminal.untilSeen("↑↓ · Esc closes")).not.toContain("this page");
+    for (let pressed = 0; pressed < 12; pressed += 1) terminal.press(`${ESC}[B`);
+    await terminal.untilSeen(/this page, when nothing is typed ↑↓ · Esc closes/);
+    terminal.press(ESC);
+    await terminal.untilGone("Esc closes");
+  });
+
   test("a terminal that becomes narrow and wide again keeps every word", async () => {
     const terminal = await talk([["Every word of this answer stays, however wide the screen is."]]);
     terminal.ask("speak");

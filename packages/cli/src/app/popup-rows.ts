@@ -15,11 +15,15 @@ export function popupRows(popup: Popup, columns: number, room: number, texts: Te
   switch (popup.kind) {
     case "help": {
       const longest = Math.max(...texts.help.keys.map(([key]) => width(key)));
-      const rows = texts.help.keys.flatMap(([key, does]) =>
+      const entries = texts.help.keys.map(([key, does]) =>
         wrap([{ text: `  ${key.padEnd(longest)}  `, style: "accent" }, { text: does }], columns, longest + 4),
       );
+      const rows = entries.flat();
+      const shown = Math.max(1, room - 2);
+      const from = Math.max(0, Math.min(entries.slice(0, popup.cursor).flat().length, rows.length - shown));
       const title: Row = [{ text: texts.help.title, style: "heading" }];
-      return { rows: [title, ...rows, dimmed(texts.help.close)].slice(0, room) };
+      const close = dimmed(fit(rows.length > shown ? `↑↓ · ${texts.help.close}` : texts.help.close, columns));
+      return { rows: [title, ...rows.slice(from, from + shown), close].slice(0, room) };
     }
     case "rewind": {
       const item = popup.items[popup.cursor];

@@ -31,7 +31,7 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
       return onEscape(view, now, again("rewind"));
     default:
   }
-  if (view.popup !== undefined) return onPopupKey(view, key);
+  if (view.popup !== undefined) return onPopupKey(view, key, texts);
   if (key.name === "ctrl-o") return still(unfold(view));
   if (key.name === "ctrl-d" && view.draft.text === "") return quit(view);
   if (takesKeys(view)) return onDialogKey(view, key, now, texts);
@@ -91,7 +91,7 @@ function onPromptKey(view: View, key: Key, now: number): Step {
       return { view: { ...view, starting: true }, effects: [{ do: "send-queue", mail: queued }] };
     }
     case "text":
-      if (key.text === "?" && text === "") return still({ ...view, popup: { kind: "help" } });
+      if (key.text === "?" && text === "") return still({ ...view, popup: { kind: "help", cursor: 0 } });
       break;
     default:
   }

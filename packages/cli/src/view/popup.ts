@@ -1,14 +1,17 @@
 // Lists that lie over everything: earlier messages to rewind to, threads to open, the keys.
 
 import type { Key } from "../keys/decoder.ts";
+import type { Texts } from "../texts/texts.ts";
 import { edit } from "./editor.ts";
 import { type Popup, type Step, still, type ThreadItem, type View } from "./view.ts";
 
-export function onPopupKey(view: View, key: Key): Step {
+export function onPopupKey(view: View, key: Key, texts: Texts): Step {
   const popup = view.popup!;
   switch (popup.kind) {
-    case "help":
-      return still({ ...view, popup: undefined });
+    case "help": {
+      const cursor = moved(popup.cursor, texts.help.keys.length, key);
+      return still({ ...view, popup: cursor === undefined ? undefined : { ...popup, cursor } });
+    }
     case "rewind": {
       const cursor = moved(popup.cursor, popup.items.length, key);
       if (cursor !== undefined) return still({ ...view, popup: { ...popup, cursor } });

@@ -111,7 +111,7 @@ describe("ESC", () => {
 
   test("popup, then what is being written in a dialog, then the run: one layer at a time", () => {
     const open = after(running, typed("?"));
-    expect(open.view.popup).toEqual({ kind: "help" });
+    expect(open.view.popup).toEqual({ kind: "help", cursor: 0 });
     const closed = update(open.view, esc, en);
     expect([closed.view.popup, closed.effects]).toEqual([undefined, []]);
     const writing = after(running, ...asks("a"), typed("n"));

@@ -89,7 +89,8 @@ export interface ThreadItem {
 }
 
 export type Popup =
-  | { readonly kind: "help" }
+  /** `cursor`: the first key that is shown, where not all are. */
+  | { readonly kind: "help"; readonly cursor: number }
   | { readonly kind: "rewind"; readonly items: readonly RewindItem[]; readonly cursor: number }
   | {
       readonly kind: "threads";
