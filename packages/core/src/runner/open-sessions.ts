@@ -10,7 +10,7 @@ import type { DriveSetup } from "./drive.ts";
 import { busy, type Execution } from "./execution.ts";
 import { Leases } from "./leases.ts";
 import type { SessionHost } from "./live-thread.ts";
-import { loadThread } from "./read-facts.ts";
+import { firstLoad } from "./recall.ts";
 import type { OpenOptions } from "./runner-options.ts";
 import { Session } from "./session.ts";
 
@@ -64,15 +64,15 @@ export class OpenSessions<Out, Deps> {
     if (this.closed) throw belayError("RUNNER_CLOSED", {});
   }
 
-  /** With `mustBe`, a thread that is not there is refused. */
-  async open(threadId: string | undefined, options: OpenOptions<Deps>, mustBe: boolean): Promise<Session<Out>> {
+  /** With `toGoOn`, a thread that is not there is refused, and one that is there is read as far as going on needs. */
+  async open(threadId: string | undefined, options: OpenOptions<Deps>, toGoOn = false): Promise<Session<Out>> {
     this.refuseIfClosed();
     const id = threadId === undefined ? this.#setup.clock.id() : threadId;
     readId("threadId", id);
     const known = this.known(id);
     if (known?.closing !== undefined) {
       await known.closing;
-      return this.open(id, options, mustBe);
+      return this.open(id, options, toGoOn);
     }
     if (known !== undefined) {
       this.agentFor(id, known.agent.name, options.agent);
@@ -82,9 +82,9 @@ export class OpenSessions<Out, Deps> {
     const opening = this.#openings.get(id);
     if (opening !== undefined) {
       await opening.catch(() => {});
-      return this.open(id, options, mustBe);
+      return this.open(id, options, toGoOn);
     }
-    const opened = this.#read(id, threadId === undefined, options, mustBe);
+    const opened = this.#read(id, threadId === undefined, options, toGoOn);
     this.#openings.set(id, opened);
     try {
       return await opened;
@@ -93,14 +93,14 @@ export class OpenSessions<Out, Deps> {
     }
   }
 
-  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>, mustBe: boolean): Promise<Session<Out>> {
+  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>, toGoOn: boolean): Promise<Session<Out>> {
     const key: ThreadKey = { tenant: this.#tenant, threadId };
-    const loaded = isNew ? undefined : await loadThread(this.#setup.store, key, "rest");
-    if (loaded === undefined && mustBe) throw belayError("THREAD_UNKNOWN", { threadId });
+    const loaded = isNew ? undefined : await firstLoad(this.#setup.store, key, toGoOn);
+    if (loaded === undefined && toGoOn) throw belayError("THREAD_UNKNOWN", { threadId });
     if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
     const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
-    if (loaded !== undefined) await session.glance(loaded);
+    if (loaded !== undefined) await session.learn(loaded, toGoOn);
     this.refuseIfClosed();
     this.#sessions.set(threadId, new WeakRef(session));
     this.#gone.register(session, threadId);
@@ -112,7 +112,7 @@ export class OpenSessions<Out, Deps> {
     this.refuseIfClosed();
     const known = this.known(threadId);
     if (known !== undefined) return known;
-    const session = await this.open(threadId, {}, false).catch(unlessBusy);
+    const session = await this.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) return session;
     const onlooker = this.onlooker(threadId);
     await onlooker.refresh();

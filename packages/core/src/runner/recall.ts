@@ -97,22 +97,30 @@ export class Recall {
 
   /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
   async #readEnough(): Promise<ThreadState> {
-    const { threadId } = this.#key;
     if (this.#store.linesSync === undefined) return this.readAll();
-    const loaded = await loadThread(this.#store, this.#key, "snapshot");
+    return this.#enough(await loadThread(this.#store, this.#key, "snapshot"));
+  }
+
+  async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
+    const { threadId } = this.#key;
     if (loaded?.snapshot === undefined) return folded(newThread(threadId), loaded?.lines ?? []);
     const state = thaw(threadId, loaded.snapshot.seq, loaded.snapshot.body);
     return state === undefined ? this.readAll() : folded(state, loaded.lines);
   }
 
+  /** What `firstLoad` gave. */
+  async learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
+    if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
+    else await this.#glance(loaded);
+  }
+
   /**
    * Where the thread stands, without reading its past: `lines` tell how it rests. The last line of one that waits for
-   * nobody ends with its state, and every line tells its run. A store that cannot be read later without waiting is read
-   * now.
+   * nobody ends with its state, and every line tells its run.
    */
-  async glance({ row, lines }: Loaded): Promise<void> {
+  async #glance({ row, lines }: Loaded): Promise<void> {
     // What one that crashed or failed asked of people stands anywhere in it.
-    if (this.#store.linesSync === undefined || row.state === "error" || row.state === "running") {
+    if (row.state === "error" || row.state === "running") {
       await this.load(true);
       return;
     }
@@ -177,6 +185,11 @@ export class Recall {
 function folded(state: ThreadState, lines: readonly Line[]): ThreadState {
   fold(state, lines);
   return state;
+}
+
+/** A thread that is not known yet: how it rests, or, with `toGoOn`, what going on needs. What cannot be read later without waiting is read now. */
+export function firstLoad(store: Store, key: ThreadKey, toGoOn: boolean): Promise<Loaded | undefined> {
+  return loadThread(store, key, store.linesSync === undefined ? 0 : toGoOn ? "snapshot" : "rest");
 }
 
 export function standingOf(thread: ThreadState): Standing {

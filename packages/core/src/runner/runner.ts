@@ -78,7 +78,7 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** The session on a thread: the same one each time while it is open here. A thread that is not there begins with its first run. */
   async open(threadId?: string, options: OpenOptions<Deps> = {}): Promise<Session<Out>> {
-    return this.#sessions.open(threadId, options, false);
+    return this.#sessions.open(threadId, options);
   }
 
   /** Runs `input` on a new thread. With an id the thread has it too, so that asking twice is asking once. */

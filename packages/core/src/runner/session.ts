@@ -269,9 +269,9 @@ export class Session<Out = string> {
     return this.#thread.standing;
   }
 
-  /** Learns where the thread stands without reading its past. */
-  glance(loaded: Loaded): Promise<void> {
-    return this.#thread.recall.glance(loaded);
+  /** What was read of the thread before there was a session on it. */
+  learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
+    return this.#thread.recall.learn(loaded, toGoOn);
   }
 
   /** For a worker: goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */

@@ -29,9 +29,8 @@ export function dropRule(sql: Statements, tenant: string, id: string): boolean {
 }
 
 function checkedRules(sql: Statements, tenant: string): readonly RuleTableRow[] {
-  const rows = sql.rules.all(tenant) as unknown as RuleTableRow[];
-  const { n } = sql.countRules.get(tenant) as { n: number };
-  if (n !== rows.length) throw belayError("STORE_CORRUPT", { problem: "two indexes know different rules" });
+  const [count, ...rows] = sql.rules.all(tenant) as unknown as RuleTableRow[];
+  if (count?.num !== rows.length) throw belayError("STORE_CORRUPT", { problem: "two indexes know different rules" });
   let last = 0;
   for (const row of rows) {
     if (row.num <= last || row.tenant !== tenant || row.crc !== ruleCrc(row))

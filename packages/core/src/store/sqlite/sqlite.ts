@@ -52,7 +52,7 @@ export interface SqliteStoreOptions {
 /** Thrown inside a transaction, to undo it: the row is not the one it was. */
 const CHANGED = new Error("changed");
 
-const MOST_LEFT = 1_000;
+const MOST_KNOWN = 1_000;
 
 const UNFORKED = { parent: null, base: null, base_seq: null, base_crc: null };
 
@@ -74,8 +74,8 @@ class SqliteStore implements Store {
   readonly #clock: Clock;
   readonly #poll: Poll;
   readonly #sql: Statements;
-  /** The last threads written to, each with its row as this store left it: most appends need not read theirs. */
-  readonly #left = new Map<string, Row>();
+  /** The last threads read or written, each with its row as this store saw it: most appends need not read theirs. */
+  readonly #known = new Map<string, Row>();
 
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
     this.db = db;
@@ -95,6 +95,7 @@ class SqliteStore implements Store {
         const row = this.#row(key);
         if (row === undefined) return undefined;
         const snapshot = from === "snapshot" ? this.#snapshot(key, row) : undefined;
+        this.#know(name(key), row);
         const shown = this.#shown(row);
         const after = from === "snapshot" ? (snapshot?.seq ?? 0) : from === "rest" ? beforeRest(shown) : from;
         const lines = readLines(this.#sql, key, row, after);
@@ -142,20 +143,24 @@ class SqliteStore implements Store {
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
     const thread = name(key);
-    const known = this.#left.get(thread);
-    this.#left.delete(thread);
+    const known = this.#known.get(thread);
+    this.#known.delete(thread);
     const written = await this.#guarded(
       key,
       () => this.#appendKnown(key, append, known) ?? this.#writing(() => this.#append(key, append)),
     );
     if (!("num" in written)) return written;
-    this.#left.set(thread, written);
-    if (this.#left.size > MOST_LEFT) for (const oldest of this.#left.keys()) if (this.#left.delete(oldest)) break;
+    this.#know(thread, written);
     this.#poll.changed(thread, "append");
     return done(written);
   }
 
-  /** On the row as this store left it, without reading it; undefined where it is not that any more. */
+  #know(thread: string, row: Row): void {
+    this.#known.set(thread, row);
+    if (this.#known.size > MOST_KNOWN) for (const oldest of this.#known.keys()) if (this.#known.delete(oldest)) break;
+  }
+
+  /** On the row as this store last saw it, without reading it; undefined where it is not that any more. */
   #appendKnown(key: ThreadKey, append: Append, known: Row | undefined): Row | undefined {
     const { writer, expect, consume, parent } = append;
     if (known === undefined || consume !== undefined || known.head !== expect || parent !== undefined) return undefined;
@@ -231,10 +236,15 @@ class SqliteStore implements Store {
     const hash = lineHash(row.hash, body);
     const fence = "take" in writer ? row.fence + 1 : writer.fence;
     const owner = "take" in writer ? toText(writer.take) : row.owner;
-    // The row first: where it is not the known one, that is what undoes the rest.
+    const { num, tenant, id, name, created_at, open, queued, answers, parent, base, base_seq, base_crc } = row;
+    // The row first: where it is not the known one, that is what undoes the rest. By name: what SQLite hands over is
+    // slow to spread.
     const saved = this.#save(
       {
-        ...row,
+        num,
+        tenant,
+        id,
+        name,
         agent: toText(append.agent),
         state: append.state,
         head: expect + count,
@@ -244,12 +254,18 @@ class SqliteStore implements Store {
         append_id: toText(append.appendId),
         crc,
         hash,
-        open: row.open - consumed.length,
-        queued: row.queued - consumed.filter((kind) => kind === "input").length,
-        answers: row.answers === null ? null : fewer(row.answers, consumed),
+        open: open - consumed.length,
+        queued: queued - consumed.filter((kind) => kind === "input").length,
+        answers: answers === null ? null : fewer(answers, consumed),
         rest_from: append.rest?.from ?? null,
         rest_due: append.rest?.dueAt ?? null,
+        parent,
+        base,
+        base_seq,
+        base_crc,
+        created_at,
         updated_at: at,
+        row_crc: 0,
       },
       isNew,
       known,
@@ -280,25 +296,28 @@ class SqliteStore implements Store {
   }
 
   /** Writes the row; where `known` is given, only over that one. */
-  #save(row: Row, isNew = false, known?: Row): Row {
+  #save(row: { -readonly [K in keyof Row]: Row[K] }, isNew = false, known?: Row): Row {
     const { num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash } = row;
     const { open, queued, updated_at, answers, rest_from, rest_due } = row;
-    const counts = [open, queued, updated_at, answers, rest_from, rest_due] as const;
-    const lasting = [agent, state, head, fence, owner, until, append_id, crc, hash, ...counts] as const;
     const sum = rowCrc(row);
+    row.row_crc = sum;
+    const sql = this.#sql;
     if (isNew) {
       const { parent, base, base_seq, base_crc } = row;
-      const forked = [parent, base, base_seq, base_crc] as const;
-      this.#sql.addThread.run(num, tenant, id, name, created_at, ...lasting, sum, ...forked);
+      sql.addThread.run(
+        ...[num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash],
+        ...[open, queued, updated_at, answers, rest_from, rest_due, sum, parent, base, base_seq, base_crc],
+      );
+      return row;
     }
-    if (isNew) return { ...row, row_crc: sum };
-    if (known === undefined) this.#sql.setThread.run(...lasting, sum, num);
+    const values = [agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers];
+    values.push(rest_from, rest_due, sum, num);
+    if (known === undefined) sql.setThread.run(...values);
     else {
-      const { row_crc, head: expect, fence: held } = known;
-      if (Number(this.#sql.setKnownThread.run(...lasting, sum, num, row_crc, expect, held).changes) === 0)
-        throw CHANGED;
+      values.push(known.row_crc, known.head, known.fence);
+      if (Number(sql.setKnownThread.run(...values).changes) === 0) throw CHANGED;
     }
-    return { ...row, row_crc: sum };
+    return row;
   }
 
   /** The highest fence of any thread that was deleted: one made again under its name does not get an old one. */
@@ -389,7 +408,7 @@ class SqliteStore implements Store {
   }
 
   async rules(tenant: string): Promise<readonly RuleRow[]> {
-    return this.#guarded(undefined, () => this.#transaction(this.#sql.read, () => allRules(this.#sql, tenant)));
+    return this.#guarded(undefined, () => allRules(this.#sql, tenant));
   }
 
   async removeRule(tenant: string, id: string): Promise<boolean> {
