@@ -3,10 +3,11 @@
 
 import { belayError } from "../error.ts";
 import type { Fact, StateEvent } from "../event.ts";
+import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread } from "../journal/state.ts";
 import { messageText } from "../message.ts";
-import type { Command, Store, ThreadKey } from "../store/store.ts";
+import type { Command, Loaded, Store, ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
 import { read, type StopMail, stopKey } from "./mailbox.ts";
@@ -16,27 +17,46 @@ import { loadThread, readFacts } from "./read-facts.ts";
 /** How often to look, besides the store's hints, whether the owner is still there. */
 const LOOK_MS = 250;
 
-export async function stopElsewhere(setup: DriveSetup, key: ThreadKey, options: InterruptOptions): Promise<Receipt> {
+/** `end` is the end of the thread as it was a moment ago, where that is known. */
+export async function stopElsewhere(
+  setup: DriveSetup,
+  key: ThreadKey,
+  options: InterruptOptions,
+  end?: Loaded,
+): Promise<Receipt> {
   readStop(options, 0);
   const { store, clock } = setup;
-  const loaded = await loadThread(store, key);
-  if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
-  const state = newThread(key.threadId);
-  fold(state, loaded.lines);
   const { id = clock.id() } = options;
-  if (state.stops?.has(id)) return recordedReceipt(store, key, id);
-  const runId = state.run?.id;
-  const segment = state.run?.segment;
+  // Whether a stop is on record under an id stands anywhere in it.
+  const loaded =
+    options.id === undefined ? (end ?? (await loadThread(store, key, "rest"))) : await loadThread(store, key);
+  if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
+  const { row, lines, commands } = loaded;
+  if (options.id !== undefined && stopsIn(key, lines).has(id)) return recordedReceipt(store, key, id);
+  const last = lines.at(-1);
+  const { runId, segment } = last === undefined ? {} : decode(key.threadId, last, noArgs).at(-1)!;
   const nothing = notAccepted(runId, segment);
   // Paused, and somebody has it: an answered call runs.
-  const runs = loaded.row.lease !== undefined && (state.state === "running" || state.state === "paused");
+  const runs = row.lease !== undefined && (row.state === "running" || row.state === "paused");
   if (!runs || runId === undefined || segment === undefined) return nothing;
   if ((options.runId ?? runId) !== runId || (options.segment ?? segment) !== segment) return nothing;
   const mail: StopMail = { runId, segment, options };
   const command: Command = { key: stopKey(id), kind: "stop", body: JSON.stringify(mail), at: clock.now() };
-  // Sent before: for this stretch, or for one whose owner died before it could heed it.
-  if (!(await store.send(key, command)) && !isFor(mail, key, loaded.commands, id)) return nothing;
-  return waitForReceipt(setup, key, state.head, nothing);
+  // Watched before it is sent: the owner may be quick.
+  const news = watched(setup, key);
+  try {
+    // Sent before: for this stretch, or for one whose owner died before it could heed it.
+    if (!(await store.send(key, command)) && !isFor(mail, key, commands, id)) return nothing;
+    return await waitForReceipt(store, key, row.head, nothing, news.come);
+  } finally {
+    news.end();
+  }
+}
+
+function stopsIn({ threadId }: ThreadKey, lines: readonly Line[]): ReadonlySet<string> {
+  const state = newThread(threadId);
+  fold(state, lines);
+  return state.stops ?? new Set();
 }
 
 /** What a stop did that is on record under this id. */
@@ -57,29 +77,49 @@ function isFor(mail: StopMail, key: ThreadKey, commands: readonly Command[], id:
   return runId === mail.runId && segment === mail.segment;
 }
 
-async function waitForReceipt(setup: DriveSetup, key: ThreadKey, head: number, nothing: Receipt): Promise<Receipt> {
-  const { store, clock } = setup;
-  let wake: () => void = () => {};
-  const unwatch = store.watch(key, () => wake());
-  try {
-    for (;;) {
-      const told = new Promise<void>((resolve) => (wake = resolve));
-      // The lease first: the append that ends the run gives it back.
-      const lease = (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
-      const facts = await readFacts(store, key, head);
-      const over = facts.findIndex((fact) => fact.type === "state");
-      // Running again means that the owner died, and that somebody has taken over since.
-      if (over !== -1) return receipt(facts.slice(0, over + 1), nothing);
-      // The owner is gone: there is nothing left to stop.
-      if (lease === undefined) return nothing;
-      const timer = clock.setTimeout(() => wake(), LOOK_MS);
-      await told;
-      clock.clearTimeout(timer);
-    }
-  } finally {
-    unwatch();
+/** Whether something was written since one last asked, or it is time to look whether the owner is still there. */
+function watched({ store, clock }: DriveSetup, key: ThreadKey) {
+  let came = false;
+  let wake = () => {};
+  const end = store.watch(
+    key,
+    () => {
+      came = true;
+      wake();
+    },
+    "append",
+  );
+  const come = async () => {
+    const told = new Promise<void>((resolve) => (wake = resolve));
+    const timer = came ? undefined : clock.setTimeout(wake, LOOK_MS);
+    if (timer !== undefined) await told;
+    clock.clearTimeout(timer);
+    came = false;
+  };
+  return { come, end };
+}
+
+async function waitForReceipt(
+  store: Store,
+  key: ThreadKey,
+  head: number,
+  nothing: Receipt,
+  news: () => Promise<void>,
+): Promise<Receipt> {
+  for (;;) {
+    await news();
+    const loaded = await loadThread(store, key, head);
+    const facts = (loaded?.lines ?? []).flatMap((line) => decode(key.threadId, line, noArgs));
+    const over = facts.findIndex((fact) => fact.type === "state" && fact.seq > head);
+    // Running again means that the owner died, and that somebody has taken over since.
+    if (over !== -1) return receipt(facts.slice(0, over + 1), nothing);
+    // The owner is gone: there is nothing left to stop.
+    if (loaded?.row.lease === undefined) return nothing;
   }
 }
+
+/** What a call was given makes no difference to a receipt. */
+const noArgs = () => null;
 
 function receipt(facts: readonly Fact[], nothing: Receipt): Receipt {
   const { segment } = nothing;

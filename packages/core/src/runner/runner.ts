@@ -7,7 +7,7 @@ import type { BelayEvent } from "../event.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
-import { isMovable, type ThreadKey, type ThreadRow } from "../store/store.ts";
+import { isMovable, type Loaded, type ThreadKey, type ThreadRow } from "../store/store.ts";
 import { checkHandle, readHandle } from "./check-handle.ts";
 import { deleteThread } from "./delete-thread.ts";
 import type { DriveSetup } from "./drive.ts";
@@ -103,16 +103,25 @@ export class Runner<Out = string, Deps = unknown> {
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
     const session = this.#sessions.known(threadId);
     if (session?.state === "running") return session.interrupt(options);
-    const resting = await this.#stopResting(threadId, options);
+    const end = await this.#end(threadId);
+    const resting = await this.#stopResting(threadId, options, end?.row);
     if (resting !== undefined) return resting;
-    const receipt = await stopElsewhere(this.#setup, this.#key(threadId), options);
+    const receipt = await stopElsewhere(this.#setup, this.#key(threadId), options, end);
+    if (receipt.accepted) return receipt;
     // It came to rest before it heard of the stop: people may be asked for something.
-    return receipt.accepted ? receipt : ((await this.#stopResting(threadId, options)) ?? receipt);
+    return (await this.#stopResting(threadId, options, (await this.#end(threadId))?.row)) ?? receipt;
+  }
+
+  #end(threadId: string): Promise<Loaded | undefined> {
+    return loadThread(this.#setup.store, this.#key(threadId), "rest");
   }
 
   /** Undefined where it does not rest. */
-  async #stopResting(threadId: string, options: InterruptOptions): Promise<Receipt | undefined> {
-    const row = (await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER))?.row;
+  async #stopResting(
+    threadId: string,
+    options: InterruptOptions,
+    row: ThreadRow | undefined,
+  ): Promise<Receipt | undefined> {
     if (row === undefined || row.lease !== undefined || (row.state !== "paused" && row.state !== "running")) {
       return undefined;
     }
