@@ -47,7 +47,7 @@ export function goOnValues(
   before: string,
 ): { readonly hash: string; readonly values: unknown[] } | undefined {
   const { writer, expect, count, at, rest, consume, snapshot, raise, close, remember, parent } = append;
-  if ("take" in writer || snapshot !== undefined || (consume !== undefined && consume.length > 0)) return undefined;
+  if (snapshot !== undefined || (consume !== undefined && consume.length > 0)) return undefined;
   if ((raise ?? close ?? remember ?? parent) !== undefined) return undefined;
   const body = toText(append.body);
   if (body.length > BLOB_BYTES) return undefined;
@@ -67,7 +67,7 @@ export function goOnValues(
     rest?.dueAt ?? null,
     writer.ttlMs,
     append.release,
-    writer.fence,
+    "take" in writer ? toText(writer.take) : writer.fence,
     bytes(before),
     body,
   ];

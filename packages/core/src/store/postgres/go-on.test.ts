@@ -80,3 +80,51 @@ describe("who goes on after its own last line", () => {
     expect(await sql(`SELECT count(*)::int AS n FROM "${schema}".entry`)).toEqual([{ n: 2 }]);
   });
 });
+
+describe("who takes a thread that it has looked at", () => {
+  const take = (head: number, owner: string) => line(head, { take: owner, ttlMs: 60_000 });
+
+  test("F2: gets a higher fence, and its line is chained to the last", async () => {
+    await store.append(key, next(1, { release: true }));
+    const again = await store.append(key, take(2, "me"));
+    expect(again).toEqual({ ok: true, fence: expect.any(Number), mail: false });
+    expect(again.ok && again.fence).toBeGreaterThan(fence);
+    await store.append(key, {
+      ...next(3, { release: true }),
+      writer: { fence: (again as { fence: number }).fence, ttlMs: 1 },
+    });
+    const other = postgresStore(pool, { schema });
+    expect((await other.load(key))?.row.lease).toBeUndefined();
+    expect(await other.append(key, take(4, "other"))).toMatchObject({ ok: true });
+    expect(await bodies(store)).toHaveLength(5);
+    expect((await store.load(key))?.row.lease?.owner).toBe("other");
+  });
+
+  test("F2: of many that looked at the same time one has it, and the others are told who", async () => {
+    await store.release(key, fence);
+    const others = Array.from({ length: 8 }, () => postgresStore(pool, { schema }));
+    for (const other of others) await other.load(key);
+    const taken = await Promise.all(others.map((other, i) => other.append(key, take(1, `other ${i}`))));
+    const winner = taken.findIndex(({ ok }) => ok);
+    for (const [i, each] of taken.entries()) {
+      expect(each).toMatchObject(i === winner ? { ok: true } : { ok: false, why: "busy", owner: `other ${winner}` });
+    }
+    expect(await bodies(store)).toHaveLength(2);
+  });
+
+  test("P9: is answered as then where the same append comes again, and it is written once", async () => {
+    await store.release(key, fence);
+    await store.load(key);
+    const first = await store.append(key, take(1, "me"));
+    expect(first).toMatchObject({ ok: true });
+    expect(await store.append(key, take(1, "me"))).toEqual(first);
+    expect(await bodies(store)).toHaveLength(2);
+  });
+
+  test("P7: does not write over a row that has changed by itself since", async () => {
+    await store.release(key, fence);
+    await store.load(key);
+    await sql(`UPDATE "${schema}".thread SET created_at = created_at + 1`);
+    await expect(store.append(key, take(1, "me"))).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+  });
+});

@@ -82,7 +82,7 @@ interface LoadRow extends Row, PageRow {
 
 class PostgresStore implements Store {
   readonly #calls: Calls;
-  /** The hashes of the last lines of threads that this store writes to, by name. */
+  /** The hashes of the last lines of threads, by name, as this store last saw or wrote them. */
   readonly #last = new Map<string, string>();
   readonly #hints: Hints;
 
@@ -122,6 +122,7 @@ class PostgresStore implements Store {
       return undefined;
     }
     const { lines } = read;
+    this.#remember(found.name, found.hash);
     return { row: shown(found), lines, commands: commandsOf(key, found), ...(snapshot && { snapshot }) };
   }
 
@@ -165,22 +166,22 @@ class PostgresStore implements Store {
     return appended;
   }
 
-  /** Undefined where it is more than a line after the last that this store wrote, or anything is otherwise than it was then. */
+  /** Undefined where it is more than a line after the last that this store knows, or anything is otherwise than it was then. */
   async #goOn(key: ThreadKey, name: string, append: Append): Promise<Appended | undefined> {
     const before = this.#last.get(name);
     const next = before === undefined ? undefined : goOnValues(key, name, append, before);
     this.#last.delete(name);
     if (next === undefined) return undefined;
-    const [row] = await this.#call(key, "goOn", next.values);
+    const [row] = await this.#call(key, "take" in append.writer ? "takeOn" : "goOn", next.values);
     if (row === undefined) return undefined;
-    if (!append.release) this.#remember(name, next.hash);
-    return { ok: true, fence: (append.writer as { readonly fence: number }).fence, mail: row.mail };
+    this.#remember(name, next.hash);
+    return { ok: true, fence: Number(row.fence), mail: row.mail };
   }
 
   async #append(key: ThreadKey, name: string, append: Append): Promise<Appended> {
     const [row] = await this.#call(key, "append", appendValues(key, name, append));
     const { appended, hash } = readAppended(row.outcome);
-    if (hash !== undefined && !append.release) this.#remember(name, hash);
+    if (hash !== undefined) this.#remember(name, hash);
     return appended;
   }
 

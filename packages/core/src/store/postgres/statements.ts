@@ -22,19 +22,21 @@ export function statements(schema: string, version: number): Statements {
 }
 
 /**
- * The append of one who goes on: most are nothing but a line after the one that its writer wrote last. No row where
- * anything is otherwise: append_1 says what, or does it. One statement, and no function, costs the server half as much.
+ * The append of one who goes on: most are nothing but a line after the one that its writer wrote last, or that was the last
+ * when it looked. $15 is the fence that it has, or, where it takes the thread, who it is. No row where anything is otherwise:
+ * append_1 says what, or does it. One statement, and no function, costs the server half as much.
  */
-function goOn(s: string): string {
+function goOn(s: string, takes: boolean): string {
   const was = "row";
-  const until = "((extract(epoch FROM statement_timestamp()) * 1000)::bigint + $13)";
-  const owner = "CASE WHEN $14::boolean THEN NULL ELSE row.owner END";
+  const now = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
+  const fence = takes ? "f.fence" : "row.fence";
   const next = {
     agent: "$9::text",
     state: "$10::text",
     head: "($5::bigint + $6::integer)",
-    owner: `(${owner})`,
-    until,
+    fence,
+    owner: `(CASE WHEN $14::boolean THEN NULL ELSE ${takes ? "$15::text" : "row.owner"} END)`,
+    until: `(${now} + $13)`,
     append_id: "$4::text",
     hash: "$8::bytea",
     rest_from: "$11::bigint",
@@ -42,12 +44,16 @@ function goOn(s: string): string {
     updated_at: "$7::bigint",
   };
   const set = Object.entries(next).map(([column, value]) => `${column} = ${value}`);
-  return `WITH t AS (
-      UPDATE ${s}.thread AS row SET ${set.join(", ")}, sum = ${sumOf(was, next)}
-      WHERE name = $1 AND fence = $15 AND head = $5 AND owner IS NOT NULL AND hash = $16 AND append_id <> $4
-        AND tenant = $2 AND id = $3 AND sum = ${sumOf(was)}
-      RETURNING num, open)
-    INSERT INTO ${s}.entry SELECT t.num, $5 + 1, $6, $7, $15, $17::text, NULL, $8 FROM t RETURNING (SELECT open > 0 FROM t) AS mail`;
+  const free = `(row.owner IS NULL OR row.until <= ${now})`;
+  // Taken from the sequence once.
+  const fences = `f AS MATERIALIZED (SELECT nextval('${s.replaceAll("'", "''")}.fence') AS fence), `;
+  return `WITH ${takes ? fences : ""}t AS (
+      UPDATE ${s}.thread AS row SET ${set.join(", ")}, sum = ${sumOf(was, next)} ${takes ? "FROM f" : ""}
+      WHERE name = $1 AND ${takes ? free : "row.fence = $15 AND owner IS NOT NULL"} AND head = $5 AND hash = $16
+        AND append_id <> $4 AND tenant = $2 AND id = $3 AND sum = ${sumOf(was)}
+      RETURNING num, open, row.fence)
+    INSERT INTO ${s}.entry SELECT t.num, $5 + 1, $6, $7, t.fence, $17::text, NULL, $8 FROM t
+    RETURNING (SELECT open > 0 FROM t) AS mail, fence`;
 }
 
 function texts(s: string) {
@@ -98,7 +104,8 @@ function texts(s: string) {
       WHERE e.thread = $1 AND e.seq >= $2 AND e.seq <= $3 ORDER BY e.seq LIMIT ${PAGE}`,
     blob: `SELECT body FROM ${s}.blob WHERE num = $1`,
     append: `SELECT ${s}.append_1(${args(23)}) AS outcome`,
-    goOn: goOn(s),
+    goOn: goOn(s, false),
+    takeOn: goOn(s, true),
     renew: `SELECT ${s}.renew_1(${args(5)}) AS done`,
     release: `SELECT ${s}.release_1(${args(4)})`,
     send: `SELECT ${s}.send_1(${args(9)}) AS done`,
