@@ -237,7 +237,7 @@ export class Frame {
   }
 
   acted(action: Action): ActionEvent {
-    return { ...this.#fact(), type: "action", action };
+    return { type: "action", action, ...this.#fact() };
   }
 
   /** Settles when they are recorded. Never rejects: where saving fails, it never settles. */
@@ -273,18 +273,16 @@ export class Frame {
 
   /** A start of what a person or a hook changed, or a rule allows. */
   changedStart(call: CallState, more: Pick<ToolStartEvent, "ranArgs" | "changedBy" | "rule">): ToolStartEvent {
-    const start = this.toolStart(call);
+    const start: Mutable<ToolStartEvent> = this.toolStart(call);
     const { ranArgs, changedBy, rule } = more;
-    return {
-      ...start,
-      ...(ranArgs !== undefined && { ranArgs }),
-      ...(changedBy !== undefined && { changedBy }),
-      ...(rule !== undefined && { rule }),
-    };
+    if (ranArgs !== undefined) start.ranArgs = ranArgs;
+    if (changedBy !== undefined) start.changedBy = changedBy;
+    if (rule !== undefined) start.rule = rule;
+    return start;
   }
 
   raised(interrupted: Interrupt): ActionEvent {
-    return { ...this.#fact(), type: "action", action: { interrupted } };
+    return { type: "action", action: { interrupted }, ...this.#fact() };
   }
 
   step(
@@ -293,18 +291,18 @@ export class Frame {
     key: string,
     outcome: { readonly value: Json } | { readonly error: ErrorRecord },
   ): StepEvent {
-    return { ...this.#fact(), type: "step", ...(callId !== undefined && { callId }), address, key, ...outcome };
+    return { type: "step", ...(callId !== undefined && { callId }), address, key, ...outcome, ...this.#fact() };
   }
 
   /** The call that asked has ended: nobody waits for the answer. */
   withdrawn(id: string): RequestAnsweredEvent {
-    return { ...this.#fact(), type: "request-answered", id, by: "runtime", answer: { type: "withdraw" } };
+    return { type: "request-answered", id, by: "runtime", answer: { type: "withdraw" }, ...this.#fact() };
   }
 
   /** Nobody is there to ask. */
   declined(id: string): RequestAnsweredEvent {
     const answer = { type: "reject" as const, reason: "nobody is there to ask (unattended)", by: "runtime" };
-    return { ...this.#fact(), type: "request-answered", id, by: "runtime", answer };
+    return { type: "request-answered", id, by: "runtime", answer, ...this.#fact() };
   }
 
   toolEnd(call: CallState, outcome: Outcome, output: Json, held: boolean): ToolEndEvent {
@@ -327,16 +325,16 @@ export class Frame {
       outcome,
       output,
     };
-    return held ? { ...fact, held } : fact;
+    return held ? { held, ...fact } : fact;
   }
 
   turnStart(turn: number, attempt: number): void {
     if (this.desk.watched)
-      this.desk.publish({ ...this.#base(attempt), type: "turn-start", turn } satisfies TurnStartEvent);
+      this.desk.publish({ type: "turn-start", turn, ...this.#base(attempt) } satisfies TurnStartEvent);
   }
 
   turnEnd(turn: number): void {
-    if (this.desk.watched) this.desk.publish({ ...this.#base(1), type: "turn-end", turn } satisfies TurnEndEvent);
+    if (this.desk.watched) this.desk.publish({ type: "turn-end", turn, ...this.#base(1) } satisfies TurnEndEvent);
   }
 
   delta(type: DeltaEvent["type"], text: string, messageId: string, offset: number, attempt: number): void {
@@ -364,13 +362,13 @@ export class Frame {
     if (!this.desk.watched) return;
     const { id: callId, tool } = call.part;
     const { address } = call;
-    const draft: ToolProgressEvent = { ...this.#base(1), type: "tool-progress", callId, tool, address, data };
+    const draft: ToolProgressEvent = { type: "tool-progress", callId, tool, address, data, ...this.#base(1) };
     this.desk.publish(draft);
   }
 
   superseded(messageId: string, attempt: number): void {
     if (!this.desk.watched) return;
-    this.desk.publish({ ...this.#base(attempt), type: "superseded", messageId } satisfies SupersededEvent);
+    this.desk.publish({ type: "superseded", messageId, ...this.#base(attempt) } satisfies SupersededEvent);
   }
 
   #fact(): EventBase {

@@ -22,8 +22,12 @@ async function runHooked(agent: AnyAgent, frame: Frame, after: readonly Hook[]):
     // What a chat has said is on record before hooks take their time; the end of another agent makes its message itself.
     if (agent.chats && ended.facts.length > 0) await frame.record(() => ended.facts);
     await lookOn(frame, "afterReply", after, { text: ended.text, output: ended.output });
-    // The person has said more meanwhile: one more turn.
-    const more = agent.chats && frame.signal.stop === undefined && frame.desk.hasMail(frame, "steer");
+    // The person has said more meanwhile: one more turn, but for one that has left.
+    const more =
+      agent.chats &&
+      ended.action === undefined &&
+      frame.signal.stop === undefined &&
+      frame.desk.hasMail(frame, "steer");
     if (!more) return agent.chats ? { ...ended, facts: [] } : ended;
   }
 }

@@ -269,12 +269,13 @@ function toolTable(agentName: string, tools: readonly Tool<never>[]): ReadonlyMa
   return table;
 }
 
-function requestBase(options: AgentOptions<StandardSchema | undefined, never>): Omit<ModelRequest, "messages"> {
+function requestBase(options: AgentOptions<StandardSchema | undefined, never>): ModelRequest {
   const { retry: _retry, ...settings } = options.settings ?? {};
   const tools = (options.tools ?? []).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   const schema: Json | undefined =
     options.output && toJsonSchema(options.output, `the output of agent ${options.name}`);
   return {
+    messages: [],
     ...(toJson(settings, `The settings of agent ${options.name}`) as ModelSettings),
     tools,
     ...(schema !== undefined && { output: { name: options.name, schema } }),

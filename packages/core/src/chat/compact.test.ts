@@ -141,9 +141,9 @@ describe("H4: a budget", () => {
     addAnswer(scope, { ...say("a1", ""), role: "assistant", parts: [call("c1")] }, 1);
     endCall(scope, "c1", "interrupted", null);
     addInput(scope, say("u2", "on"));
-    expect(isReplaceable(scope, "c1")).toBe(true);
+    expect(isReplaceable(scope, "c1", 1)).toBe(true);
     addSummary(scope, { ...say("s", "so far"), origin: "runtime", summary: { coversTo: "a1.r" } }, "a1.r");
-    expect(isReplaceable(scope, "c1")).toBe(false);
+    expect(isReplaceable(scope, "c1", 1)).toBe(false);
     lateResult(scope, "c1", "note", "ok", "news", 1);
     expect(promptProblems(scope.prompt)).toEqual([]);
   });

@@ -24,7 +24,8 @@ export interface ChatDefinition {
   readonly model: Model;
   readonly instructions: Message | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
-  readonly request: Omit<ModelRequest, "messages">;
+  /** Without messages yet. */
+  readonly request: ModelRequest;
   readonly output: StandardSchema | undefined;
   readonly maxTurns: number;
   readonly maxCorrections: number;

@@ -118,8 +118,8 @@ function approvalOf(frame: Frame, ready: ReadyCall, request: Request<Approval>, 
   const { id: callId } = call.part;
   const args = argsOf(ready);
   return {
-    ...readRequest(request),
     id: frame.clock.id(),
+    ...readRequest(request),
     address: `${call.address}/approval`,
     raisedAt: frame.clock.now(),
     by,

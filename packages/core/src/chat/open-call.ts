@@ -80,7 +80,7 @@ function gated(frame: Frame, agent: ChatDefinition, ready: PreparedCall): NextCa
   return gate.then((decided): NextCall => {
     switch (decided.effect) {
       case "allow":
-        return decided.rule === undefined ? ready : { ...ready, rule: decided.rule };
+        return decided.rule === undefined ? ready : { rule: decided.rule, ...ready };
       case "ask":
         return { call: ready.call, raise: decided.interrupt, waits: [decided.interrupt.id] };
       case "deny":
@@ -137,7 +137,7 @@ async function goesOn(
 ): Promise<NextCall> {
   const ready = await prepareCall(agent.tools, call, call.ranArgs);
   const bar = barOf(frame, agent, ready);
-  if (bar === undefined) return { ...(ready as ReadyCall), ...changer(call), [how]: true };
+  if (bar === undefined) return { [how]: true, ...(ready as ReadyCall), ...changer(call) };
   return { call, outcome: "error", output: `It had begun, and cannot go on: ${bar}` };
 }
 

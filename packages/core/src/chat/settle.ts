@@ -25,13 +25,13 @@ export async function settle(
     facts = [];
   }
   const ended = { how: "completed", facts, text, finish: finish ?? "stop" } as const;
-  if (agent.output === undefined) return { ...ended, output: text };
+  if (agent.output === undefined) return { output: text, ...ended };
   const checked = await frame.signal.orStopped(readOutput(agent, text));
   if (checked === undefined) return stoppedWith(facts);
   if (checked.ok) {
     // Said while it was checked.
     if (frame.desk.hasMail(frame, "steer")) return settle(frame, agent, text, facts, finish);
-    return { ...ended, output: checked.value };
+    return { output: checked.value, ...ended };
   }
   const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
   const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;

@@ -414,7 +414,7 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
       const gate = interrupted !== undefined && isGate(interrupted) ? interrupted : undefined;
       const args = gate && (asked?.get(gate.callId!) ?? argsOf?.(gate.callId!) ?? null);
       const action = gate === undefined ? one.action : { interrupted: { ...gate, args: args! } };
-      facts[i] = { ...place, type: "action", action };
+      facts[i] = { type: "action", action, ...place };
     } else {
       facts[i] = read(one, place, last);
     }
@@ -495,23 +495,23 @@ function read(
   }
   if ("late" in written) {
     const { late: callId, id, tool, address, outcome, output, as } = written;
-    return { ...place, type: "tool-late", id, callId, tool, address, outcome, output, as };
+    return { type: "tool-late", id, callId, tool, address, outcome, output, as, ...place };
   }
-  if ("queued" in written) return { ...place, type: "input-queued", id: written.id, kind: written.queued };
-  if ("consumed" in written) return { ...place, type: "input-consumed", id: written.id, kind: written.consumed };
+  if ("queued" in written) return { type: "input-queued", id: written.id, kind: written.queued, ...place };
+  if ("consumed" in written) return { type: "input-consumed", id: written.id, kind: written.consumed, ...place };
   if ("step" in written) {
     const { step: key, callId, address, value, error } = written;
-    const fact: StepEvent = { ...place, type: "step", ...(callId !== undefined && { callId }), address, key };
+    const fact: StepEvent = { type: "step", ...(callId !== undefined && { callId }), address, key, ...place };
     return error === undefined ? { ...fact, value: value ?? null } : { ...fact, error };
   }
   if ("answered" in written) {
     const { answered: id, by, answer, n: _n, p: _p, x: _x, ...more } = written;
-    return { ...place, type: "request-answered", id, by, answer, ...more };
+    return { type: "request-answered", id, by, answer, ...more, ...place };
   }
-  if ("breakpoint" in written) return { ...place, type: "breakpoint", breakpoint: written.breakpoint };
-  if ("unruled" in written) return { ...place, type: "rule-removed", id: written.unruled, by: written.by };
+  if ("breakpoint" in written) return { type: "breakpoint", breakpoint: written.breakpoint, ...place };
+  if ("unruled" in written) return { type: "rule-removed", id: written.unruled, by: written.by, ...place };
   if ("drift" in written) {
-    return { ...place, type: "drift", report: written.drift, fingerprint: written.fingerprint };
+    return { type: "drift", report: written.drift, fingerprint: written.fingerprint, ...place };
   }
   written satisfies never;
   throw corrupt(threadId, seq, `a fact of no known kind: ${JSON.stringify(written)}`);

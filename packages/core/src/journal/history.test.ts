@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { promptFor } from "../chat/request.ts";
+import type { ToolStartEvent } from "../event.ts";
 import { historyProblems } from "../history-problems.ts";
 import { isBlank, type Message, messageText, type Part } from "../message.ts";
 import { promptProblems } from "../testing/providers/render.ts";
@@ -8,6 +9,8 @@ import { scriptedModel } from "../testing/scripted-model.ts";
 import { history } from "../testing/session-kit.ts";
 import { addAnswer, addInput, closeCalls, endCall, holdCall, startCall } from "./history.ts";
 import { newScope, type Scope } from "./state.ts";
+
+const startOf = (callId: string) => ({ callId, segment: 1 }) as ToolStartEvent;
 
 const model = scriptedModel([]);
 const cut = { by: "user", at: 1 };
@@ -42,7 +45,7 @@ describe("a scope's history", () => {
     const scope = asked();
     addAnswer(scope, answer([call("x"), call("y")]), 1);
     expect(history(scope.prompt)).toEqual(["user: hello"]);
-    startCall(scope, "x");
+    startCall(scope, startOf("x"));
     endCall(scope, "x", "ok", 1);
     expect(history(scope.prompt)).toEqual(["user: hello"]);
     expect(history(scope.messages)).toEqual(["user: hello", "assistant: call x + call y", "tool: x ok"]);
@@ -74,8 +77,8 @@ describe("a scope's history", () => {
   it("S4: a call that started never reads not executed; one that was held back does", () => {
     const scope = asked();
     addAnswer(scope, answer([call("x"), call("y"), call("z")]), 1);
-    startCall(scope, "x");
-    startCall(scope, "y");
+    startCall(scope, startOf("x"));
+    startCall(scope, startOf("y"));
     holdCall(scope, "y", "not-executed");
     closeCalls(scope, "synthetic");
     expect(history(scope.prompt).at(-1)).toBe("tool: x unknown + y not-executed + z not-executed");
@@ -93,7 +96,7 @@ describe("a scope's history", () => {
     expect(silent.last).toBe("input");
     const started = asked();
     addAnswer(started, answer([call("x"), call("y")]), 1);
-    startCall(started, "x");
+    startCall(started, startOf("x"));
     closeCalls(started, "drop");
     expect(history(started.prompt).at(-1)).toBe("tool: x unknown + y not-executed");
   });
@@ -111,7 +114,7 @@ describe("a scope's history", () => {
   it("a call or an end that nobody knows changes nothing", () => {
     const scope = asked();
     const before = structuredClone(scope);
-    startCall(scope, "x");
+    startCall(scope, startOf("x"));
     holdCall(scope, "x", "not-executed");
     endCall(scope, "x", "ok", 1);
     closeCalls(scope, "synthetic");
@@ -175,7 +178,7 @@ const act = fc.tuple(fc.nat(4), fc.constantFrom("start", "hold", "ok", "error", 
     (scope) => {
       const open = scope.calls[index];
       if (open === undefined || open.status === "ended") return;
-      if (what === "start") startCall(scope, open.part.id);
+      if (what === "start") startCall(scope, startOf(open.part.id));
       else if (what === "hold") holdCall(scope, open.part.id, "not-executed");
       else endCall(scope, open.part.id, what as "ok", what === "interrupted" ? ["half"] : "out \udc00");
     },

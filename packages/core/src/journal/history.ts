@@ -4,7 +4,7 @@
 // 2. What has entered is never checked or copied again: each function costs what it adds.
 // 3. A call that started can never read "not executed".
 
-import type { StepEvent } from "../event.ts";
+import type { StepEvent, ToolStartEvent } from "../event.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { Json } from "../json.ts";
 import type { CallPart, Message, Outcome } from "../message.ts";
@@ -97,10 +97,14 @@ function openCalls(message: Message, path: string, turn: number): CallState[] | 
   return calls;
 }
 
-export function startCall(scope: Scope, callId: string, ranArgs?: Json, changedBy?: "hook"): void {
+export function startCall(scope: Scope, { callId, segment, ranArgs, changedBy }: ToolStartEvent): void {
   const call = findCall(scope, callId);
   if (call === undefined) return;
   call.status = "started";
+  if (call.cut) {
+    scope.again ??= {};
+    scope.again[callId] = segment;
+  }
   // What became of an earlier try is no longer the question.
   if (call.doubt !== undefined) delete call.doubt;
   if (call.resumes) delete call.resumes;
@@ -165,7 +169,9 @@ function neverRan(call: CallState): boolean {
 }
 
 /** True while what the model was told of the call can still be replaced: it is no result of its own (a later try's), no answer was recorded after it, and no summary covers it. */
-export function isReplaceable(scope: Scope, callId: string): boolean {
+export function isReplaceable(scope: Scope, callId: string, segment: number): boolean {
+  // What is told of it is what became of a later try.
+  if (segment < (scope.again?.[callId] ?? 0)) return false;
   const index = resultIndex(scope.messages, callId);
   if (index === undefined) return false;
   const told = scope.messages[index]!.parts.find((part) => part.type === "result" && part.id === callId);
@@ -194,6 +200,12 @@ export function lateResult(
   for (const call of scope.calls) {
     if (call.part.id === callId) call.result = resultPart(call.part, outcome, output);
   }
+}
+
+/** Whether a person has said something after the result of a call, which no answer follows. */
+export function isSpokenTo({ messages }: Scope, callId: string): boolean {
+  const index = resultIndex(messages, callId) ?? messages.length;
+  return messages.slice(index).some(({ role, origin }) => role === "user" && origin === "person");
 }
 
 /** Where the result of a call stands, if no answer follows it. */

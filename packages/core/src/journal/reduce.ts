@@ -72,7 +72,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       } else {
         addInput(scope, fact.message);
         // Whoever speaks wants an answer, also of one that was about to leave.
-        scope.action = undefined;
+        if (fact.message.origin === "person") scope.action = undefined;
         // What an agent was given must stay the same however often it begins again.
         if (!state.run?.underway || isChild(fact)) scope.given.push(fact.message);
         else scope.later.push(fact.message);
@@ -80,7 +80,7 @@ export function reduce(state: ThreadState, fact: Fact): void {
       break;
     }
     case "tool-start":
-      startCall(scopeOf(state, fact.runPath), fact.callId, fact.ranArgs, fact.changedBy);
+      startCall(scopeOf(state, fact.runPath), fact);
       break;
     case "tool-end":
       if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome);

@@ -111,6 +111,8 @@ export interface Scope {
   active: string | undefined;
   /** What was done, and has not taken effect on those above yet. */
   action: Action | undefined;
+  /** The stretch in which a call that a crash had cut off began again, by its id. */
+  again: { [callId: string]: number } | undefined;
   /** What code of a custom agent has done, in the order it was settled. */
   steps: StepRecord[] | undefined;
   /** Of a graph: what its nodes and people have changed in its state. */
@@ -229,6 +231,7 @@ export function newScope(path: string): Scope {
     failed: undefined,
     active: undefined,
     action: undefined,
+    again: undefined,
     steps: undefined,
     state: undefined,
     goneOn: undefined,

@@ -181,12 +181,12 @@ export class Drive implements Desk {
   leaveBehind(frame: Frame, call: CallState, late: Promise<LateResult | undefined>): void {
     const { id: callId, tool } = call.part;
     this.#behind.push(callId);
-    const { runId, runPath: path } = frame.place;
+    const { runId, runPath: path, segment } = frame.place;
     const { address } = call;
     void late.then(async (result) => {
       this.#behind.splice(this.#behind.indexOf(callId), 1);
       if (result === undefined) return;
-      const mail: LateMail = { path, callId, tool, address, ...result };
+      const mail: LateMail = { path, segment, callId, tool, address, ...result };
       const command: Command = {
         key: `late:${runId}:${address}:${callId}`,
         kind: "late",

@@ -77,11 +77,11 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     const facts = ended.facts.filter((fact) => fact.type !== "action" || !isRequest(fact.action.interrupted));
     const { turn, calls } = ended;
     const stopped: Ended = { how: "stopped", facts, calls, partialText: "", attempt: 1 };
-    return endingOf(turn === undefined ? stopped : { ...stopped, turn }, place, state, circumstances);
+    return endingOf(turn === undefined ? stopped : { turn, ...stopped }, place, state, circumstances);
   }
   const usage = addUsage(state.run?.usage, usageOf(ended.facts));
   const move = (to: SessionState, more?: Partial<StateEvent>) =>
-    stateFact(place, to, stops.length > 0 ? { ...more, stops } : more);
+    stateFact(place, to, stops.length > 0 ? { stops, ...more } : more);
   const ends = (...facts: readonly Fact[]): Ending => ({
     facts: [...ended.facts, ...facts],
     tail: facts.length,
@@ -220,7 +220,7 @@ export function resultOf(
   const { runId, segment, threadId } = place;
   const usage = state.run?.usage ?? addUsage(undefined, undefined);
   const at = { runId, segment, usage };
-  if (intent === "terminate") return { ...at, status: "terminated" };
+  if (intent === "terminate") return { status: "terminated", ...at };
   switch (ended.how) {
     case "completed": {
       // Written out: this is how most runs end, and a spread costs more than all else here.
@@ -228,16 +228,16 @@ export function resultOf(
       return { runId, segment, usage, status: "completed", output: output as never, text, finish };
     }
     case "failed":
-      return { ...at, status: "failed", error: ended.error };
+      return { status: "failed", error: ended.error, ...at };
     case "stopped":
     case "asking": {
-      if (pause === undefined) return { ...at, status: "failed", error: belayError("SESSION_CLOSED", { threadId }) };
+      if (pause === undefined) return { status: "failed", error: belayError("SESSION_CLOSED", { threadId }), ...at };
       const { handle, interrupts = [...openRequests(state), ...state.interrupts] } = pause;
       const { interruptType } = handle;
       const partialText = ended.how === "stopped" ? ended.partialText : "";
       const interrupt = nest(agent, place.runPath, state, interrupts);
       const more = pause.said === undefined || pause.said.length === 0 ? {} : { said: pause.said };
-      return { ...at, status: "interrupted", interruptType, handle, interrupts, interrupt, partialText, ...more };
+      return { status: "interrupted", interruptType, handle, interrupts, interrupt, partialText, ...at, ...more };
     }
     default:
       return ended satisfies never;

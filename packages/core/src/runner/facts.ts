@@ -30,30 +30,29 @@ function base(place: FramePlace): EventBase {
 export function runStart(place: FramePlace, fingerprint?: Fingerprint): RunStartEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
   const fact = { type: "run-start" as const, seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
-  return fingerprint === undefined ? fact : { ...fact, fingerprint };
+  return fingerprint === undefined ? fact : { fingerprint, ...fact };
 }
 
 export function driftFact(place: FramePlace, report: DriftReport, fingerprint: Fingerprint): DriftEvent {
-  return { ...base(place), type: "drift", report, fingerprint };
+  return { type: "drift", report, fingerprint, ...base(place) };
 }
 
 export function breakpointFact(place: FramePlace, breakpoint: Breakpoint): BreakpointEvent {
-  return { ...base(place), type: "breakpoint", breakpoint };
+  return { type: "breakpoint", breakpoint, ...base(place) };
 }
 
 export function ruleRemoved(place: FramePlace, id: string, by: string): RuleRemovedEvent {
-  return { ...base(place), type: "rule-removed", id, by };
+  return { type: "rule-removed", id, by, ...base(place) };
 }
 
 export function stateFact(place: FramePlace, state: StateEvent["state"], more?: Partial<StateEvent>): StateEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
   const attempt = more?.attempt ?? 1;
-  const fact = { type: "state" as const, seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath, state };
-  return more === undefined ? fact : { ...more, ...fact };
+  return { type: "state", ...more, seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath, state };
 }
 
 export function interruptedFact(place: FramePlace, interrupted: Interrupt): ActionEvent {
-  return { ...base(place), type: "action", action: { interrupted } };
+  return { type: "action", action: { interrupted }, ...base(place) };
 }
 
 export function runEnd(
@@ -123,11 +122,11 @@ export function lostCalls(place: FramePlace, state: ThreadState, held = false, w
       if (call.status !== "started") continue;
       const { id: callId, tool } = call.part;
       const at = { ...base(place), runPath: scope.path };
-      const end = { ...at, type: "tool-end", callId, tool, address: call.address } as const;
+      const end = { type: "tool-end", callId, tool, address: call.address, ...at } as const;
       // One that waited for a person was cut by whoever closes it, not by the crash.
       const parked = isParked(state, call) || hasAgent(state, call);
       if (parked && held) continue;
-      facts.push({ ...end, outcome: parked ? "interrupted" : "unknown", output: null, ...(held && { held }) });
+      facts.push({ outcome: parked ? "interrupted" : "unknown", output: null, ...end, ...(held && { held }) });
     }
   }
   return facts;

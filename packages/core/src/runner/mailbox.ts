@@ -4,10 +4,18 @@
 // 2. A stop is for one segment of one run: one that comes too late for it hits nothing else (S2).
 
 import { belayError } from "../error.ts";
-import type { ActionEvent, Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent, ToolLateEvent } from "../event.ts";
+import type {
+  Action,
+  ActionEvent,
+  Fact,
+  InputConsumedEvent,
+  InputQueuedEvent,
+  MessageEvent,
+  ToolLateEvent,
+} from "../event.ts";
 import type { FramePlace, LateResult } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
-import { isReplaceable } from "../journal/history.ts";
+import { isReplaceable, isSpokenTo } from "../journal/history.ts";
 import type { Scope } from "../journal/state.ts";
 import type { Message, Part } from "../message.ts";
 import type { Command, Store, ThreadKey } from "../store/store.ts";
@@ -28,6 +36,8 @@ export interface InputMail {
 
 export interface LateMail extends LateResult {
   readonly path: string;
+  /** The stretch that left it behind. */
+  readonly segment: number;
   readonly callId: string;
   readonly tool: string;
   readonly address: string;
@@ -115,7 +125,7 @@ export class Mailbox {
   queued(place: FramePlace, told: ReadonlySet<string> | undefined): InputQueuedEvent[] {
     const fresh = this.#fresh.filter(({ id }) => !told?.has(id));
     this.#fresh = [];
-    return fresh.map(({ id, kind }) => ({ ...base(place), type: "input-queued", id, kind }));
+    return fresh.map(({ id, kind }) => ({ type: "input-queued", id, kind, ...base(place) }));
   }
 
   /**
@@ -128,9 +138,8 @@ export class Mailbox {
     this.#lates = this.#lates.filter(({ mail }) => calls.has(mail.callId));
     for (const { key: id, mail } of this.#lates.filter(({ mail }) => mail.path === scope.path)) {
       const { callId, tool, address, outcome, output, actions = [] } = mail;
-      const as = isReplaceable(scope, callId) ? "replace" : "note";
+      const as = isReplaceable(scope, callId, mail.segment) ? "replace" : "note";
       facts.push({
-        ...base(place),
         type: "tool-late",
         id,
         callId,
@@ -139,12 +148,14 @@ export class Mailbox {
         outcome,
         output,
         as,
+        ...base(place),
       } satisfies ToolLateEvent);
-      // Whoever has spoken since wants an answer.
-      if (as === "note" || scope.last === "input") continue;
-      for (const action of actions) facts.push({ ...base(place), type: "action", action } satisfies ActionEvent);
+      // Whoever has spoken since wants an answer; what steers nothing is told all the same.
+      const late = as === "note" || isSpokenTo(scope, callId);
+      for (const action of late ? actions.filter(isTold) : actions)
+        facts.push({ type: "action", action, ...base(place) } satisfies ActionEvent);
     }
-    if (root && !facts.some(({ type }) => type === "action")) {
+    if (root && !facts.some((fact) => fact.type === "action" && !isTold(fact.action))) {
       for (const { key, mail } of this.#steers) facts.push(...inputFactsOf(place, key, kindOf(mail), mail, now));
     }
     return facts;
@@ -191,6 +202,10 @@ interface InputQueuedMail {
   readonly kind: InputQueuedEvent["kind"];
 }
 
+function isTold({ customized }: Action): boolean {
+  return customized !== undefined;
+}
+
 function kindOf({ observed }: InputMail): "steer" | "observe" {
   return observed ? "observe" : "steer";
 }
@@ -203,11 +218,11 @@ export function inputFactsOf(
   mail: InputMail,
   at: number,
 ): Fact[] {
-  const consumed: InputConsumedEvent = { ...base(place), type: "input-consumed", id, kind };
+  const consumed: InputConsumedEvent = { type: "input-consumed", id, kind, ...base(place) };
   const messages = mail.messages.map((given, i): MessageEvent => {
     const own = given.id ?? (i === 0 ? id : `${id}.${i}`);
     const message: Message = { id: own, role: "user", parts: given.parts, at, origin: "person" };
-    return { ...base(place), type: "message", turn: 0, message };
+    return { type: "message", turn: 0, message, ...base(place) };
   });
   return [consumed, ...messages];
 }

@@ -2,7 +2,7 @@
 // receipt read from what the owner records.
 
 import { belayError } from "../error.ts";
-import type { Fact, StateEvent } from "../event.ts";
+import type { ActionEvent, Fact, StateEvent } from "../event.ts";
 import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread } from "../journal/state.ts";
@@ -14,8 +14,9 @@ import { read, type StopMail, stopKey } from "./mailbox.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
 import { loadThread, readFacts } from "./read-facts.ts";
 
-/** How often to look, besides the store's hints, whether the owner is still there. */
+/** How often to look, besides the store's hints, whether the owner is still there; the first time sooner, for it may have been quicker than we. */
 const LOOK_MS = 250;
+const FIRST_LOOK_MS = 25;
 
 /** `end` is the end of the thread as it was a moment ago, where that is known. */
 export async function stopElsewhere(
@@ -80,6 +81,7 @@ function isFor(mail: StopMail, key: ThreadKey, commands: readonly Command[], id:
 /** Whether something was written since one last asked, or it is time to look whether the owner is still there. */
 function watched({ store, clock }: DriveSetup, key: ThreadKey) {
   let came = false;
+  let patience = FIRST_LOOK_MS;
   let wake = () => {};
   const end = store.watch(
     key,
@@ -91,10 +93,11 @@ function watched({ store, clock }: DriveSetup, key: ThreadKey) {
   );
   const come = async () => {
     const told = new Promise<void>((resolve) => (wake = resolve));
-    const timer = came ? undefined : clock.setTimeout(wake, LOOK_MS);
+    const timer = came ? undefined : clock.setTimeout(wake, patience);
     if (timer !== undefined) await told;
     clock.clearTimeout(timer);
     came = false;
+    patience = LOOK_MS;
   };
   return { come, end };
 }
@@ -122,12 +125,16 @@ async function waitForReceipt(
 const noArgs = () => null;
 
 function receipt(facts: readonly Fact[], nothing: Receipt): Receipt {
-  const { segment } = nothing;
-  const action = facts.findLast((fact) => fact.type === "action");
-  if (action?.type !== "action" || action.segment !== segment) return nothing;
+  const action = facts.findLast((fact) => fact.type === "action" && isStopOf(fact, nothing));
+  if (action?.type !== "action") return nothing;
   const cut = facts.findLast((fact) => fact.type === "message" && fact.message.interrupted !== undefined);
   const partialText = cut?.type === "message" ? messageText(cut.message) : "";
   return { ...nothing, accepted: true, partialText, ...action.action.interrupted?.calls };
+}
+
+/** It may have come to rest otherwise before it heard of the stop. */
+function isStopOf({ action, runId, segment }: ActionEvent, of: Receipt): boolean {
+  return action.interrupted?.kind === "user" && runId === of.runId && segment === of.segment;
 }
 
 function notAccepted(runId: string | undefined, segment: number | undefined): Receipt {

@@ -31,8 +31,8 @@ export function answerFact(
   const request = state.requests?.get(id);
   const { by, digest, open } = judgeAnswer(state.threadId, id, request, answer, now, groups);
   const fact: RequestAnsweredEvent = {
-    ...base(place, request!.runPath),
     type: "request-answered",
+    ...base(place, request!.runPath),
     id,
     by,
     answer,
@@ -41,12 +41,13 @@ export function answerFact(
     ...(key !== undefined && { key }),
     ...(ref !== undefined && { ref }),
   };
-  return open ? fact : { ...fact, ...remembering(request!.interrupt, answer, by, now) };
+  const rule = open ? undefined : remembering(request!.interrupt, answer, by, now);
+  return rule === undefined ? fact : { ...rule, ...fact };
 }
 
 /** The rule that an approval leaves behind. */
 function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, now: number) {
-  if (answer.type !== "approve" || answer.remember === undefined || tool === undefined) return {};
+  if (answer.type !== "approve" || answer.remember === undefined || tool === undefined) return undefined;
   const { remember } = answer;
   const scope = typeof remember === "string" ? remember : remember.scope;
   return { rule: rememberedRule(`rule.${id}`, tool, answer.args ?? args ?? {}, remember, by, now), remember: scope };
@@ -61,7 +62,7 @@ export function refusedFact(
   key: string,
 ): RequestAnsweredEvent {
   const by = answer.by ?? "user";
-  return { ...base(place, place.runPath), type: "request-answered", id, by, answer, refused, key };
+  return { type: "request-answered", id, by, answer, refused, key, ...base(place, place.runPath) };
 }
 
 /** Requests whose time is over count as their `onExpire` says, from now on; but for those in `answered`. */
@@ -94,7 +95,7 @@ function over(
   by: string,
 ): RequestAnsweredEvent {
   const { runPath } = state.requests!.get(id)!;
-  return { ...base(place, runPath), type: "request-answered", id, by, answer };
+  return { type: "request-answered", id, by, answer, ...base(place, runPath) };
 }
 
 const none: ReadonlySet<string> = new Set();
@@ -131,8 +132,8 @@ export function waitingEnds(
             ? "not-executed"
             : "unknown";
       const again = call.doubt !== undefined && state.requests?.get(call.doubt)?.decision?.how === "approved";
-      const end = { type: "tool-end", callId, tool, address, outcome, output: null } as const;
-      facts.push({ ...base(place, scope.path), ...end, ...(again && { held: true as const }) });
+      const fact: Fact = { type: "tool-end", callId, tool, address, outcome, output: null, ...base(place, scope.path) };
+      facts.push(again ? { held: true, ...fact } : fact);
     }
   }
   return facts;
@@ -150,7 +151,7 @@ export function answeredCalls(place: FramePlace, state: ThreadState, from: numbe
       if (call.status !== "started" || ended.has(callId) || isParked(state, call)) continue;
       if (!call.steps?.some(({ kind, settled = 0 }) => kind === "ask" && settled > from)) continue;
       const { address } = call;
-      const end = {
+      facts.push({
         type: "tool-end",
         callId,
         tool,
@@ -158,8 +159,8 @@ export function answeredCalls(place: FramePlace, state: ThreadState, from: numbe
         outcome: "interrupted",
         output: null,
         held: true,
-      } as const;
-      facts.push({ ...base(place, scope.path), ...end });
+        ...base(place, scope.path),
+      });
     }
   }
   return facts;
@@ -200,12 +201,7 @@ export function asked(
     }
   }
   const rest = paused ? restAfter(state, facts, raise, close) : undefined;
-  return {
-    ...(raise && { raise }),
-    ...(close && { close }),
-    ...(remember && { remember }),
-    ...(rest && { rest }),
-  };
+  return { raise, close, remember, rest };
 }
 
 function rowOf(runId: string, interrupt: Interrupt): NonNullable<Append["raise"]>[number] {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { agent } from "../chat/agent.ts";
+import { Runner } from "../runner/runner.ts";
 import type { Store } from "../store/store.ts";
 import { type AnyAgent, echo, enter, factsIn, newLog, worker, wrong } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
+import { type ScriptedPart, scriptedModel } from "../testing/scripted-model.ts";
 import { gate, until } from "../testing/session-kit.ts";
 import type { ToolContext } from "../tool/context.ts";
 import { loop } from "./loop.ts";
@@ -14,11 +15,11 @@ const key = { tenant: "default", threadId: "thread" };
 const done = (output: unknown) => ({ status: "completed", output });
 
 /** A tool that hears no stop, does what it does when the test says so, and gives "late". */
-function deaf(act: (ctx: ToolContext) => void) {
+function deaf(act: (ctx: ToolContext) => void, name = "deaf") {
   const begun = gate();
   const end = gate();
   const tool = toolOf(
-    "deaf",
+    name,
     async (ctx) => {
       begun.open();
       await end.opened;
@@ -30,6 +31,8 @@ function deaf(act: (ctx: ToolContext) => void) {
   return { tool, begun: begun.opened, end: end.open };
 }
 
+const mailIn = (store: Store) => until(async () => ((await store.load(key))?.commands.length ?? 0) > 0);
+
 /** The run of `root` stopped while its call went on, which then ended. */
 async function ended(root: AnyAgent, store: Store, { begun, end }: ReturnType<typeof deaf>) {
   const session = await enter(root, store);
@@ -38,7 +41,7 @@ async function ended(root: AnyAgent, store: Store, { begun, end }: ReturnType<ty
   await session.interrupt();
   await run.result;
   end();
-  await until(async () => ((await store.load(key))?.commands.length ?? 0) > 0);
+  await mailIn(store);
   return session;
 }
 
@@ -88,6 +91,97 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     expect(heard.join()).toContain("and quickly");
     expect(await actions(store)).toEqual([{ customized: { seen: true } }, { transferToAgent: { name: "other" } }]);
     expect(await wrong(store, newLog())).toEqual([]);
+  });
+
+  test("§9: a steer finds no next model call: it waits for the next run, also where hooks look at the reply", async () => {
+    for (const left of ["late", "in time"] as const) {
+      const store = await make();
+      let replies = 0;
+      const afterReply = () => {
+        replies += 1;
+        if (replies > 5) throw new Error("it goes round");
+      };
+      const slow = deaf((ctx) => ctx.exit("left"));
+      const model = scriptedModel([[{ call: "deaf", id: "d" }], "an answer"]);
+      const root = agent({ name: "w", model, tools: [slow.tool], hooks: { afterReply } });
+      if (left === "late") {
+        const session = await ended(root, store, slow);
+        await session.steer("wait");
+        expect(await session.resume().result).toMatchObject(done("left"));
+      } else {
+        const session = await enter(root, store);
+        const run = session.run("go");
+        await slow.begun;
+        await session.steer("wait");
+        slow.end();
+        expect(await run.result).toMatchObject(done("left"));
+      }
+      expect(replies).toBe(1);
+      expect((await store.load(key))?.commands).toMatchObject([{ kind: "steer" }]);
+    }
+  });
+
+  test("a note in between is nobody's word: it still leaves", async () => {
+    const store = await make();
+    const [one, two] = [deaf(() => {}, "one"), deaf((ctx) => ctx.exit("left"), "two")];
+    const stalls = gate();
+    const model = scriptedModel([
+      [{ call: "one", id: "a" }],
+      [{ call: "two", id: "b" }],
+      () => stalls.opened.then(() => "never said"),
+      "an answer",
+    ]);
+    const session = await enter(agent({ name: "w", model, tools: [one.tool, two.tool] }), store);
+    const first = session.run("go");
+    await one.begun;
+    await session.interrupt();
+    await first.result;
+    const second = session.resume();
+    await two.begun;
+    await session.interrupt();
+    await second.result;
+    one.end();
+    await mailIn(store);
+    const third = session.resume();
+    await until(async () => (await factsIn(store)).some((fact) => fact.type === "tool-late"));
+    await session.interrupt();
+    await third.result;
+    two.end();
+    await mailIn(store);
+    expect(await session.resume().result).toMatchObject(done("left"));
+    expect(await wrong(store, newLog())).toEqual([]);
+  });
+
+  test("F3: of a try that another process has repeated it is told, and nothing else", async () => {
+    const store = await make();
+    const slow = deaf((ctx) => ctx.exit("zombie"));
+    const failing = gate();
+    const again = toolOf("deaf", () => failing.opened, { repeatable: true });
+    const call: ScriptedPart[] = [{ call: "deaf", id: "d" }];
+    const first = agent({ name: "w", model: scriptedModel([call]), tools: [slow.tool] });
+    const run = (await new Runner({ agent: first, store, leaseTtlMs: 30 }).open("thread")).run("go");
+    await slow.begun;
+    await store.release(key, (await store.load(key))!.row.lease!.fence);
+    const second = agent({ name: "w", model: scriptedModel(["B said"]), tools: [again] });
+    const { result } = (await new Runner({ agent: second, store }).open("thread")).resume();
+    expect(await run.result).toMatchObject({ status: "failed", error: { code: "FENCED" } });
+    slow.end();
+    await mailIn(store);
+    failing.fail(new Error("no such order"));
+    expect(await result).toMatchObject(done("B said"));
+    expect(await actions(store)).toEqual([]);
+    expect(await factsIn(store)).toContainEqual(expect.objectContaining({ type: "tool-late", as: "note" }));
+  });
+
+  test("what steers nothing is told in any case", async () => {
+    const store = await make();
+    const slow = deaf((ctx) => {
+      ctx.customAction("seen");
+      ctx.exit("left");
+    });
+    const session = await ended(worker(newLog(), "w", slow.tool), store, slow);
+    expect(await session.resume({ input: "stay" }).result).toMatchObject(done("w[stay]"));
+    expect(await actions(store)).toEqual([{ customized: "seen" }]);
   });
 
   test("R1: whoever has said something since is answered", async () => {

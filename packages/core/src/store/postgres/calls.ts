@@ -43,7 +43,7 @@ export class Calls {
 
   async once(name: StatementName, values: unknown[]): Promise<Rows> {
     if (!this.#ready) await this.#migrate();
-    return (await this.#pool.query({ ...this.#statements[name], values, query_timeout: this.#retryMs })).rows;
+    return (await this.#pool.query({ values, query_timeout: this.#retryMs, ...this.#statements[name] })).rows;
   }
 
   async #migrate(): Promise<void> {

@@ -7,7 +7,8 @@ import type { Statements } from "./statements.ts";
 type Dropped = Pick<Row, "num" | "tenant" | "base">;
 
 export function dropThread(sql: Statements, row: Row): void {
-  for (const statement of sql.deletes) statement.run(row.num);
+  const { dropSnapshot, dropCommands, dropRequests, dropThread: dropRow } = sql;
+  for (const statement of [dropSnapshot, dropCommands, dropRequests, dropRow]) statement.run(row.num);
   const needed = neededOf(sql, row.num);
   const { num, tenant, id, base, base_seq, base_crc } = row;
   if (needed !== null) sql.keep.run(num, tenant, id, base, base_seq, base_crc);

@@ -87,4 +87,29 @@ describe("a row that a store remembers", () => {
     expect(await ours.append(key, append(2, { take: "us", ttlMs: 60_000 }))).toMatchObject({ ok: false, why: "busy" });
     expect((await ours.load(key))?.row.lease?.owner).toBe("them");
   });
+
+  it("P7: who takes it again after it has changed by itself is told so, and nothing is written", async () => {
+    const changes = [
+      "created_at = created_at + 1",
+      "state = 'completed'",
+      "open = open + 1",
+      "rest_due = 5",
+      "parent = 'p'",
+      "name = name + 1",
+      "agent = 'b'",
+      "hash = x'00'",
+    ];
+    for (const [i, change] of changes.entries()) {
+      const file = join(folder, `changed-${i}.db`);
+      const { ours, fence } = await pair(`changed-${i}.db`);
+      const reader = sqliteStore(await openDatabase(file));
+      await ours.append(key, append(1, { fence, ttlMs: 60_000 }, { release: true }));
+      await reader.load(key, "rest");
+      (await openDatabase(file)).exec(`UPDATE thread SET ${change}`);
+      for (const store of [reader, ours]) {
+        const taken = store.append(key, append(2, { take: "us", ttlMs: 60_000 }));
+        await expect(taken, change).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+      }
+    }
+  });
 });

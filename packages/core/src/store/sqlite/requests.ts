@@ -25,7 +25,10 @@ export function closeRequests(sql: Statements, by: Row, close: readonly string[]
   for (const id of close) {
     const row = findRequest(sql, by.tenant, toText(id));
     if (row === undefined || row.thread !== by.num || row.closed !== null) continue;
-    sql.closeRequest.run(by.head, requestCrc({ ...row, body: "", closed: by.head }), row.num);
+    const { num, tenant, thread, thread_id, expires_at } = row;
+    const closed = by.head;
+    const crc = requestCrc({ num, tenant, id: row.id, thread, thread_id, expires_at, body: "", closed });
+    sql.closeRequest.run(closed, crc, num);
   }
 }
 

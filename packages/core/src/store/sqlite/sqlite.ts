@@ -315,7 +315,9 @@ class SqliteStore implements Store {
     if (known === undefined) sql.setThread.run(...values);
     else {
       values.push(known.row_crc, known.head, known.fence);
-      if (Number(sql.setKnownThread.run(...values).changes) === 0) throw CHANGED;
+      if (known.owner === null) values.push(...restOfRow(known));
+      const statement = known.owner === null ? sql.takeKnownThread : sql.setKnownThread;
+      if (Number(statement.run(...values).changes) === 0) throw CHANGED;
     }
     return row;
   }
@@ -539,6 +541,15 @@ function name(key: ThreadKey): string {
 
 function fits(row: Row, tenant: string): boolean {
   return row.row_crc === rowCrc(row) && row.tenant === toText(tenant) && row.name === nameCrc(row.tenant, row.id);
+}
+
+/** Besides its checksum, head and fence, as takeKnownThread has it. */
+function restOfRow(row: Row) {
+  const { tenant, id, name, agent, state, owner, until, append_id, crc, hash, open, queued, answers } = row;
+  const { rest_from, rest_due, parent, base, base_seq, base_crc, created_at, updated_at } = row;
+  const forked = [parent, base, base_seq, base_crc, created_at, updated_at];
+  const since = [open, queued, answers, rest_from, rest_due, ...forked];
+  return [tenant, id, name, agent, state, owner, until, append_id, crc, hash, ...since];
 }
 
 function isOf(row: Row, key: ThreadKey): boolean {

@@ -1,15 +1,14 @@
 // Every statement, prepared once, when it is first used: who opens a file for one thread needs few of them. Values are
 // always parameters.
 
-import type { DatabaseSync, SqlValue, Statement } from "./database.ts";
+import type { DatabaseSync, Statement } from "./database.ts";
 
 export type Statements = ReturnType<typeof prepare>;
 
 /** Lines that are read at once. None is longer than a blob may be, so that they fit into one text. */
 const PAGE = 250;
 
-export function prepare(opened: DatabaseSync) {
-  const db = { prepare: (sql: string): Statement => new Later(opened, sql) };
+export function prepare(db: DatabaseSync) {
   const of = "WHERE thread = ?";
   // Of a line: its thread and its seq.
   const id = "((?1 << 32) | ?2)";
@@ -19,147 +18,103 @@ export function prepare(opened: DatabaseSync) {
   const end = "((?1 << 32) | 0xffffffff)";
   // From a seq to another: one range, for of two lower bounds SQLite may search by the wrong one.
   const on = `WHERE id BETWEEN ${id} AND ((?1 << 32) | ?3)`;
-  return {
-    read: db.prepare("BEGIN"),
-    write: db.prepare("BEGIN IMMEDIATE"),
-    commit: db.prepare("COMMIT"),
-    rollback: db.prepare("ROLLBACK"),
-    thread: db.prepare("SELECT * FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ? AND id = ?"),
-    named: db.prepare("SELECT 1 FROM thread INDEXED BY thread_name WHERE name = ? AND tenant = ? AND id = ?"),
-    doomed: db.prepare("SELECT * FROM thread WHERE tenant = ? AND id = ?"),
-    fences: db.prepare("SELECT last, crc FROM fences"),
-    setFences: db.prepare("UPDATE fences SET last = ?, crc = ?"),
-    nextNum: db.prepare(
+  const setThread = `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?,
+    hash = ?, open = ?, queued = ?, updated_at = ?, answers = ?, rest_from = ?, rest_due = ?, row_crc = ? WHERE num = ?`;
+  return lazily(db, {
+    read: "BEGIN",
+    write: "BEGIN IMMEDIATE",
+    commit: "COMMIT",
+    rollback: "ROLLBACK",
+    thread: "SELECT * FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ? AND id = ?",
+    named: "SELECT 1 FROM thread INDEXED BY thread_name WHERE name = ? AND tenant = ? AND id = ?",
+    doomed: "SELECT * FROM thread WHERE tenant = ? AND id = ?",
+    fences: "SELECT last, crc FROM fences",
+    setFences: "UPDATE fences SET last = ?, crc = ?",
+    nextNum:
       "SELECT MAX(COALESCE((SELECT MAX(num) FROM thread), 0), COALESCE((SELECT MAX(num) FROM kept), 0)) + 1 AS num",
-    ),
-    threads: db.prepare("SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id"),
+    threads: "SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id",
     // As isMovable() has it, leases apart.
-    movable: db.prepare(
-      `SELECT * FROM thread WHERE tenant = ? AND CASE state WHEN 'running' THEN 1
+    movable: `SELECT * FROM thread WHERE tenant = ? AND CASE state WHEN 'running' THEN 1
          WHEN 'paused' THEN answers > 0 OR rest_due <= ?
          WHEN 'completed' THEN queued > 0 WHEN 'initialized' THEN queued > 0 END ORDER BY updated_at DESC, id`,
-    ),
-    countThreads: db.prepare("SELECT COUNT(*) AS n FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ?"),
-    addThread: db.prepare(
-      `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc, parent, base, base_seq, base_crc)
+    countThreads: "SELECT COUNT(*) AS n FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ?",
+    addThread: `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc, parent, base, base_seq, base_crc)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    setThread: db.prepare(
-      `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
-       open = ?, queued = ?, updated_at = ?, answers = ?, rest_from = ?, rest_due = ?, row_crc = ? WHERE num = ?`,
-    ),
-    // The same, where the row is still the one with that checksum.
-    setKnownThread: db.prepare(
-      `UPDATE thread SET agent = ?, state = ?, head = ?, fence = ?, owner = ?, until = ?, append_id = ?, crc = ?, hash = ?,
-       open = ?, queued = ?, updated_at = ?, answers = ?, rest_from = ?, rest_due = ?, row_crc = ?
-       WHERE num = ? AND row_crc = ? AND head = ? AND fence = ?`,
-    ),
-    addEntry: db.prepare(
-      `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-    ),
-    entries: db.prepare(
-      `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE}`,
-    ),
+    setThread,
+    // The same, where the row is still the one with that checksum; and, of who takes it, where nothing in it has changed by
+    // itself either.
+    setKnownThread: `${setThread} AND row_crc = ? AND head = ? AND fence = ?`,
+    takeKnownThread: `${setThread} AND row_crc = ? AND (head, fence, tenant, id, name, agent, state, owner, until, append_id, crc,
+       hash, open, queued, answers, rest_from, rest_due, parent, base, base_seq, base_crc, created_at, updated_at)
+       IS (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    addEntry: `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+    entries: `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE}`,
     // The lines' texts with their place (the fourth value) between them. A bare column beside MAX is that of its row.
-    page: db.prepare(
-      `SELECT COUNT(*) AS count, MAX(id), crc,
+    page: `SELECT COUNT(*) AS count, MAX(id), crc,
        GROUP_CONCAT((id & 0xffffffff) || char(10) || count || char(10) || at || char(10) || body, ?4) AS text
        FROM (SELECT id, count, at, body, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE})`,
-    ),
     // The line that holds a seq, and the one before it.
-    marks: db.prepare(
-      `SELECT id & 0xffffffff AS seq, crc FROM entry WHERE id BETWEEN (?1 << 32) AND ${id} ORDER BY id DESC LIMIT 2`,
-    ),
+    marks: `SELECT id & 0xffffffff AS seq, crc FROM entry WHERE id BETWEEN (?1 << 32) AND ${id} ORDER BY id DESC LIMIT 2`,
     // The last line that begins at a seq or before it.
-    lineAt: db.prepare(
-      `SELECT id & 0xffffffff AS seq, count, crc, hash FROM entry WHERE id BETWEEN (?1 << 32) AND ${id}
+    lineAt: `SELECT id & 0xffffffff AS seq, count, crc, hash FROM entry WHERE id BETWEEN (?1 << 32) AND ${id}
        ORDER BY id DESC LIMIT 1`,
-    ),
-    place: db.prepare(
-      `SELECT num, id, base, base_seq, base_crc FROM thread WHERE num = ?1
+    place: `SELECT num, id, base, base_seq, base_crc FROM thread WHERE num = ?1
        UNION ALL SELECT num, id, base, base_seq, base_crc FROM kept WHERE num = ?1`,
-    ),
-    anyRow: db.prepare("SELECT * FROM thread INDEXED BY thread_name WHERE name = ? AND tenant = ? AND id = ?"),
-    kept: db.prepare("SELECT num, tenant, base FROM kept WHERE num = ?"),
-    keep: db.prepare("INSERT INTO kept (num, tenant, id, base, base_seq, base_crc) VALUES (?, ?, ?, ?, ?, ?)"),
-    unkeep: db.prepare("DELETE FROM kept WHERE num = ?"),
+    anyRow: "SELECT * FROM thread INDEXED BY thread_name WHERE name = ? AND tenant = ? AND id = ?",
+    kept: "SELECT num, tenant, base FROM kept WHERE num = ?",
+    keep: "INSERT INTO kept (num, tenant, id, base, base_seq, base_crc) VALUES (?, ?, ?, ?, ?, ?)",
+    unkeep: "DELETE FROM kept WHERE num = ?",
     // The last seq of its lines that forks need.
-    needed: db.prepare(
-      `SELECT MAX(seq) AS seq FROM (SELECT MAX(base_seq) AS seq FROM thread WHERE base = ?1
+    needed: `SELECT MAX(seq) AS seq FROM (SELECT MAX(base_seq) AS seq FROM thread WHERE base = ?1
        UNION ALL SELECT MAX(base_seq) FROM kept WHERE base = ?1)`,
-    ),
-    blobsAfter: db.prepare(`SELECT DISTINCT blob FROM entry WHERE id > ${id} AND id <= ${end} AND blob IS NOT NULL`),
-    dropAfter: db.prepare(`DELETE FROM entry WHERE id > ${id} AND id <= ${end}`),
-    addBlob: db.prepare("INSERT OR IGNORE INTO blob (tenant, id, body) VALUES (?, ?, ?)"),
-    blob: db.prepare("SELECT body FROM blob WHERE tenant = ? AND id = ?"),
-    dropBlob: db.prepare(
-      `DELETE FROM blob WHERE tenant = ? AND id = ? AND NOT EXISTS
+    blobsAfter: `SELECT DISTINCT blob FROM entry WHERE id > ${id} AND id <= ${end} AND blob IS NOT NULL`,
+    dropAfter: `DELETE FROM entry WHERE id > ${id} AND id <= ${end}`,
+    addBlob: "INSERT OR IGNORE INTO blob (tenant, id, body) VALUES (?, ?, ?)",
+    blob: "SELECT body FROM blob WHERE tenant = ? AND id = ?",
+    dropBlob: `DELETE FROM blob WHERE tenant = ? AND id = ? AND NOT EXISTS
        (SELECT 1 FROM entry JOIN (SELECT num, tenant FROM thread UNION ALL SELECT num, tenant FROM kept) AS whose
         ON entry.id >> 32 = whose.num WHERE entry.blob = ? AND whose.tenant = ?)`,
-    ),
-    send: db.prepare("INSERT OR IGNORE INTO command (thread, key, kind, body, at, crc) VALUES (?, ?, ?, ?, ?, ?)"),
-    commands: db.prepare(`SELECT key, kind, body, at, crc FROM command ${of} AND consumed_seq IS NULL ORDER BY rowid`),
+    send: "INSERT OR IGNORE INTO command (thread, key, kind, body, at, crc) VALUES (?, ?, ?, ?, ?, ?)",
+    commands: `SELECT key, kind, body, at, crc FROM command ${of} AND consumed_seq IS NULL ORDER BY rowid`,
     // Kept without its body, so that its key stays known; taken back is consumed at 0.
-    consume: db.prepare(`UPDATE command SET consumed_seq = ?, body = '' ${of} AND key = ? AND consumed_seq IS NULL`),
-    openKind: db.prepare(`SELECT kind FROM command ${of} AND key = ? AND consumed_seq IS NULL`),
-    snapshot: db.prepare(`SELECT seq, body, crc FROM snapshot ${of}`),
-    setSnapshot: db.prepare("INSERT OR REPLACE INTO snapshot (thread, seq, body, crc) VALUES (?, ?, ?, ?)"),
-    request: db.prepare(
-      `${request} INDEXED BY sqlite_autoindex_request_1 ${asker} WHERE request.tenant = ? AND request.id = ?`,
-    ),
-    namedRequest: db.prepare("SELECT 1 FROM request INDEXED BY request_name WHERE name = ? AND tenant = ? AND id = ?"),
-    openRequests: db.prepare(
-      `${request} INDEXED BY request_open ${asker}
+    consume: `UPDATE command SET consumed_seq = ?, body = '' ${of} AND key = ? AND consumed_seq IS NULL`,
+    openKind: `SELECT kind FROM command ${of} AND key = ? AND consumed_seq IS NULL`,
+    snapshot: `SELECT seq, body, crc FROM snapshot ${of}`,
+    setSnapshot: "INSERT OR REPLACE INTO snapshot (thread, seq, body, crc) VALUES (?, ?, ?, ?)",
+    request: `${request} INDEXED BY sqlite_autoindex_request_1 ${asker} WHERE request.tenant = ? AND request.id = ?`,
+    namedRequest: "SELECT 1 FROM request INDEXED BY request_name WHERE name = ? AND tenant = ? AND id = ?",
+    openRequests: `${request} INDEXED BY request_open ${asker}
        WHERE request.tenant = ? AND closed IS NULL ORDER BY request.num`,
-    ),
-    countRequests: db.prepare(
-      "SELECT COUNT(*) AS n FROM request INDEXED BY request_open_name WHERE tenant = ? AND closed IS NULL",
-    ),
-    nextRequest: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM request"),
-    addRequest: db.prepare(
+    countRequests: "SELECT COUNT(*) AS n FROM request INDEXED BY request_open_name WHERE tenant = ? AND closed IS NULL",
+    nextRequest: "SELECT COALESCE(MAX(num), 0) + 1 AS num FROM request",
+    addRequest:
       "INSERT INTO request (num, tenant, id, name, thread, expires_at, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    ),
     // Kept without its body, so that its thread can still be found.
-    closeRequest: db.prepare("UPDATE request SET closed = ?, body = '', crc = ? WHERE num = ?"),
+    closeRequest: "UPDATE request SET closed = ?, body = '', crc = ? WHERE num = ?",
     // How many there are by another index, in a row of its own, and each of them: one statement needs no transaction.
-    rules: db.prepare(
-      `SELECT COUNT(*) AS num, NULL AS tenant, NULL AS id, NULL AS at, NULL AS body, NULL AS crc
+    rules: `SELECT COUNT(*) AS num, NULL AS tenant, NULL AS id, NULL AS at, NULL AS body, NULL AS crc
        FROM rule INDEXED BY sqlite_autoindex_rule_1 WHERE tenant = ?1
        UNION ALL SELECT num, tenant, id, at, body, crc FROM rule INDEXED BY rule_tenant WHERE tenant = ?1`,
-    ),
-    nextRule: db.prepare("SELECT COALESCE(MAX(num), 0) + 1 AS num FROM rule"),
-    addRule: db.prepare("INSERT INTO rule (num, tenant, id, at, body, crc) VALUES (?, ?, ?, ?, ?, ?)"),
-    dropRule: db.prepare("DELETE FROM rule WHERE num = ?"),
-    deletes: [`snapshot ${of}`, `command ${of}`, `request ${of}`, "thread WHERE num = ?"].map((rows) =>
-      db.prepare(`DELETE FROM ${rows}`),
-    ),
-  };
+    nextRule: "SELECT COALESCE(MAX(num), 0) + 1 AS num FROM rule",
+    addRule: "INSERT INTO rule (num, tenant, id, at, body, crc) VALUES (?, ?, ?, ?, ?, ?)",
+    dropRule: "DELETE FROM rule WHERE num = ?",
+    dropSnapshot: `DELETE FROM snapshot ${of}`,
+    dropCommands: `DELETE FROM command ${of}`,
+    dropRequests: `DELETE FROM request ${of}`,
+    dropThread: "DELETE FROM thread WHERE num = ?",
+  });
 }
 
-class Later implements Statement {
-  readonly #db: DatabaseSync;
-  readonly #sql: string;
-  #statement: Statement | undefined;
-
-  constructor(db: DatabaseSync, sql: string) {
-    this.#db = db;
-    this.#sql = sql;
+/** Each is prepared when it is first asked for, and then stands there itself: what most appends call is called directly. */
+function lazily<Name extends string>(db: DatabaseSync, texts: Record<Name, string>): Readonly<Record<Name, Statement>> {
+  const statements = {} as Record<Name, Statement>;
+  for (const [name, text] of Object.entries<string>(texts)) {
+    const get = () => {
+      const value = db.prepare(text);
+      Object.defineProperty(statements, name, { value });
+      return value;
+    };
+    Object.defineProperty(statements, name, { get, configurable: true });
   }
-
-  run(...values: SqlValue[]) {
-    return this.#prepared().run(...values);
-  }
-
-  get(...values: SqlValue[]) {
-    return this.#prepared().get(...values);
-  }
-
-  all(...values: SqlValue[]) {
-    return this.#prepared().all(...values);
-  }
-
-  #prepared(): Statement {
-    this.#statement ??= this.#db.prepare(this.#sql);
-    return this.#statement;
-  }
+  return statements;
 }
