@@ -177,9 +177,9 @@ export function newHandle(
   return { handle, token: tokenTtlMs === undefined ? { tokenHash } : { tokenHash, tokenUntil: now + tokenTtlMs } };
 }
 
-/** Where it is not the text, and can be written down. */
-function recordedOutput({ output, text }: Extract<Ended, { how: "completed" }>): { readonly output?: Json } {
-  if (output === text) return {};
+/** Where it is not what was said last, and can be written down. */
+function recordedOutput({ output, text, action }: Extract<Ended, { how: "completed" }>): { readonly output?: Json } {
+  if (output === text && action === undefined) return {};
   try {
     return { output: toJson(output, "The output of a run") };
   } catch {

@@ -5,6 +5,7 @@ import type { Fact, RunEndEvent } from "../event.ts";
 import type { Asked } from "../journal/state.ts";
 import { addUsage, messageText } from "../message.ts";
 import type { Store, ThreadKey } from "../store/store.ts";
+import { asText } from "../workflow/child.ts";
 import { readFacts } from "./read-facts.ts";
 import type { LiveRun, RunPlace, RunResult } from "./run.ts";
 import { storeError } from "./store-error.ts";
@@ -36,7 +37,7 @@ function recordedResult({ threadId }: ThreadKey, facts: readonly Fact[], asked: 
   const place: RunPlace = { runId, segment, usage };
   switch (status) {
     case "completed": {
-      const text = answerText(facts);
+      const text = endText(facts, end.runPath);
       const output = (end.output === undefined ? text : end.output) as never;
       return { ...place, status, output, text, finish };
     }
@@ -54,10 +55,14 @@ function goesOn(facts: readonly Fact[], end: RunEndEvent): boolean {
   return facts.some((fact) => fact.seq > end.seq && fact.type === "run-start");
 }
 
-/** The text of the last answer, with the beginnings that it continues. */
-function answerText(facts: readonly Fact[]): string {
+/** The text of the last answer, with the beginnings that it continues; or of what it left with. */
+function endText(facts: readonly Fact[], root: string): string {
   let text = "";
   for (const fact of facts) {
+    if (fact.type === "action" && fact.runPath === root) {
+      const { output } = fact.action.exit ?? fact.action.breakLoop ?? {};
+      if (output !== undefined) text = asText(output);
+    }
     if (fact.type !== "message" || fact.message.role !== "assistant") continue;
     text = (fact.message.continues === undefined ? "" : text) + messageText(fact.message);
   }

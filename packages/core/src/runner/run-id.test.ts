@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { jsonSchema } from "../schema/schema.ts";
+import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { gate, history, listen, openKit, said, until } from "../testing/session-kit.ts";
@@ -36,6 +37,20 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     expect(said(await listen(again).all)).toEqual(facts);
     expect(other.requests).toHaveLength(0);
     expect(history(other.session.messages)).toHaveLength(4);
+  });
+
+  it("W3: what a tool left with is told again as it was", async () => {
+    for (const output of ["left", { sum: 3 }]) {
+      const store = await make();
+      const leave = toolOf("leave", (ctx) => ctx.exit(output));
+      const turns = [[{ text: "so" }, { call: "leave" }]];
+      const kit = await openKit(turns, { store, tools: [leave] });
+      const result = await kit.session.run("go", { id: "r1" }).result;
+      expect(result).toMatchObject({ status: "completed", output });
+      await kit.runner.close();
+      const other = await openKit([], { store, tools: [leave] });
+      expect(await other.session.run("go", { id: "r1" }).result).toEqual(result);
+    }
   });
 
   it("a failed run is told as it failed; resumed, as it ended then", async () => {
