@@ -84,3 +84,8 @@ function copyObject(value: object, what: string, path: string, above: Above): Js
 function refuse(what: string, path: string, found: string): never {
   throw belayError("NOT_SERIALIZABLE", { what, path: path === "" ? "(the value itself)" : path, found });
 }
+
+/** Text as it is, anything else as JSON. */
+export function asText(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -3,9 +3,9 @@
 import { belayError, errorFromRecord } from "../error.ts";
 import type { Fact, RunEndEvent } from "../event.ts";
 import type { Asked } from "../journal/state.ts";
+import { asText } from "../json.ts";
 import { addUsage, messageText } from "../message.ts";
 import type { Store, ThreadKey } from "../store/store.ts";
-import { asText } from "../workflow/child.ts";
 import { readFacts } from "./read-facts.ts";
 import type { LiveRun, RunPlace, RunResult } from "./run.ts";
 import { storeError } from "./store-error.ts";

@@ -10,7 +10,7 @@ import type { Action, Fact, Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
 import type { ReplyInput } from "../hooks/hooks.ts";
 import type { Scope } from "../journal/state.ts";
-import { type Json, toJson } from "../json.ts";
+import { asText, type Json, toJson } from "../json.ts";
 import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { point } from "../point.ts";
@@ -178,10 +178,6 @@ function textPart(value: Json): Part {
 }
 
 /** A value as a model reads it. */
-export function asText(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
 export function wordsOf(messages: readonly Message[]): string {
   return messages.map(messageText).join("\n");
 }

@@ -10,9 +10,9 @@ import type { Frame } from "../frame.ts";
 import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Inside } from "../interrupt/view.ts";
-import type { Json } from "../json.ts";
+import { asText, type Json } from "../json.ts";
 import type { Message } from "../message.ts";
-import { asText, type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
+import { type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
 import { workflowView } from "./view.ts";
 
 export type AnyAgent = Agent<unknown, never>;
