@@ -60,6 +60,8 @@ export interface Agent<out Out = unknown, in Deps = never> {
   argsProblem(interrupt: Interrupt, args: Json): Promise<string | undefined>;
   /** What its rules say of a call. */
   verdict(desk: Desk, tool: string, args: Json): Promise<Verdict>;
+  /** Of a graph: the keys of its nodes. */
+  readonly nodes?: readonly string[];
   /** Of a graph: where its run at `path` stands; undefined where it has not begun. */
   readonly checkpoint?: (
     look: Pick<Desk, "scope" | "breakpoints">,

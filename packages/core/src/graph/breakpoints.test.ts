@@ -252,6 +252,14 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     expect(await second.run("hi").result).toMatchObject({ status: "completed" });
     expect(await second.run("go").result).toMatchObject({ interruptType: "node_interrupt" });
     await expect(second.setBreakpoint({ node: "", at: "before" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    for (const [wrong, named] of [
+      [{ node: "step_x" }, 'node is "step_x"'],
+      [{ node: "step_a", graph: "flaw" }, 'graph is "flaw"'],
+    ] as const) {
+      const refused = second.setBreakpoint(wrong);
+      await expect(refused).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringContaining(named) });
+      await expect(refused).rejects.toThrow("flow: step_a, step_b, step_c");
+    }
   });
 
   test("G1: a breakpoint that is set while it runs stops what has not begun", async () => {

@@ -140,6 +140,7 @@ class Builder {
     });
     return Object.freeze({
       ...made,
+      nodes: [...nodes.keys()],
       checkpoint: (...where: Parameters<NonNullable<AnyAgent["checkpoint"]>>) => checkpointOf(plan, ...where),
       toMermaid: (look?: MermaidOptions) => toMermaid(shape, look),
     }) as unknown as Graph;

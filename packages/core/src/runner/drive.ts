@@ -304,14 +304,13 @@ export class Drive implements Desk {
     const mailbox = this.#mailbox;
     if (mailbox === undefined) return false;
     const root = frame.hears;
-    return only === "steer" ? root && mailbox.hasSteer : mailbox.has(frame.place.runPath, root);
+    return only === "steer" ? root && mailbox.hasSteer : mailbox.has(frame.place.runPath, root, this.state.scopes);
   }
 
   takeMail(frame: Frame): Promise<void> {
     const { place, scope, clock } = frame;
-    const { callIds } = this.state;
     const root = frame.hears;
-    const facts = () => kept(this.#mailbox?.take(place, scope, root, clock.now(), callIds) ?? [], place);
+    const facts = () => kept(this.#mailbox?.take(place, scope, root, clock.now(), this.state) ?? [], place);
     return new Promise((recorded) => this.record({ facts, recorded, mail: true }));
   }
 

@@ -16,7 +16,7 @@ import type {
 import type { FramePlace, LateResult } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
 import { isReplaceable, isSpokenTo } from "../journal/history.ts";
-import type { Scope } from "../journal/state.ts";
+import type { Scope, ThreadState } from "../journal/state.ts";
 import type { Message, Part } from "../message.ts";
 import type { Command, Store, ThreadKey } from "../store/store.ts";
 import type { InterruptOptions } from "./options.ts";
@@ -50,6 +50,8 @@ export interface AnswerMail {
   /** The caller's id of it. */
   readonly ref?: string;
 }
+
+type Scopes = Pick<ReadonlyMap<string, unknown>, "has">;
 
 interface Known<T> {
   readonly key: string;
@@ -117,8 +119,9 @@ export class Mailbox {
     return this.#steers.some(({ mail }) => !mail.observed);
   }
 
-  has(path: string, root: boolean): boolean {
-    return (root && this.#steers.length > 0) || this.#lates.some(({ mail }) => mail.path === path);
+  /** `scopes` are those that are there. */
+  has(path: string, root: boolean, scopes: Scopes): boolean {
+    return (root && this.#steers.length > 0) || this.#lates.some(({ mail }) => isFor(mail, path, scopes));
   }
 
   /** Facts that tell readers what waits; each is told once, also over crashes and pauses: `told` is what the journal has. */
@@ -133,10 +136,16 @@ export class Mailbox {
    * not in `calls` belongs to a thread that was deleted and made again under its name: it enters nowhere. What a late
    * call did besides takes effect where its result takes its place in time; steers then wait for whoever goes on.
    */
-  take(place: FramePlace, scope: Scope, root: boolean, now: number, calls: ReadonlySet<string>): Fact[] {
+  take(
+    place: FramePlace,
+    scope: Scope,
+    root: boolean,
+    now: number,
+    { callIds: calls, scopes }: Pick<ThreadState, "callIds" | "scopes">,
+  ): Fact[] {
     const facts: Fact[] = [];
     this.#lates = this.#lates.filter(({ mail }) => calls.has(mail.callId));
-    for (const { key: id, mail } of this.#lates.filter(({ mail }) => mail.path === scope.path)) {
+    for (const { key: id, mail } of this.#lates.filter(({ mail }) => isFor(mail, scope.path, scopes))) {
       const { callId, tool, address, outcome, output, actions = [] } = mail;
       const as = isReplaceable(scope, callId, mail.segment) ? "replace" : "note";
       facts.push({
@@ -200,6 +209,11 @@ export class Mailbox {
 interface InputQueuedMail {
   readonly id: string;
   readonly kind: InputQueuedEvent["kind"];
+}
+
+/** Its own agent's, or, where that was a call that is closed by now, the one that made the call. */
+function isFor({ path: of }: LateMail, path: string, scopes: Scopes): boolean {
+  return of === path || (of.startsWith(`${path}/`) && !scopes.has(of));
 }
 
 function isTold({ customized }: Action): boolean {

@@ -1,5 +1,6 @@
 // What people may say when they begin a run, send something to it, stop it or let it go on.
 
+import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Breakpoint, Patch } from "../event.ts";
 import type { Drift } from "../fingerprint.ts";
@@ -7,6 +8,8 @@ import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
 import type { Input } from "./input.ts";
+
+type AnyAgent = Agent<unknown, never>;
 
 export interface RunOptions {
   /** Asking twice under one id is asking once: while it runs that is the same run, and later what was recorded of it. */
@@ -98,14 +101,33 @@ export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer>
   return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer)]));
 }
 
-export function readBreakpoint(given: BreakpointOptions): Breakpoint {
+export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions): Breakpoint {
   const { node, graph, at = "before", stop = true, when } = given ?? {};
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
     throw belayError("OPTION_INVALID", { option: "node", value: String(node), needed: "the key of a node" });
   }
   const more = { ...(graph !== undefined && { graph }), ...(when !== undefined && { when: toJson(when, "when") }) };
+  refuseUnknownNode(agent, node, graph);
   return { node, at, stop, ...more };
+}
+
+/** A breakpoint where nothing ever comes by is a slip of the pen. */
+function refuseUnknownNode(agent: AnyAgent, node: string, graph: string | undefined): void {
+  const all = [...graphsIn(agent, new Set())];
+  const named = graph === undefined ? all : all.filter(({ name }) => name === graph);
+  if (named.some(({ nodes }) => nodes?.includes(node))) return;
+  const [option, value] = named.length === 0 && graph !== undefined ? ["graph", graph] : ["node", node];
+  const known = (named.length === 0 ? all : named).map(({ name, nodes }) => `${name}: ${nodes?.join(", ")}`);
+  const needed = known.length === 0 ? "a graph, and there is none in this agent" : `one of ${known.join("; ")}`;
+  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed });
+}
+
+function* graphsIn(agent: AnyAgent, seen: Set<AnyAgent>): Generator<AnyAgent> {
+  if (seen.has(agent)) return;
+  seen.add(agent);
+  if (agent.nodes !== undefined) yield agent;
+  for (const child of agent.children) yield* graphsIn(child, seen);
 }
 
 /** What is to change in the state of a graph. */

@@ -155,7 +155,7 @@ export class Session<Out = string> {
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
-    const breakpoint = readBreakpoint(options);
+    const breakpoint = readBreakpoint(this.#thread.agent, options);
     await this.#thread.write(
       (live) => live.setBreakpoint(breakpoint),
       () => this.#thread.append(breakpointSet(breakpoint)).then(() => true),

@@ -8,6 +8,7 @@ import { eachStore } from "../testing/each-store.ts";
 import { type ScriptedPart, scriptedModel } from "../testing/scripted-model.ts";
 import { gate, until } from "../testing/session-kit.ts";
 import type { ToolContext } from "../tool/context.ts";
+import { agentTool } from "./agent-tool.ts";
 import { loop } from "./loop.ts";
 import { sequential } from "./sequential.ts";
 
@@ -191,6 +192,24 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     const session = await ended(worker(log, "w", slow.tool), store, slow);
     expect(await session.resume({ input: "stay" }).result).toMatchObject(done("w[stay]"));
     expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("S5: of a call inside a call that was closed meanwhile, whoever made that one is told, once", async () => {
+    const store = await make();
+    const slow = deaf((ctx) => ctx.exit("left"));
+    const inner = agent({ name: "inner", model: scriptedModel([[{ call: "deaf", id: "d" }]]), tools: [slow.tool] });
+    const heard: string[] = [];
+    const model = scriptedModel((request) => {
+      heard.push(JSON.stringify(request.messages.slice(1)));
+      return request.messages.length === 1 ? [{ call: "inner", id: "i", args: { request: "do it" } }] : "an answer";
+    });
+    const session = await ended(agent({ name: "w", model, tools: [agentTool(inner)] }), store, slow);
+    expect(await session.resume({ input: "stay" }).result).toMatchObject(done("an answer"));
+    expect(await session.run("and?").result).toMatchObject(done("an answer"));
+    expect(heard.at(-1)!.split("Its result: late")).toHaveLength(2);
+    expect((await store.load(key))?.commands).toEqual([]);
+    expect(await actions(store)).toEqual([]);
+    expect(await wrong(store, newLog())).toEqual([]);
   });
 
   test("R1: what it did before the stop is taken back by new input, too", async () => {
