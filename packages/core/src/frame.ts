@@ -291,7 +291,7 @@ export class Frame {
     key: string,
     outcome: { readonly value: Json } | { readonly error: ErrorRecord },
   ): StepEvent {
-    return { type: "step", ...(callId !== undefined && { callId }), address, key, ...outcome, ...this.#fact() };
+    return { type: "step", address, key, ...this.#fact(), ...outcome, ...(callId !== undefined && { callId }) };
   }
 
   /** The call that asked has ended: nobody waits for the answer. */

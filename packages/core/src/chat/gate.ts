@@ -119,7 +119,6 @@ function approvalOf(frame: Frame, ready: ReadyCall, request: Request<Approval>, 
   const args = argsOf(ready);
   return {
     id: frame.clock.id(),
-    ...readRequest(request),
     address: `${call.address}/approval`,
     raisedAt: frame.clock.now(),
     by,
@@ -127,8 +126,9 @@ function approvalOf(frame: Frame, ready: ReadyCall, request: Request<Approval>, 
     tool: tool.name,
     version: tool.version,
     args,
-    ...(changedBy !== undefined && { changedBy }),
     digest: callDigest(tool.name, tool.version, args, threadId, call.address),
+    ...readRequest(request),
+    ...(changedBy !== undefined && { changedBy }),
     ...(rule !== undefined && { rule }),
   };
 }

@@ -246,7 +246,8 @@ function endOfTurn(said: Said): Promise<Next> | Next {
 }
 
 function inTurn(next: Next, turn: number): Next {
-  return next === "on" || next.turn === turn ? next : { ...next, turn };
+  if (next === "on" || next.turn === turn) return next;
+  return next.turn === undefined ? { turn, ...next } : { ...next, turn };
 }
 
 /** What the model said, and where it stands. */

@@ -40,5 +40,5 @@ export interface Inside {
 
 /** An interrupt as it was raised. */
 export function leaf(interrupt: Interrupt): InterruptView {
-  return { ...interrupt, data: { type: "none" } };
+  return { data: { type: "none" }, ...interrupt };
 }

@@ -413,7 +413,7 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
       const { interrupted } = one.action;
       const gate = interrupted !== undefined && isGate(interrupted) ? interrupted : undefined;
       const args = gate && (asked?.get(gate.callId!) ?? argsOf?.(gate.callId!) ?? null);
-      const action = gate === undefined ? one.action : { interrupted: { ...gate, args: args! } };
+      const action = gate === undefined ? one.action : { interrupted: { args: args!, ...gate } };
       facts[i] = { type: "action", action, ...place };
     } else {
       facts[i] = read(one, place, last);
@@ -501,8 +501,8 @@ function read(
   if ("consumed" in written) return { type: "input-consumed", id: written.id, kind: written.consumed, ...place };
   if ("step" in written) {
     const { step: key, callId, address, value, error } = written;
-    const fact: StepEvent = { type: "step", ...(callId !== undefined && { callId }), address, key, ...place };
-    return error === undefined ? { ...fact, value: value ?? null } : { ...fact, error };
+    const fact: StepEvent = { type: "step", address, key, ...place, ...(callId !== undefined && { callId }) };
+    return error === undefined ? { value: value ?? null, ...fact } : { error, ...fact };
   }
   if ("answered" in written) {
     const { answered: id, by, answer, n: _n, p: _p, x: _x, ...more } = written;

@@ -128,7 +128,7 @@ export function addStep(scope: Scope, fact: StepEvent): void {
   if (of === undefined) return;
   const { key, value, error, seq: settled } = fact;
   of.steps ??= [];
-  of.steps.push({ key, kind: "step", ...(error === undefined ? { value: value ?? null } : { error }), settled });
+  of.steps.push({ key, kind: "step", settled, ...(error === undefined ? { value: value ?? null } : { error }) });
 }
 
 /** It does not run now and will on continue: a stop came before its start, (`unknown`) a crash cut it after, or (`interrupted`) it goes on from its record. */

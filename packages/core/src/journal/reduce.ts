@@ -237,7 +237,7 @@ function endChild(state: ThreadState, scope: Scope, fact: Extract<Fact, { type: 
   const output = fact.output ?? (last === undefined ? null : messageText(last));
   const { action } = scope;
   const { patch, seq: at } = fact;
-  scope.ended = { output, ...(action && { action }), ...(patch && { patch }), at };
+  scope.ended = { output, at, ...(action && { action }), ...(patch && { patch }) };
   if (patch !== undefined) change(scopeOf(state, pathAround(fact.runPath)), patch);
 }
 

@@ -10,7 +10,7 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: 
   const call = raised.callId === undefined ? undefined : findCall(scope, raised.callId);
   // The arguments stand in the message that made the call.
   const missing = raised.args === null && call !== undefined;
-  const interrupt = missing ? { ...raised, args: call.part.args } : raised;
+  const interrupt = missing ? { args: call.part.args, ...raised } : raised;
   state.requests ??= new Map();
   const { replaces } = interrupt;
   const replaced = replaces !== undefined && state.requests.delete(replaces);
@@ -27,7 +27,7 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: 
   else if (interrupt.key !== undefined) {
     const { id: requestId, key, digest } = interrupt;
     scope.steps ??= [];
-    scope.steps.push({ key, kind: "ask", requestId, ...(digest && { digest }), settled: undefined });
+    scope.steps.push({ key, kind: "ask", requestId, settled: undefined, ...(digest && { digest }) });
   }
 }
 
@@ -42,7 +42,7 @@ function rename(asker: CallState | Scope, from: string, to: string): void {
 function attach(call: CallState, { id, kind, key, digest }: Interrupt): void {
   if (key !== undefined) {
     call.steps ??= [];
-    call.steps.push({ key, kind: "ask", requestId: id, ...(digest && { digest }), settled: undefined });
+    call.steps.push({ key, kind: "ask", requestId: id, settled: undefined, ...(digest && { digest }) });
   } else if (kind === "unknown") {
     call.doubt = id;
     call.doubts = (call.doubts ?? 0) + 1;

@@ -114,7 +114,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
       const { handle, token } = newHandle(place, pauseType, circumstances);
       const { attempt } = ended;
-      const paused = move("paused", { pauseType, interrupts: [interrupt], ...token, attempt });
+      const paused = move("paused", { pauseType, interrupts: [interrupt], attempt, ...token });
       const withdrawn = closing(place, state, endedIn([...ended.facts, ...answered]), interrupt.by);
       const ending = ends(...answered, ...withdrawn, ...circumstances.said, interruptedFact(place, interrupt), paused);
       return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
@@ -256,11 +256,11 @@ export function receiptOf(
   accepted = false,
 ): Receipt {
   const { runId, segment } = place;
-  const none = { accepted: false, runId, segment, partialText: "", ...noCalls, late };
+  const none = { accepted: false, runId, segment, partialText: "", late, ...noCalls };
   if (ended?.how === "asking") return { ...none, ...ended.calls, accepted };
   if (ended?.how !== "stopped") return none;
   const { partialText, calls } = ended;
-  return { accepted: true, runId, segment, partialText, ...calls, late };
+  return { accepted: true, runId, segment, partialText, late, ...calls };
 }
 
 function usageOf(facts: readonly Fact[]): Usage | undefined {

@@ -46,7 +46,8 @@ export function inboxOf(
     if (kind !== undefined && interrupt.kind !== kind) continue;
     if (tool !== undefined && interrupt.tool !== tool) continue;
     if (by !== undefined && !mayAnswer(interrupt, by, groups)) continue;
-    if (!isExpired(interrupt, now)) items.push({ ...(interrupt as InboxItem), threadId: row.threadId, runId });
+    if (!isExpired(interrupt, now))
+      items.push({ threadId: row.threadId, runId, ...(interrupt as Omit<InboxItem, "threadId" | "runId">) });
   }
   return items;
 }

@@ -83,7 +83,7 @@ function withCall(
 function above(path: string, first: Interrupt, data: InterruptData): InterruptView {
   const { id, kind, raisedAt, by, reason, message } = first;
   const words = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
-  return { id, kind, address: path, raisedAt, by, ...words, data };
+  return { id, kind, address: path, raisedAt, by, data, ...words };
 }
 
 /** Whatever is under way is stopped by it. */

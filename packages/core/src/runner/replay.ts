@@ -39,12 +39,12 @@ function recordedResult({ threadId }: ThreadKey, facts: readonly Fact[], asked: 
     case "completed": {
       const text = endText(facts, end.runPath);
       const output = (end.output === undefined ? text : end.output) as never;
-      return { ...place, status, output, text, finish };
+      return { status, output, text, finish, ...place };
     }
     case "failed":
-      return { ...place, status, error: errorFromRecord(end.error) };
+      return { status, error: errorFromRecord(end.error), ...place };
     case "terminated":
-      return { ...place, status };
+      return { status, ...place };
     default:
       return status satisfies never;
   }

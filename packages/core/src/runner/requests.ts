@@ -206,7 +206,7 @@ export function asked(
 
 function rowOf(runId: string, interrupt: Interrupt): NonNullable<Append["raise"]>[number] {
   const { id, expiresAt } = interrupt;
-  return { id, ...(expiresAt !== undefined && { expiresAt }), body: JSON.stringify({ runId, interrupt }) };
+  return { id, body: JSON.stringify({ runId, interrupt }), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
 /** From where on what is open can be folded, and when it can move by itself: when all is answered, or when one expires. */

@@ -208,7 +208,7 @@ export class Steps {
         const { agentName: by } = frame.place;
         const raisedAt = frame.clock.now();
         const of = { ...(callId !== undefined && { callId }), ...(tool !== undefined && { tool }) };
-        const interrupt: Interrupt = { id, ...asked, address: `${address}/s:${key}`, raisedAt, by, ...of, key, digest };
+        const interrupt: Interrupt = { id, address: `${address}/s:${key}`, raisedAt, by, key, digest, ...asked, ...of };
         // Before it can be seen: an answer may follow at once.
         this.#wait({ request, interrupt, resolve, reject });
         const facts = () => [frame.raised(interrupt), ...(frame.desk.unattended ? [frame.declined(id)] : [])];
