@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { graph } from "../graph/graph.ts";
+import { END, START } from "../graph/shape.ts";
 import { memoryStore } from "../store/memory.ts";
 import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { toolOf } from "../testing/asking-tool.ts";
@@ -6,6 +8,13 @@ import { fakeClock } from "../testing/fake-clock.ts";
 import { openDatabase } from "../testing/open-database.ts";
 import { history, type Kit, openKit, settle } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
+import { agentTool } from "../workflow/agent-tool.ts";
+
+const flow = graph("flow")
+  .node("x", () => null)
+  .edge(START, "x")
+  .edge("x", END)
+  .compile();
 
 const DAY = 24 * 60 * 60_000;
 
@@ -17,7 +26,7 @@ async function left(clock = fakeClock(), store = memoryStore({ clock })): Promis
   const kit = await openKit(turns, {
     clock,
     store,
-    tools: [pay],
+    tools: [pay, agentTool(flow)],
     threadId: "new",
   });
   const { runner } = kit;
