@@ -119,7 +119,8 @@ function refuseUnknownNode(agent: AnyAgent, node: string, graph: string | undefi
   if (named.some(({ nodes }) => nodes?.includes(node))) return;
   const [option, value] = named.length === 0 && graph !== undefined ? ["graph", graph] : ["node", node];
   const known = (named.length === 0 ? all : named).map(({ name, nodes }) => `${name}: ${nodes?.join(", ")}`);
-  const needed = known.length === 0 ? "the key of a node, and there is no graph in this agent" : `one of ${known.join("; ")}`;
+  const needed =
+    known.length === 0 ? "the key of a node, and there is no graph in this agent" : `one of ${known.join("; ")}`;
   throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed });
 }
 
