@@ -142,7 +142,7 @@ await inFolder(async (folder) => {
   // Ten of a kind in a row: who asks people does so again and again, with the processor's caches full of that.
   const tens = Object.fromEntries(Object.entries(cases).map(([name, once]) => [name, () => meanOf(10, once)]));
   const cold = await inTurns(tens, { rounds: 15, warmup: 3 });
-  const times = await inTurns(tens, { rounds: 30, warmup: 15 });
+  const times = await inTurns(tens, { rounds: 30, warmup: 100 });
   floor.close();
   same.close();
   const total = (of) => of.reduce((sum, ms) => sum + ms, 0) / of.length;

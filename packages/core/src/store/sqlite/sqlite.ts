@@ -285,10 +285,11 @@ class SqliteStore implements Store {
   }
 
   #newRow(key: ThreadKey, at: number): Row {
-    const { num } = this.#sql.nextNum.get() as { num: number };
+    const found = this.#sql.newThread.get() as { num: number; last: number; crc: number } | undefined;
+    const fence = fenceOfTheDead(key, found);
+    const { num } = found!;
     const [tenant, id] = [toText(key.tenant), toText(key.threadId)];
     const hash = new Uint8Array(0);
-    const fence = this.#fencesOfTheDead(key);
     const none = { head: 0, fence, owner: null, until: 0, append_id: "", crc: 0, open: 0, queued: 0, row_crc: 0 };
     const later = { answers: null, rest_from: null, rest_due: null, ...UNFORKED };
     const times = { created_at: at, updated_at: at };
@@ -320,14 +321,6 @@ class SqliteStore implements Store {
       if (Number(statement.run(...values).changes) === 0) throw CHANGED;
     }
     return row;
-  }
-
-  /** The highest fence of any thread that was deleted: one made again under its name does not get an old one. */
-  #fencesOfTheDead(key: ThreadKey): number {
-    const found = this.#sql.fences.get() as { last: number; crc: number } | undefined;
-    if (found === undefined || found.crc !== fencesCrc(found.last))
-      throw damaged(key, 0, "the count of fences does not fit its checksum");
-    return found.last;
   }
 
   async renew(key: ThreadKey, fence: number, ttlMs: number): Promise<boolean> {
@@ -428,7 +421,7 @@ class SqliteStore implements Store {
     if (found === undefined) return false;
     const isSound = fits(found, key.tenant);
     if (head !== undefined && !(isSound && this.#isAtRest(found, head))) return false;
-    const before = this.#fencesOfTheDead(key);
+    const before = fenceOfTheDead(key, this.#sql.fences.get() as { last: number; crc: number } | undefined);
     // Of a row that does not fit its checksum nothing is believed, its fence neither.
     const last = isSound ? Math.max(before, found.fence) : before + 1_000_000;
     if (last !== before) this.#sql.setFences.run(last, fencesCrc(last));
@@ -541,6 +534,13 @@ function name(key: ThreadKey): string {
 
 function fits(row: Row, tenant: string): boolean {
   return row.row_crc === rowCrc(row) && row.tenant === toText(tenant) && row.name === nameCrc(row.tenant, row.id);
+}
+
+/** The highest fence of any thread that was deleted: one made again under its name does not get an old one. */
+function fenceOfTheDead(key: ThreadKey, found: { readonly last: number; readonly crc: number } | undefined): number {
+  if (found === undefined || found.crc !== fencesCrc(found.last))
+    throw damaged(key, 0, "the count of fences does not fit its checksum");
+  return found.last;
 }
 
 /** Besides its checksum, head and fence, as takeKnownThread has it. */

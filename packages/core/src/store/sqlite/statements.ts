@@ -30,8 +30,9 @@ export function prepare(db: DatabaseSync) {
     doomed: "SELECT * FROM thread WHERE tenant = ? AND id = ?",
     fences: "SELECT last, crc FROM fences",
     setFences: "UPDATE fences SET last = ?, crc = ?",
-    nextNum:
-      "SELECT MAX(COALESCE((SELECT MAX(num) FROM thread), 0), COALESCE((SELECT MAX(num) FROM kept), 0)) + 1 AS num",
+    // The number of a new thread, and the highest fence of those that were deleted.
+    newThread: `SELECT MAX(COALESCE((SELECT MAX(num) FROM thread), 0), COALESCE((SELECT MAX(num) FROM kept), 0)) + 1 AS num,
+       last, crc FROM fences`,
     threads: "SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id",
     // As isMovable() has it, leases apart.
     movable: `SELECT * FROM thread WHERE tenant = ? AND CASE state WHEN 'running' THEN 1
