@@ -59,7 +59,7 @@ export interface PostgresStoreOptions {
 
 const POLL_MS = 500;
 const RETRY_MS = 10_000;
-const MOST_REMEMBERED = 10_000;
+const MOST_REMEMBERED = 2_000;
 
 /** Pools whose idle connections may be cut without ending the process. */
 const heard = new WeakSet<PostgresPool>();

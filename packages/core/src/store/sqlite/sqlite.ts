@@ -52,7 +52,9 @@ export interface SqliteStoreOptions {
 /** Thrown inside a transaction, to undo it: the row is not the one it was. */
 const CHANGED = new Error("changed");
 
-const MOST_KNOWN = 1_000;
+const MOST_WRITTEN = 1_000;
+/** Many are looked at, and few of them written to soon. */
+const MOST_READ = 8;
 
 const UNFORKED = { parent: null, base: null, base_seq: null, base_crc: null };
 
@@ -75,7 +77,8 @@ class SqliteStore implements Store {
   readonly #poll: Poll;
   readonly #sql: Statements;
   /** The last threads read or written, each with its row as this store saw it: most appends need not read theirs. */
-  readonly #known = new Map<string, Row>();
+  readonly #written = new Map<string, Row>();
+  readonly #read = new Map<string, Row>();
 
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
     this.db = db;
@@ -95,7 +98,7 @@ class SqliteStore implements Store {
         const row = this.#row(key);
         if (row === undefined) return undefined;
         const snapshot = from === "snapshot" ? this.#snapshot(key, row) : undefined;
-        this.#know(name(key), row);
+        this.#looked(name(key), row);
         const shown = this.#shown(row);
         const after = from === "snapshot" ? (snapshot?.seq ?? 0) : from === "rest" ? beforeRest(shown) : from;
         const lines = readLines(this.#sql, key, row, after);
@@ -143,21 +146,22 @@ class SqliteStore implements Store {
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
     const thread = name(key);
-    const known = this.#known.get(thread);
-    this.#known.delete(thread);
+    const known = this.#written.get(thread) ?? this.#read.get(thread);
+    this.#written.delete(thread);
+    this.#read.delete(thread);
     const written = await this.#guarded(
       key,
       () => this.#appendKnown(key, append, known) ?? this.#writing(() => this.#append(key, append)),
     );
     if (!("num" in written)) return written;
-    this.#know(thread, written);
+    remember(this.#written, MOST_WRITTEN, thread, written);
     this.#poll.changed(thread, "append");
     return done(written);
   }
 
-  #know(thread: string, row: Row): void {
-    this.#known.set(thread, row);
-    if (this.#known.size > MOST_KNOWN) for (const oldest of this.#known.keys()) if (this.#known.delete(oldest)) break;
+  #looked(thread: string, row: Row): void {
+    if (this.#written.has(thread)) this.#written.set(thread, row);
+    else remember(this.#read, MOST_READ, thread, row);
   }
 
   /** On the row as this store last saw it, without reading it; undefined where it is not that any more. */
@@ -522,6 +526,11 @@ class SqliteStore implements Store {
       await new Promise((resolve) => setTimeout(resolve, 2 + Math.random() * 8));
     }
   }
+}
+
+function remember(rows: Map<string, Row>, most: number, thread: string, row: Row): void {
+  rows.set(thread, row);
+  if (rows.size > most) for (const oldest of rows.keys()) if (rows.delete(oldest)) break;
 }
 
 function done(row: Row): Appended {
