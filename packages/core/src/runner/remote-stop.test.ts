@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { humanInput } from "../interrupt/request.ts";
 import { jsonSchema } from "../schema/schema.ts";
+import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
-import { gate, type Kit, listen, openKit, until } from "../testing/session-kit.ts";
+import { gate, listen, openKit, until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
+import type { ToolContext } from "../tool/context.ts";
 import { tool } from "../tool/tool.ts";
 
 const key = { tenant: "default", threadId: "thread" };
@@ -156,60 +158,39 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
 });
 
 describe.each(eachStore)("a stop from another runner that the owner did not hear of in time, on $name", ({ make }) => {
-  /** A store that the other runner sends by when the owner's run has come to rest. */
-  async function late(tools: Parameters<typeof openKit>[1], rests: (owner: Kit) => Promise<unknown>, go: () => void) {
+  /** The other runner's stop is sent when the owner's run has come to rest by what its tool does. */
+  async function late(act: (ctx: ToolContext) => unknown) {
+    const [begun, go, rests] = [gate(), gate(), gate()];
+    const acting = toolOf("act", async (ctx) => {
+      begun.open();
+      await go.opened;
+      return act(ctx);
+    });
     const store = await make();
-    const owner = await openKit([[{ call: "act" }], "an answer"], { ...tools, store });
+    const owner = await openKit([[{ call: "act" }], "an answer"], { tools: [acting], store });
     const slow = wrapStore(store, {
       async send(key, command) {
-        go();
-        await rests(owner);
+        go.open();
+        await rests.opened;
         return store.send(key, command);
       },
     });
     const other = await openKit([], { store: slow, threadId: "elsewhere" });
-    return { owner, other, store };
+    const run = owner.session.run("go");
+    void run.result.then(() => rests.open());
+    await begun.opened;
+    return { run, store, receipt: await other.runner.interrupt("thread") };
   }
 
   it("S3: where a tool ended the run itself, nothing was stopped", async () => {
-    const [begun, end] = [gate(), gate()];
-    const act = tool({
-      name: "act",
-      description: "leaves",
-      input: noArgs,
-      execute: async (_, ctx) => {
-        begun.open();
-        await end.opened;
-        ctx.exit("left");
-      },
-    });
-    const over = gate();
-    const { owner, other } = await late({ tools: [act] }, () => over.opened, end.open);
-    const run = owner.session.run("go");
-    void run.result.then(() => over.open());
-    await begun.opened;
-    expect(await other.runner.interrupt("thread")).toMatchObject({ accepted: false });
+    const { run, receipt } = await late((ctx) => ctx.exit("left"));
+    expect(receipt).toMatchObject({ accepted: false });
     expect(await run.result).toMatchObject({ status: "completed", output: "left" });
   });
 
   it("S9: where people are asked for something now, they need not answer any more", async () => {
-    const [begun, ask] = [gate(), gate()];
-    const act = tool({
-      name: "act",
-      description: "asks",
-      input: noArgs,
-      execute: async (_, ctx) => {
-        begun.open();
-        await ask.opened;
-        return ctx.ask(humanInput("Which?"));
-      },
-    });
-    const over = gate();
-    const { owner, other, store } = await late({ tools: [act] }, () => over.opened, ask.open);
-    const run = owner.session.run("go");
-    void run.result.then(() => over.open());
-    await begun.opened;
-    expect(await other.runner.interrupt("thread")).toMatchObject({ accepted: true });
+    const { store, receipt } = await late((ctx) => ctx.ask(humanInput("Which?")));
+    expect(receipt).toMatchObject({ accepted: true });
     expect(await store.requests("default")).toEqual([]);
   });
 });

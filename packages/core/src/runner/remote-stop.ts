@@ -92,10 +92,12 @@ function watched({ store, clock }: DriveSetup, key: ThreadKey) {
     "append",
   );
   const come = async () => {
-    const told = new Promise<void>((resolve) => (wake = resolve));
-    const timer = came ? undefined : clock.setTimeout(wake, patience);
-    if (timer !== undefined) await told;
-    clock.clearTimeout(timer);
+    if (!came) {
+      const told = new Promise<void>((resolve) => (wake = resolve));
+      const timer = clock.setTimeout(wake, patience);
+      await told;
+      clock.clearTimeout(timer);
+    }
     came = false;
     patience = LOOK_MS;
   };

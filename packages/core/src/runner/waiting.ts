@@ -4,6 +4,7 @@ import type { Json } from "../json.ts";
 import type { Message, Outcome } from "../message.ts";
 import type { Store, ThreadKey } from "../store/store.ts";
 import { type InputMail, type LateMail, read } from "./mailbox.ts";
+import { loadThread } from "./read-facts.ts";
 
 export type Waiting =
   | {
@@ -27,7 +28,7 @@ export type Waiting =
 
 /** The oldest first. */
 export async function waitingFor(store: Store, key: ThreadKey): Promise<readonly Waiting[]> {
-  const loaded = await store.load(key, Number.MAX_SAFE_INTEGER);
+  const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
   return (loaded?.commands ?? []).flatMap((command): Waiting[] => {
     const { key: id, kind, at } = command;
     switch (kind) {

@@ -1,7 +1,7 @@
 // A store in a PostgreSQL database, for any number of machines.
 //
 // 1. One step is one round trip and one transaction: a call of a function in the database (functions.ts), or, of who goes
-//    on after its own last line, one statement; where that finds anything otherwise, the function is called.
+//    on after the last line that it knows, one statement; where that finds anything otherwise, the function is called.
 // 2. Every line is chained to the one before it by a sha256 of its place and its text, every other row carries a sum of
 //    itself. What does not fit is refused with JOURNAL_CORRUPT or STORE_CORRUPT, never believed (P7).
 // 3. Time is the database's. Only the end of a lease tells that its owner is gone: processes of other machines cannot be
