@@ -2,7 +2,7 @@
 // given, against a loop over the same functions; a large graph, compiled, and gone on with near its end by a runner that
 // never saw it, on a SQLite file; and a thousand children at once, against the longest of them.
 
-import { copyFileSync } from "node:fs";
+import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRunner, defineAgent, END, graph, loop, memoryStore, parallel, START, sequential } from "@belay/core";
@@ -81,7 +81,9 @@ await inFolder(async (folder) => {
   sizeOf(db, path);
   db.close();
   const times = [];
-  for (let round = 0; round < 20; round++) {
+  // Long enough for the code that reads to be compiled, as in `reopen`.
+  const [warmup, rounds] = [60, 40];
+  for (let round = -warmup; round < rounds; round++) {
     const copy = join(folder, `${round}.db`);
     copyFileSync(path, copy);
     let reached = 0;
@@ -93,9 +95,10 @@ await inFolder(async (folder) => {
     const session = await createRunner({ agent, store: sqliteStore(copied) }).open("t");
     const { status, error } = await session.resume().result;
     if (status !== "completed") throw new Error(`It ended ${status}.`, { cause: error });
-    times.push(reached - started);
+    if (round >= 0) times.push(reached - started);
     copied.close();
-    progress(`${round + 1}/20`);
+    rmSync(copy);
+    progress(`${Math.max(0, round + 1)}/${rounds}`);
   }
   const name = `a new runner goes on at node 900 of 1,000, on SQLite (median ${median(times).toFixed(1)} ms)`;
   answer({ name, unit: "ms", measured: least(times), target: 10 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../json.ts";
 import { Flow, type Trigger } from "./flow.ts";
-import { type Branch, END, type Shape, START } from "./shape.ts";
+import { type Branch, END, START, shapeWith } from "./shape.ts";
 
 /** Ways as `from>to`; the branches besides. */
 function flowOf(ways: string, branches: Record<string, Branch> = {}, trigger?: Trigger): Flow {
@@ -12,13 +12,8 @@ function flowOf(ways: string, branches: Record<string, Branch> = {}, trigger?: T
     edges.set(from, [...(edges.get(from) ?? []), to]);
     for (const key of [from, to]) if (key !== START && key !== END) nodes.set(key, undefined as never);
   }
-  const shape: Shape = {
-    name: "g",
-    nodes,
-    edges,
-    branches: new Map(Object.entries(branches).map(([key, branch]) => [key, [branch]])),
-  };
-  return new Flow(shape, trigger, 100, {});
+  const choices = new Map(Object.entries(branches).map(([key, branch]) => [key, [branch]]));
+  return new Flow(shapeWith("g", nodes, edges, choices), trigger, 100, {});
 }
 
 const ids = (flow: Flow) => flow.open.map(({ id }) => id);

@@ -25,7 +25,6 @@ export class Flow {
   readonly #shape: Shape;
   readonly #trigger: Trigger | undefined;
   readonly #maxSteps: number;
-  readonly #sources: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #visits = new Map<string, number>();
   /** What has arrived at nodes that wait for more, by where it came from. */
   readonly #waiting = new Map<string, Map<string, Json>>();
@@ -41,7 +40,6 @@ export class Flow {
     this.#shape = shape;
     this.#trigger = trigger;
     this.#maxSteps = maxSteps;
-    this.#sources = sourcesOf(shape);
     this.state = state;
   }
 
@@ -79,10 +77,13 @@ export class Flow {
     this.#join();
   }
 
-  #targets(from: string, output: Json): ReadonlySet<string> {
+  #targets(from: string, output: Json): Iterable<string> {
     const { edges, branches, nodes, name } = this.#shape;
-    const targets = new Set(edges.get(from));
-    for (const { choose, to } of branches.get(from) ?? []) {
+    const plain = edges.get(from) ?? [];
+    const choices = branches.get(from);
+    if (choices === undefined) return plain;
+    const targets = new Set(plain);
+    for (const { choose, to } of choices) {
       const chosen = choose(structuredClone(output) as never, structuredClone(this.state) as never);
       const keys = typeof chosen === "string" ? [chosen] : Array.isArray(chosen) ? (chosen as readonly string[]) : [];
       const wrong = keys.find((key) => (to === undefined ? key !== END && !nodes.has(key) : !to.includes(key)));
@@ -107,7 +108,7 @@ export class Flow {
       this.#arrived.set(from, output);
       return;
     }
-    const sources = this.#sources.get(to);
+    const sources = this.#shape.sources.get(to);
     if (this.#trigger === "any" || sources === undefined || sources.size < 2) return this.#visit(to, output, from);
     const waiting = this.#waiting.get(to);
     if (waiting === undefined) this.#waiting.set(to, new Map([[from, output]]));
@@ -133,7 +134,7 @@ export class Flow {
 
   #mayGetMore(key: string): boolean {
     const has = this.#waiting.get(key)!;
-    const missing = [...this.#sources.get(key)!].filter((source) => !has.has(source));
+    const missing = [...this.#shape.sources.get(key)!].filter((source) => !has.has(source));
     if (missing.length === 0) return false;
     const others = [...this.#waiting.keys(), ...this.open.map((visit) => visit.key)].filter((other) => other !== key);
     const met = reach(others, (at) => leadsTo(this.#shape, at), key);
@@ -169,17 +170,4 @@ export class Flow {
     const first = from === START && this.#trigger !== "all";
     this.#open.set(id, { key, visit, id, input, first });
   }
-}
-
-/** Who is known to lead to each node. */
-function sourcesOf({ edges, branches }: Shape): ReadonlyMap<string, ReadonlySet<string>> {
-  const sources = new Map<string, Set<string>>();
-  const add = (from: string, to: string) => {
-    const known = sources.get(to);
-    if (known === undefined) sources.set(to, new Set([from]));
-    else known.add(from);
-  };
-  for (const [from, targets] of edges) for (const to of targets) add(from, to);
-  for (const [from, all] of branches) for (const { to } of all) for (const key of to ?? []) add(from, key);
-  return sources;
 }

@@ -12,7 +12,7 @@ import { type MermaidOptions, toMermaid } from "./mermaid.ts";
 import { functionNode, type NodeCode, type NodeContext } from "./node.ts";
 import type { Breakpoints, Plan } from "./record.ts";
 import { runGraph } from "./run-graph.ts";
-import { type Branch, checkShape, type END, type Node, type Shape, type START } from "./shape.ts";
+import { type Branch, checkShape, type END, type Node, type Shape, type START, shapeWith } from "./shape.ts";
 
 export interface NodeOptions<State> {
   /** Makes what the node is given of what arrives. Run once for a visit: what it made is on record. */
@@ -122,7 +122,7 @@ class Builder {
     for (const [key, { work, before }] of this.#nodes) {
       nodes.set(key, { key, before, agent: typeof work === "function" ? functionNode(key, work, state) : work });
     }
-    const shape: Shape = { name, nodes, edges: new Map(this.#edges), branches: new Map(this.#branches) };
+    const shape = shapeWith(name, nodes, new Map(this.#edges), new Map(this.#branches));
     checkShape(shape);
     const { trigger, maxSteps = Math.max(MOST_STEPS, nodes.size) } = options;
     if (trigger !== undefined && trigger !== "any" && trigger !== "all") throw this.#refuse(`trigger is ${trigger}`);
@@ -138,6 +138,8 @@ class Builder {
       hooks: options.hooks,
       run: (frame) => runGraph(frame, plan),
     });
+    // Made now, and kept: whoever goes on with a large one does not wait for it.
+    made.fingerprint();
     return Object.freeze({
       ...made,
       nodes: [...nodes.keys()],

@@ -30,6 +30,30 @@ export interface Shape {
   readonly nodes: ReadonlyMap<string, Node>;
   readonly edges: ReadonlyMap<string, readonly string[]>;
   readonly branches: ReadonlyMap<string, readonly Branch[]>;
+  /** Who is known to lead to each node. */
+  readonly sources: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** With what follows from it, made once for all its runs. */
+export function shapeWith(
+  name: string,
+  nodes: Shape["nodes"],
+  edges: Shape["edges"],
+  branches: Shape["branches"],
+): Shape {
+  return { name, nodes, edges, branches, sources: sourcesOf(edges, branches) };
+}
+
+function sourcesOf(edges: Shape["edges"], branches: Shape["branches"]): Shape["sources"] {
+  const sources = new Map<string, Set<string>>();
+  const add = (from: string, to: string) => {
+    const known = sources.get(to);
+    if (known === undefined) sources.set(to, new Set([from]));
+    else known.add(from);
+  };
+  for (const [from, targets] of edges) for (const to of targets) add(from, to);
+  for (const [from, all] of branches) for (const { to } of all) for (const key of to ?? []) add(from, key);
+  return sources;
 }
 
 /** Throws GRAPH_INVALID with the first problem. */
@@ -71,7 +95,7 @@ function listed(branches: Shape["branches"]): [string, readonly string[]][] {
 }
 
 /** Wherever what a node gives may go. */
-export function leadsTo({ nodes, edges, branches }: Omit<Shape, "name">, key: string): readonly string[] {
+export function leadsTo({ nodes, edges, branches }: Pick<Shape, "nodes" | "edges" | "branches">, key: string): readonly string[] {
   const plain = edges.get(key) ?? [];
   const chosen = branches.get(key);
   if (chosen === undefined) return plain;

@@ -370,8 +370,19 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
       continue;
     }
     if (typeof one === "string") {
-      const place = { seq, at, threadId, runId, segment, attempt: 1, agentName: n, runPath: p };
-      facts[i] = readState({ state: one }, place);
+      refuseUnknownState(threadId, seq, one);
+      facts[i] = {
+        type: "state",
+        seq,
+        at,
+        threadId,
+        runId,
+        segment,
+        attempt: 1,
+        agentName: n,
+        runPath: p,
+        state: one,
+      };
       continue;
     }
     refuseUnknown(threadId, seq, one);
@@ -520,7 +531,7 @@ function read(
 function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
   const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id, forked } = written;
-  if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
+  refuseUnknownState(threadId, seq, state);
   const fact: Mutable<StateEvent> = {
     type: "state",
     seq,
@@ -545,6 +556,10 @@ function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   if (id !== undefined) fact.id = id;
   if (forked !== undefined) fact.forked = forked;
   return fact;
+}
+
+function refuseUnknownState(threadId: string, seq: number, state: string): void {
+  if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
 }
 
 function refuseUnknown(threadId: string, seq: number, written: object): void {

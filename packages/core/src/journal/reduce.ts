@@ -21,6 +21,8 @@ import {
 import { raise, settle } from "./requests.ts";
 import { newScope, type Scope, type ThreadState } from "./state.ts";
 
+const nothing: readonly never[] = [];
+
 export function reduce(state: ThreadState, fact: Fact): void {
   if (fact.seq !== state.head + 1) {
     const problem = `fact ${fact.seq} follows ${state.head}`;
@@ -142,7 +144,7 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   state.crashes = crashed ? state.crashes + 1 : 0;
   if (fact.state === "running") goOn(state, fact);
   state.pauseType = fact.pauseType;
-  state.interrupts = fact.interrupts ?? [];
+  state.interrupts = fact.interrupts ?? nothing;
   state.tokenHash = fact.tokenHash;
   state.tokenUntil = fact.tokenUntil;
   if (state.run !== undefined) {
@@ -153,9 +155,9 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
     state.asked ??= new Map();
     state.asked.set(fact.id, { runId: fact.runId, segment: fact.segment });
   }
-  for (const stop of fact.stops ?? []) {
+  if (fact.stops !== undefined) {
     state.stops ??= new Set();
-    state.stops.add(stop);
+    for (const stop of fact.stops) state.stops.add(stop);
   }
   if (fact.state === "paused" || fact.state === "error") {
     const scope = state.scopes.get(fact.runPath);

@@ -12,9 +12,6 @@ import { type EntryRow, lineCrc, linePlace, type PageRow, type Place, type Row }
 import type { Statements } from "./statements.ts";
 import { asStoreError, damaged } from "./store-error.ts";
 
-/** A line has as many in the text of a page. */
-const PIECES = 5;
-
 /** No seq is higher. */
 export const LAST = 0xffffffff;
 
@@ -156,25 +153,43 @@ function readPage(
   if (toText(place) !== place) return undefined;
   const page = sql.page.get(num, from.next, to, place) as PageRow;
   if (typeof page.text !== "string" || crc32(page.text, crc32(place, from.crc)) !== page.crc) return undefined;
-  // Seq, count, time, and the text with the next line's tenant; that line's thread. More of them where one of the texts,
-  // or the place, is of several lines itself.
-  const pieces = page.text.split("\n");
-  if (pieces.length !== PIECES * page.count - 1) return undefined;
+  const { text } = page;
   const first = lines.length;
   let { next } = from;
-  for (let i = 0; i < pieces.length; i += PIECES) {
-    const seq = Number(pieces[i]);
-    const count = Number(pieces[i + 1]);
-    if (seq !== next || !(count > 0)) {
+  // Seq, count, time, the line's text, and the place before the next one: walked through, for to cut it into pieces took
+  // most of the time. Where one of the texts has several lines itself, it is not that.
+  for (let at = 0; at !== -1; ) {
+    const seqEnd = text.indexOf("\n", at);
+    const countEnd = text.indexOf("\n", seqEnd + 1);
+    const timeEnd = text.indexOf("\n", countEnd + 1);
+    const end = text.indexOf("\n", timeEnd + 1);
+    const bodyEnd = end === -1 ? text.length : end - key.tenant.length;
+    const count = digits(text, seqEnd + 1, countEnd);
+    if (digits(text, at, seqEnd) !== next || !(count > 0) || (end !== -1 && !text.startsWith(place, bodyEnd))) {
       lines.length = first;
       return undefined;
     }
-    const text = pieces[i + 3]!;
-    const body = i + PIECES < pieces.length ? text.slice(0, text.length - key.tenant.length) : text;
-    lines.push({ seq, count, at: Number(pieces[i + 2]), body: fromText(body) });
+    const body = fromText(text.slice(timeEnd + 1, bodyEnd));
+    lines.push({ seq: next, count, at: digits(text, countEnd + 1, timeEnd), body });
     next += count;
+    at = end === -1 ? -1 : bodyEnd + place.length;
+  }
+  if (lines.length - first !== page.count) {
+    lines.length = first;
+    return undefined;
   }
   return { next, crc: page.crc };
+}
+
+/** The number from `start` to `end`, most of which are of digits alone. */
+function digits(text: string, start: number, end: number): number {
+  let value = 0;
+  for (let i = start; i < end; i++) {
+    const digit = text.charCodeAt(i) - 48;
+    if (digit < 0 || digit > 9) return Number(text.slice(start, end));
+    value = 10 * value + digit;
+  }
+  return value;
 }
 
 /** Undefined where there are none, and there need not be. */

@@ -52,7 +52,7 @@ export function prepare(db: DatabaseSync) {
     entries: `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE}`,
     // The lines' texts with their place (the fourth value) between them. A bare column beside MAX is that of its row.
     page: `SELECT COUNT(*) AS count, MAX(id), crc,
-       GROUP_CONCAT((id & 0xffffffff) || char(10) || count || char(10) || at || char(10) || body, ?4) AS text
+       GROUP_CONCAT(CONCAT_WS(char(10), id & 0xffffffff, count, at, body), ?4) AS text
        FROM (SELECT id, count, at, body, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE})`,
     // The line that holds a seq, and the one before it.
     marks: `SELECT id & 0xffffffff AS seq, crc FROM entry WHERE id BETWEEN (?1 << 32) AND ${id} ORDER BY id DESC LIMIT 2`,
