@@ -320,7 +320,7 @@ class SqliteStore implements Store {
     if (known === undefined) sql.setThread.run(...values);
     else {
       values.push(known.row_crc, known.head, known.fence);
-      if (known.owner === null) values.push(...restOfRow(known));
+      if (known.owner === null) values.push(restOfRow(known));
       const statement = known.owner === null ? sql.takeKnownThread : sql.setKnownThread;
       if (Number(statement.run(...values).changes) === 0) throw CHANGED;
     }
@@ -552,13 +552,15 @@ function fenceOfTheDead(key: ThreadKey, found: { readonly last: number; readonly
   return found.last;
 }
 
-/** Besides its checksum, head and fence, as takeKnownThread has it. */
-function restOfRow(row: Row) {
-  const { tenant, id, name, agent, state, owner, until, append_id, crc, hash, open, queued, answers } = row;
-  const { rest_from, rest_due, parent, base, base_seq, base_crc, created_at, updated_at } = row;
-  const forked = [parent, base, base_seq, base_crc, created_at, updated_at];
-  const since = [open, queued, answers, rest_from, rest_due, ...forked];
-  return [tenant, id, name, agent, state, owner, until, append_id, crc, hash, ...since];
+/** Of one that nobody has: what there is besides its checksum, head and fence, as takeKnownThread has it. */
+function restOfRow(row: Row): string {
+  const { tenant, id, name, agent, state, until, append_id, crc, hash, open, queued, created_at, updated_at } = row;
+  const { answers, rest_from, rest_due, parent, base, base_seq, base_crc } = row;
+  const sum = Buffer.from(hash).toString("hex").toUpperCase();
+  const now = `${tenant}\n${id}\n${name}\n${agent}\n${state}\n${until}\n${append_id}\n${crc}\n${sum}\n${open}\n${queued}`;
+  const forked = `${parent === null ? "-" : `+${parent}`}\n${base ?? "-"}\n${base_seq ?? "-"}\n${base_crc ?? "-"}`;
+  const rest = `${answers ?? "-"}\n${rest_from ?? "-"}\n${rest_due ?? "-"}`;
+  return `${now}\n${created_at}\n${updated_at}\n${rest}\n${forked}`;
 }
 
 function isOf(row: Row, key: ThreadKey): boolean {

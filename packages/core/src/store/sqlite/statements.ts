@@ -45,9 +45,11 @@ export function prepare(db: DatabaseSync) {
     // The same, where the row is still the one with that checksum; and, of who takes it, where nothing in it has changed by
     // itself either.
     setKnownThread: `${setThread} AND row_crc = ? AND head = ? AND fence = ?`,
-    takeKnownThread: `${setThread} AND row_crc = ? AND (head, fence, tenant, id, name, agent, state, owner, until, append_id, crc,
-       hash, open, queued, answers, rest_from, rest_due, parent, base, base_seq, base_crc, created_at, updated_at)
-       IS (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    // As one text: to hand over and compare each column took five times as long.
+    takeKnownThread: `${setThread} AND row_crc = ? AND head = ? AND fence = ? AND owner IS NULL AND CONCAT_WS(char(10), tenant, id,
+       name, agent, state, until, append_id, crc, hex(hash), open, queued, created_at, updated_at, COALESCE(answers, '-'),
+       COALESCE(rest_from, '-'), COALESCE(rest_due, '-'), COALESCE('+' || parent, '-'), COALESCE(base, '-'),
+       COALESCE(base_seq, '-'), COALESCE(base_crc, '-')) = ?`,
     addEntry: `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
     entries: `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE}`,
     // The lines' texts with their place (the fourth value) between them. A bare column beside MAX is that of its row.
