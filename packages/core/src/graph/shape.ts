@@ -95,7 +95,10 @@ function listed(branches: Shape["branches"]): [string, readonly string[]][] {
 }
 
 /** Wherever what a node gives may go. */
-export function leadsTo({ nodes, edges, branches }: Pick<Shape, "nodes" | "edges" | "branches">, key: string): readonly string[] {
+export function leadsTo(
+  { nodes, edges, branches }: Pick<Shape, "nodes" | "edges" | "branches">,
+  key: string,
+): readonly string[] {
   const plain = edges.get(key) ?? [];
   const chosen = branches.get(key);
   if (chosen === undefined) return plain;

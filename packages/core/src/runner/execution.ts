@@ -277,9 +277,13 @@ export class Execution {
         host.opened(this, state);
         this.run.began(from);
       });
-      if (refusal === undefined) break;
+      if (refusal === undefined) {
+        this.#mailbox.begunWith(facts);
+        break;
+      }
       if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
-      if (refusal.why === "gone") {
+      // A new run is begun by the input that was taken back; a steer that was, is left out of the next try.
+      if (refusal.why === "gone" && this.#place.segment === 1) {
         throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
       }
       // It was there: somebody has deleted it.

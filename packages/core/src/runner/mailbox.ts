@@ -20,6 +20,7 @@ import type { Scope, ThreadState } from "../journal/state.ts";
 import type { Message, Part } from "../message.ts";
 import type { Command, Store, ThreadKey } from "../store/store.ts";
 import type { InterruptOptions } from "./options.ts";
+import { loadThread } from "./read-facts.ts";
 
 export interface StopMail {
   readonly runId: string;
@@ -53,7 +54,8 @@ export interface AnswerMail {
 
 type Scopes = Pick<ReadonlyMap<string, unknown>, "has">;
 
-interface Known<T> {
+/** A command as it was read. */
+export interface Known<T> {
   readonly key: string;
   readonly mail: T;
   readonly at: number;
@@ -115,6 +117,17 @@ export class Mailbox {
     this.#lates = this.#lates.filter(({ key }) => !keys.includes(key));
   }
 
+  /** The stretch has begun with them: whoever brings one now is late. */
+  begunWith(facts: readonly Fact[]): void {
+    for (const fact of facts) {
+      if (fact.type !== "input-consumed") continue;
+      this.#known ??= new Set();
+      this.#known.add(fact.id);
+      this.drop([fact.id]);
+      this.#fresh = this.#fresh.filter(({ id }) => id !== fact.id);
+    }
+  }
+
   get hasSteer(): boolean {
     return this.#steers.some(({ mail }) => !mail.observed);
   }
@@ -128,7 +141,7 @@ export class Mailbox {
   queued(place: FramePlace, told: ReadonlySet<string> | undefined): InputQueuedEvent[] {
     const fresh = this.#fresh.filter(({ id }) => !told?.has(id));
     this.#fresh = [];
-    return fresh.map(({ id, kind }) => ({ type: "input-queued", id, kind, ...base(place) }));
+    return queuedFacts(place, fresh);
   }
 
   /**
@@ -176,8 +189,9 @@ export class Mailbox {
   }
 
   #steer(key: string, at: number, mail: InputMail): void {
-    this.#steers.push({ key, at, mail });
-    this.#fresh.push({ id: key, kind: kindOf(mail) });
+    const steer = { key, at, mail };
+    this.#steers.push(steer);
+    this.#fresh.push(queuedMail(steer));
   }
 
   #sort(command: Command): void {
@@ -206,7 +220,7 @@ export class Mailbox {
   }
 }
 
-interface InputQueuedMail {
+export interface InputQueuedMail {
   readonly id: string;
   readonly kind: InputQueuedEvent["kind"];
 }
@@ -220,8 +234,24 @@ function isTold({ customized }: Action): boolean {
   return customized !== undefined;
 }
 
-function kindOf({ observed }: InputMail): "steer" | "observe" {
+export function kindOf({ observed }: InputMail): "steer" | "observe" {
   return observed ? "observe" : "steer";
+}
+
+export function queuedMail({ key: id, mail }: Known<InputMail>): InputQueuedMail {
+  return { id, kind: kindOf(mail) };
+}
+
+export function queuedFacts(place: FramePlace, queued: readonly InputQueuedMail[]): InputQueuedEvent[] {
+  return queued.map(({ id, kind }) => ({ type: "input-queued", id, kind, ...base(place) }));
+}
+
+/** The steers that wait for a thread, the oldest first. */
+export async function steersFor(store: Store, key: ThreadKey): Promise<readonly Known<InputMail>[]> {
+  const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
+  return (loaded?.commands ?? []).flatMap((command) =>
+    command.kind === "steer" ? [{ key: command.key, at: command.at, mail: read<InputMail>(key, command) }] : [],
+  );
 }
 
 /** The facts by which a command's input becomes part of the history. */

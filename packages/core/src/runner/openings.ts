@@ -11,13 +11,14 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import { isWithin } from "../journal/reduce.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
+import type { ThreadKey } from "../store/store.ts";
 import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
 import type { Opening } from "./execution.ts";
 import { driftFact, inputFacts, lostCalls, runStart, stateFact } from "./facts.ts";
 import { samePause } from "./idle.ts";
 import type { readInput } from "./input.ts";
-import type { AnswerMail } from "./mailbox.ts";
+import { type AnswerMail, inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mailbox.ts";
 import { inputHooks } from "./reply-input.ts";
 import { answerFact, expiries, waitingEnds, withdrawals } from "./requests.ts";
 
@@ -71,7 +72,7 @@ export interface Going {
   readonly tokenHash?: string | undefined;
 }
 
-export function goOn(opener: AnswerChecker, place: FramePlace, asked: Going): Opening {
+export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place: FramePlace, asked: Going): Opening {
   const hooked = inputHooks(opener, place, asked.inputs);
   return async (state, _place, signal) => {
     let going = asked;
@@ -106,7 +107,18 @@ export function goOn(opener: AnswerChecker, place: FramePlace, asked: Going): Op
     const edits = editsOf(agent, place, state, going);
     const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
     facts.push(stateFact(place, "running", moved));
-    for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now));
+    // What was said before the stop, and nobody has read, stands before what is said now.
+    const unread = paths === undefined || going.to !== undefined ? [] : await steersFor(setup.store, opener.key);
+    const queued = unread.map(queuedMail).filter(({ id }) => !state.queued?.has(id));
+    facts.push(...queuedFacts(place, queued));
+    for (const runPath of paths ?? []) {
+      const there = { ...place, runPath };
+      for (const { key, mail } of unread) {
+        const entering = inputFactsOf(there, key, kindOf(mail), mail, now);
+        facts.push(...(runPath === place.runPath ? entering : entering.filter(({ type }) => type === "message")));
+      }
+      facts.push(...inputFacts(there, inputs, now));
+    }
     return facts;
   };
 }

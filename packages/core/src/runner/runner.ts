@@ -324,7 +324,11 @@ export class Runner<Out = string, Deps = unknown> {
       const session = await this.open(row.threadId);
       await session.refresh();
       await session.moveOn(MOST_CRASHES);
-      return session.pauseType !== "crash";
+      if (session.pauseType === "crash") return false;
+      // An input that a hook refuses waits as before, and would be tried again and again.
+      const key = { tenant: this.#tenant, threadId: row.threadId };
+      const now = await this.#setup.store.load(key, Number.MAX_SAFE_INTEGER);
+      return now?.row.head !== row.head;
     } catch {
       // Somebody else was faster, or the thread cannot be read: it is looked at again.
       return false;

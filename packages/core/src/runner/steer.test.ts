@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { agent } from "../chat/agent.ts";
+import { messageText } from "../message.ts";
+import { onPoint } from "../point.ts";
 import { jsonSchema } from "../schema/schema.ts";
+import { memoryStore } from "../store/memory.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { history, line, listen, openKit } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
+import { sequential } from "../workflow/sequential.ts";
+import { createRunner } from "./runner.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 
@@ -101,6 +107,75 @@ describe("steering", () => {
       "user: but mind me",
       "assistant: done",
     ]);
+  });
+});
+
+describe("a steer that nobody has read when a person stops the run", () => {
+  const stopped = async (more: Parameters<typeof openKit>[1] = {}) => {
+    const kit = await openKit([[{ text: "some" }, { stall: true }], "done"], more);
+    const heard = listen(kit.session.events());
+    const run = kit.session.run("go");
+    for await (const event of run) if (event.type === "text-delta") break;
+    const { id } = await kit.session.steer("use tabs");
+    await kit.session.interrupt();
+    await run.result;
+    return { kit, heard, id };
+  };
+  const mailOf = ({ events }: Awaited<ReturnType<typeof stopped>>["heard"]) =>
+    events.filter((event) => event.type.startsWith("input-")).map(line);
+
+  it("stands before what the person says then: the last word is the last", async () => {
+    const { kit, heard } = await stopped();
+    expect(await kit.session.resume({ input: "no, spaces" }).result).toMatchObject({ status: "completed" });
+    expect(history(kit.session.messages).slice(2)).toEqual(["user: use tabs", "user: no, spaces", "assistant: done"]);
+    expect(kit.problems()).toEqual([]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(mailOf(heard)).toEqual(["queued steer", "consumed steer"]);
+    expect(await kit.session.waiting()).toEqual([]);
+  });
+
+  it("stands there also where it was sent while nothing ran, and is told once", async () => {
+    const { kit, heard } = await stopped();
+    await kit.session.steer("and be brief");
+    await kit.session.run("no, spaces").result;
+    expect(history(kit.session.messages).slice(2, -1)).toEqual([
+      "user: use tabs",
+      "user: and be brief",
+      "user: no, spaces",
+    ]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(mailOf(heard)).toEqual(["queued steer", "queued steer", "consumed steer", "consumed steer"]);
+  });
+
+  it("is left out where it is taken back at the last moment, and what the person says is not", async () => {
+    const { kit, id } = await stopped();
+    const withdrawn: Promise<boolean>[] = [];
+    const off = onPoint((name) => {
+      if (name === "append:before" && withdrawn.length === 0) withdrawn.push(kit.session.withdraw(id));
+    });
+    try {
+      expect(await kit.session.resume({ input: "no, spaces" }).result).toMatchObject({ status: "completed" });
+    } finally {
+      off();
+    }
+    expect(await withdrawn[0]).toBe(true);
+    expect(history(kit.session.messages).slice(2)).toEqual(["user: no, spaces", "assistant: done"]);
+  });
+
+  it("is said to those inside it, too, before what the person says", async () => {
+    const model = scriptedModel([[{ text: "some" }, { stall: true }], "done"]);
+    const inner = agent({ name: "inner", model });
+    const runner = createRunner({ agent: sequential({ name: "outer", agents: [inner] }), store: memoryStore() });
+    const session = await runner.open();
+    const run = session.run("go");
+    for await (const event of run) if (event.type === "text-delta") break;
+    await session.steer("use tabs");
+    await session.interrupt();
+    await run.result;
+    await session.resume({ input: "no, spaces" }).result;
+    const said = model.requests.at(-1)!.messages.map(messageText);
+    expect(said.slice(-2)).toEqual(["use tabs", "no, spaces"]);
+    expect(session.messages.map(messageText).slice(-3)).toEqual(["use tabs", "no, spaces", "done"]);
   });
 });
 

@@ -69,6 +69,34 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
     ]);
   });
 
+  it("an input that a hook refuses is tried again now and then, and keeps nobody from their turn", async () => {
+    const store = await make();
+    for (const threadId of ["refused", "welcome"]) {
+      const sender = await openKit(["first"], { store, threadId });
+      await sender.session.run("go").result;
+      await sender.runner.close();
+      const mail = { messages: [{ parts: [{ type: "text", text: threadId }] }] };
+      await store.send(key(threadId), { key: "a", kind: "input", body: JSON.stringify(mail), at: 1 });
+    }
+    const asked: string[] = [];
+    const hooks = {
+      beforeReply: ({ threadId }: { readonly threadId: string }) => {
+        asked.push(threadId);
+        if (threadId === "refused") throw new Error("not this one");
+      },
+    };
+    const worker = await openKit(["well"], { store, threadId: "its own", runner: { hooks, log: () => {} } });
+    const work = working(worker.runner, { concurrency: 1 });
+    await until(async () => (await store.load(key("welcome")))?.row.queued === false);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    work.stop();
+    await work.done;
+    const tries = asked.filter((threadId) => threadId === "refused").length;
+    expect(tries).toBeGreaterThan(0);
+    expect(tries).toBeLessThan(6);
+    expect((await store.load(key("refused")))?.commands).toHaveLength(1);
+  });
+
   it("what a person stopped, and what failed, is left alone", async () => {
     const store = await make();
     const paused = await openKit([[{ text: "x" }, { stall: true }]], { store });
