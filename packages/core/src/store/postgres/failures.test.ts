@@ -66,6 +66,19 @@ describe("a database that fails", { timeout: 60_000 }, () => {
     expect(await sql(`SELECT steps FROM "${schema}".version`)).toEqual([{ steps: 99 }]);
   });
 
+  test("P17: of a newer version that this one can share, it goes on as before and is left at its version", async () => {
+    await store.append(key, taking(0));
+    await sql(`ALTER TABLE "${schema}".version ADD COLUMN oldest integer`);
+    await sql(`ALTER TABLE "${schema}".thread ADD COLUMN later text`);
+    await sql(`UPDATE "${schema}".version SET steps = 99, oldest = 1`);
+    const old = postgresStore(pool, { schema });
+    expect(await old.append(key, taking(1))).toMatchObject({ ok: true });
+    expect((await old.load(key))?.lines).toHaveLength(2);
+    expect(await sql(`SELECT steps FROM "${schema}".version`)).toEqual([{ steps: 99 }]);
+    await sql(`UPDATE "${schema}".version SET oldest = 98`);
+    await expect(postgresStore(pool, { schema }).load(key)).rejects.toMatchObject({ code: "STORE_VERSION" });
+  });
+
   test("P17: many stores make the tables of one schema at once, and again after one failed", async () => {
     const broken = {
       ...store,

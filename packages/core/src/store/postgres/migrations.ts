@@ -12,9 +12,9 @@ export const SCHEMA_VERSION = steps.length;
 const UNDEFINED_TABLE = "42P01";
 const UNDEFINED_SCHEMA = "3F000";
 
-/** Brings the schema to this version, and makes it where there is none; a newer one is refused. */
+/** Brings the schema to this version, and makes it where there is none; a newer one is refused, or left as it is. */
 export async function migrate(pool: PostgresPool, schema: string): Promise<void> {
-  if ((await version(pool, schema)) === SCHEMA_VERSION) return;
+  if ((await version(pool, schema)) >= SCHEMA_VERSION) return;
   const client = await pool.connect();
   let failed = true;
   try {
@@ -30,7 +30,7 @@ export async function migrate(pool: PostgresPool, schema: string): Promise<void>
     });
     const from = tabled.rows[0].there ? await version(client, schema) : 0;
     for (const step of steps.slice(from)) await client.query({ text: step(schema) });
-    await client.query({ text: `UPDATE ${schema}.version SET steps = ${SCHEMA_VERSION}` });
+    if (from < SCHEMA_VERSION) await client.query({ text: `UPDATE ${schema}.version SET steps = ${SCHEMA_VERSION}` });
     await client.query({ text: "COMMIT" });
     failed = false;
   } finally {
@@ -39,11 +39,17 @@ export async function migrate(pool: PostgresPool, schema: string): Promise<void>
   }
 }
 
-/** The version it has; 0 where there is nothing. */
+/**
+ * The version it has; 0 where there is nothing. A newer one is refused, unless it says, in a column that it has added, that
+ * programs as old as this can go on with it (P17).
+ */
 async function version(db: Pick<PostgresClient, "query">, schema: string): Promise<number> {
   try {
-    const found = Number((await db.query({ text: `SELECT steps FROM ${schema}.version` })).rows[0]?.steps ?? 0);
-    if (found > SCHEMA_VERSION) throw belayError("STORE_VERSION", { found, known: SCHEMA_VERSION });
+    const text = `SELECT steps, to_jsonb(v) ->> 'oldest' AS oldest FROM ${schema}.version AS v`;
+    const row = (await db.query({ text })).rows[0];
+    const found = Number(row?.steps ?? 0);
+    if (found > SCHEMA_VERSION && !(Number(row.oldest ?? found) <= SCHEMA_VERSION))
+      throw belayError("STORE_VERSION", { found, known: SCHEMA_VERSION });
     return found;
   } catch (error) {
     const { code } = error as { readonly code?: unknown };

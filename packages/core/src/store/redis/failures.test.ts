@@ -251,6 +251,16 @@ describe("a server that does not write", () => {
     expect(await contents()).toEqual(before);
   });
 
+  test("P17: what a newer version has written, and shares with this one, goes on as before", async () => {
+    await store.append(key, append(0));
+    await admin.hset("belay:{t:default}", "v", "99", "oldest", "1");
+    expect(await store.append(key, append(1))).toMatchObject({ ok: true });
+    expect((await store.load(key))?.lines).toHaveLength(2);
+    expect(await admin.hget("belay:{t:default}", "v")).toBe("99");
+    await admin.hset("belay:{t:default}", "oldest", "98");
+    await expect(store.load(key)).rejects.toMatchObject({ code: "STORE_VERSION" });
+  });
+
   test("a prefix that would move keys to other places is refused", () => {
     for (const prefix of ["", "{a}", "a b", "a\n", "a}", 7 as never])
       expect(() => redisStore(client, { prefix })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));

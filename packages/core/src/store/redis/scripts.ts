@@ -14,13 +14,19 @@
 
 import { hash as sha } from "node:crypto";
 
-/** Of what is in Redis. A newer one is refused by each script. */
+/**
+ * Of what is in Redis. A newer one is refused by each script, unless it says that programs as old as this can go on with
+ * it (P17).
+ */
 export const VERSION = 1;
 
 const shared = `
 local base = KEYS[1]
 local version = redis.call('HGET', base, 'v')
-if version and tonumber(version) > ${VERSION} then return {'version', version} end
+if version and tonumber(version) > ${VERSION} then
+  local oldest = tonumber(redis.call('HGET', base, 'oldest') or version)
+  if not oldest or oldest > ${VERSION} then return {'version', version} end
+end
 local threads = base .. ':threads'
 local ID, JOURNAL, AGENT, STATE, HEAD, FENCE, OWNER, UNTIL, APPEND, CRC, HASH = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 local OPEN, QUEUED, ANSWERS, FROM, DUE, CREATED, UPDATED, PARENT, SEQ, PAST, MOVED = 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22

@@ -11,6 +11,7 @@ import { startChild } from "../../testing/processes/child.ts";
 import { history, openKit } from "../../testing/session-kit.ts";
 import { tool } from "../../tool/tool.ts";
 import type { DatabaseSync } from "./database.ts";
+import { SCHEMA_VERSION } from "./migrations.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 const key = { tenant: "default", threadId: "thread" };
@@ -124,6 +125,23 @@ describe("a file that is not what it should be", () => {
     expect(() => sqliteStore(again)).toThrow(expect.objectContaining({ code: "STORE_VERSION" }));
     again.close();
     expect(readFileSync(file).equals(bytes)).toBe(true);
+  });
+
+  test("P17: a newer schema that this version can share is left at its version, and one that it cannot is refused", async () => {
+    const db = await openDatabase(file);
+    sqliteStore(db);
+    const set = (oldest: number) =>
+      db.exec(`DROP TABLE IF EXISTS compatible; CREATE TABLE compatible (oldest); PRAGMA user_version = 99;
+        INSERT INTO compatible VALUES (${oldest})`);
+    set(SCHEMA_VERSION);
+    const kit = await openKit(["well"], { store: sqliteStore(db) });
+    expect(await kit.session.run("go").result).toMatchObject({ status: "completed" });
+    expect(db.prepare("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+    set(SCHEMA_VERSION + 1);
+    expect(() => sqliteStore(db)).toThrow(expect.objectContaining({ code: "STORE_VERSION" }));
+    db.exec("DELETE FROM compatible");
+    expect(() => sqliteStore(db)).toThrow(expect.objectContaining({ code: "STORE_VERSION" }));
+    db.close();
   });
 
   test("a file that is no database is STORE_CORRUPT, and not a byte of it changes", async () => {

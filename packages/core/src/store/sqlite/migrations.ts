@@ -62,14 +62,16 @@ const steps: readonly string[] = [
 
 export const SCHEMA_VERSION = steps.length;
 
-/** Brings the database to this version, under SQLite's own lock; a newer one is refused. */
+/** Brings the database to this version, under SQLite's own lock; a newer one is refused, or left as it is. */
 export function migrate(db: DatabaseSync): void {
-  if (version(db) === SCHEMA_VERSION) return;
+  const found = version(db);
+  if (found === SCHEMA_VERSION) return;
+  if (found > SCHEMA_VERSION) return refuseNewer(db);
   db.exec("BEGIN IMMEDIATE");
   try {
-    const from = refuseNewer(db);
-    for (const step of steps.slice(from)) db.exec(step);
-    db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    refuseNewer(db);
+    for (const step of steps.slice(version(db))) db.exec(step);
+    if (version(db) < SCHEMA_VERSION) db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec("COMMIT");
   } catch (error) {
     try {
@@ -81,13 +83,20 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-/** The version it has. */
-export function refuseNewer(db: DatabaseSync): number {
+/** One that was changed by a newer version, unless that one says that programs as old as this can go on with it (P17). */
+export function refuseNewer(db: DatabaseSync): void {
   const found = version(db);
-  if (found > SCHEMA_VERSION) throw belayError("STORE_VERSION", { found, known: SCHEMA_VERSION });
-  return found;
+  if (found > SCHEMA_VERSION && !(oldestFor(db) <= SCHEMA_VERSION))
+    throw belayError("STORE_VERSION", { found, known: SCHEMA_VERSION });
 }
 
 function version(db: DatabaseSync): number {
   return Number((db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version);
+}
+
+/** A newer version that adds only what older ones need not know has a table for that. NaN where there is none. */
+function oldestFor(db: DatabaseSync): number {
+  const named = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'compatible'";
+  if (db.prepare(named).get() === undefined) return Number.NaN;
+  return Number((db.prepare("SELECT oldest FROM compatible").get() as { oldest?: unknown } | undefined)?.oldest);
 }
