@@ -1,8 +1,9 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EventBase, Fact } from "../event.ts";
 import type { Message } from "../message.ts";
-import { decode, encode, type Line } from "./codec.ts";
+import { decode, encode, KEYS, type Line } from "./codec.ts";
 
 const at = 1_700_000_000_000;
 const threadId = "thread";
@@ -221,5 +222,54 @@ describe("a line of the journal", () => {
     expect(() => decode(threadId, body('{"x":2}'))).toThrow(code("JOURNAL_CORRUPT"));
     expect(() => decode(threadId, body('{"run":"start"},{"run":"start"}'))).toThrow(code("JOURNAL_CORRUPT"));
     expect(() => decode(threadId, lineOf("not JSON", 1))).toThrow(code("JOURNAL_CORRUPT"));
+  });
+});
+
+// golden/v2.txt has lines as version 2 writes them, each followed by the facts that it was made of. They are never made
+// anew: what they hold must stay readable for ever. What the format can say beyond them is added at their end.
+describe("lines of version 2", () => {
+  const texts = readFileSync(new URL("golden/v2.txt", import.meta.url), "utf8")
+    .trimEnd()
+    .split("\n");
+  const pairs = texts.flatMap((body, i) =>
+    i % 2 === 0 ? [{ body, facts: JSON.parse(texts[i + 1]!) as readonly Fact[] }] : [],
+  );
+  /** The arguments of calls whose message is in another line. */
+  const argsOf = (callId: string) => (callId === "c2" ? "not JSON" : null);
+
+  test("C4: read as they did when they were written", () => {
+    for (const { body, facts } of pairs) {
+      const { seq, at } = facts[0]!;
+      expect(decode(threadId, { seq, at, count: facts.length, body }, argsOf)).toEqual(facts);
+    }
+  });
+
+  test("C4: are written as they were: programs of that version still read them", () => {
+    for (const { body, facts } of pairs) expect(encode(facts)).toBe(body);
+  });
+
+  test("have every kind of fact in them, and every key that one can have", () => {
+    const kinds: Record<Fact["type"], true> = {
+      "run-start": true,
+      message: true,
+      "tool-start": true,
+      "tool-end": true,
+      "tool-late": true,
+      "input-queued": true,
+      "input-consumed": true,
+      action: true,
+      step: true,
+      "request-answered": true,
+      drift: true,
+      "rule-removed": true,
+      breakpoint: true,
+      state: true,
+      "run-end": true,
+    };
+    const facts = pairs.flatMap((pair) => pair.facts);
+    expect([...new Set(facts.map(({ type }) => type))].sort()).toEqual(Object.keys(kinds).sort());
+    const written = pairs.flatMap(({ body }) => (JSON.parse(body) as { e: (object | string)[] }).e);
+    const keys = written.flatMap((fact) => (typeof fact === "string" ? [] : Object.keys(fact)));
+    expect([...KEYS].filter((key) => !keys.includes(key))).toEqual([]);
   });
 });

@@ -103,7 +103,7 @@ type Defaults = Pick<Message, "id" | "role" | "at" | "origin">;
 type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
-const KEYS = new Set(
+export const KEYS: ReadonlySet<string> = new Set(
   "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted x n p".split(
     " ",
   ),

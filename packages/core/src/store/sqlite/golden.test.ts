@@ -2,8 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { graph } from "../../graph/graph.ts";
+import { END, START } from "../../graph/shape.ts";
 import { approve } from "../../interrupt/answer.ts";
 import { readFacts } from "../../runner/read-facts.ts";
+import { createRunner } from "../../runner/runner.ts";
 import { jsonSchema } from "../../schema/schema.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { history, line, openKit } from "../../testing/session-kit.ts";
@@ -40,7 +43,7 @@ function schemaOf(database: DatabaseSync): string[] {
   return rows.map(({ sql }) => sql.replace(/[\s()]+/g, " ").trim()).sort();
 }
 
-test.each(["v1", "v2", "v3"])(
+test.each(["v1", "v2", "v3", "v4"])(
   "C4, P17: a database of %s has, once opened, the tables of a new one",
   async (version) => {
     restore(version);
@@ -237,5 +240,53 @@ describe("a database of version 3", () => {
     expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "went on" });
     expect(history(kit.session.messages).slice(-2)).toEqual(["tool: p1 ok + l2 ok", "assistant: went on"]);
     expect(kit.problems()).toEqual([]);
+  });
+});
+
+describe("a database of version 4", () => {
+  beforeEach(() => restore("v4"));
+
+  test("C4, T2: lists its threads, a fork among them, and the past that it shares", async () => {
+    const store = sqliteStore(db);
+    const rows = await store.threads("default");
+    expect(rows.map(({ threadId, state, parent, damaged }) => [threadId, state, parent, damaged])).toEqual([
+      ["graph", "paused", undefined, undefined],
+      ["asking", "paused", undefined, undefined],
+      ["fork", "completed", { threadId: "first", seq: 7 }, undefined],
+      ["first", "completed", undefined, undefined],
+    ]);
+    expect(await store.delete({ tenant: "default", threadId: "first" })).toBe(true);
+    const { session } = await opened("fork", ["and a third"]);
+    expect(await session.run("question three").result).toMatchObject({ status: "completed" });
+    expect(history(session.messages)).toEqual([
+      "user: question one",
+      "assistant: one",
+      "user: question two, otherwise",
+      "assistant: other two",
+      "user: question three",
+      "assistant: and a third",
+    ]);
+  });
+
+  test("C4: what was asked can be answered, and a recorded step is not computed again", async () => {
+    const pays = tool({ name: "pay", description: "", input: any, needsApproval: true, execute: () => "paid" });
+    const kit = await openKit(["went on"], { store: sqliteStore(db), tools: [...tools, pays], threadId: "asking" });
+    const [request] = await kit.runner.inbox();
+    await kit.runner.answer(request!.id, approve());
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "went on" });
+    expect(history(kit.session.messages).slice(-2)).toEqual(["tool: p1 ok + l2 ok", "assistant: went on"]);
+  });
+
+  test("C4, G1: a graph goes on past the node that it stopped before, and is the one that it was", async () => {
+    const steps = graph("steps")
+      .node("a", async (given: string) => `${given}again`)
+      .node("b", async (given: string) => `${given}b`)
+      .edge(START, "a")
+      .edge("a", "b")
+      .edge("b", END)
+      .compile({ interruptBefore: ["b"] });
+    const session = await createRunner({ agent: steps, store: sqliteStore(db) }).open("graph");
+    expect(session).toMatchObject({ state: "paused", pauseType: "node_interrupt" });
+    expect(await session.resume({ drift: "refuse" }).result).toMatchObject({ status: "completed", output: "xab" });
   });
 });
