@@ -112,4 +112,19 @@ describe("a row that a store remembers", () => {
       }
     }
   });
+
+  it("P7: nor is anything written where only the kind of a value has changed, which one bit does", async () => {
+    for (const column of ["tenant", "id", "parent"]) {
+      const { ours, theirs, fence } = await pair(`kind-${column}.db`);
+      await ours.release(key, fence);
+      const fork = { ...key, threadId: "fork" };
+      const parent = { threadId: key.threadId, seq: 1 };
+      await ours.append(fork, append(1, { take: "us", ttlMs: 60_000 }, { parent, release: true }));
+      const db = await openDatabase(join(folder, `kind-${column}.db`));
+      db.exec(`UPDATE thread SET ${column} = CAST(${column} AS BLOB) WHERE id = 'fork'`);
+      const taken = await ours.append(fork, append(2, { take: "us", ttlMs: 60_000 })).catch((error) => error);
+      expect(taken, column).not.toMatchObject({ ok: true });
+      expect((await theirs.past(fork))?.lines ?? [], column).toHaveLength(column === "parent" ? 2 : 0);
+    }
+  });
 });
