@@ -6,6 +6,7 @@ import type { Frame } from "../frame.ts";
 import { callHook, hookFailed, runAfter, show } from "../hooks/call-hooks.ts";
 import { type Hook, type HookCall, hooksNamed } from "../hooks/hooks.ts";
 import { canonical } from "../interrupt/digest.ts";
+import { StopSignal } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
 import { bytesOver, type Json, toJson } from "../json.ts";
 import type { Outcome } from "../message.ts";
@@ -50,15 +51,21 @@ export async function askHooks(frame: Frame, call: CallState, hooks: readonly Ho
   return canonical(args) === canonical(asked) ? {} : { ranArgs: args };
 }
 
-/** What is recorded of a call that has run. Never rejects. */
-export type AfterTool = (call: CallState, ran: Json | undefined, outcome: Outcome, output: Json) => Promise<Json>;
+/** What is recorded of a call that has run; `late`, of one that a stop or its time has left behind. Never rejects. */
+export type AfterTool = (
+  call: CallState,
+  ran: Json | undefined,
+  outcome: Outcome,
+  output: Json,
+  late?: boolean,
+) => Promise<Json>;
 
 export function afterToolHooks(frame: Frame, agent: ChatDefinition): AfterTool | undefined {
   const outer = frame.desk.hooks;
   if (outer === undefined && agent.hooks === undefined) return undefined;
   const hooks = hooksNamed(outer, agent.hooks, "afterTool");
   if (hooks === undefined) return undefined;
-  return async (call, ran, outcome, output) => {
+  return async (call, ran, outcome, output, late) => {
     const info = (now: Json) => ({ ...infoOf(call, ran ?? call.part.args), outcome, output: now });
     const take = (_: Json, given: unknown): Json => {
       if (typeof given !== "object" || given === null || !("output" in given)) {
@@ -66,6 +73,12 @@ export function afterToolHooks(frame: Frame, agent: ChatDefinition): AfterTool |
       }
       return fitting(frame, given.output);
     };
+    if (late) {
+      // No stop waits for it any more.
+      const { place, clock, deps, desk } = frame;
+      const host = { place, clock, deps, desk, signal: new StopSignal() };
+      return runAfter(host, "afterTool", hooks, output, info, take);
+    }
     const made = await frame.signal.orStopped(
       runAfter(frame, "afterTool", hooks, output, info, take).then((value) => ({ value })),
     );

@@ -456,6 +456,10 @@ class RunningCall implements CallEnding, Recording {
     });
   }
 
+  late(outcome: Outcome, output: Json): Json | Promise<Json> {
+    return this.#turn.after?.(this.#call, this.ranArgs, outcome, output, true) ?? output;
+  }
+
   parked(parked: boolean): void {
     this.#turn.parked(this.live!, parked);
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LogEntry } from "../log.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { gate, history, listen, openKit, unpaired } from "../testing/session-kit.ts";
+import { gate, history, listen, openKit, unpaired, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
 import type { HookName, Hooks } from "./hooks.ts";
 
@@ -194,3 +194,56 @@ for (const { name: store, make } of eachStore) {
     expect(calls).toEqual(["beforeModel", "afterModel", "afterReply"]);
   });
 }
+
+describe("a call that a stop, or its time, has left behind", () => {
+  /** What is told of it in the end. */
+  const told = async (hooks: Hooks, value: string) => {
+    const begun = gate();
+    const end = gate();
+    const deaf = tool({
+      name: "deaf",
+      description: "",
+      input: jsonSchema({ type: "object" }),
+      graceMs: 1,
+      execute: async () => {
+        begun.open();
+        await end.opened;
+        return value;
+      },
+    });
+    const kit = await openKit([[{ call: "deaf", id: "d" }], "seen"], {
+      tools: [deaf],
+      agent: { hooks },
+      runner: { log: () => {} },
+    });
+    const run = kit.session.run("go");
+    await begun.opened;
+    await kit.session.interrupt();
+    await run.result;
+    end.open();
+    await until(async () => (await kit.session.waiting()).length > 0);
+    await kit.session.resume().result;
+    return kit.session.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "result" ? [part] : [])));
+  };
+  const hide: Hooks = { afterTool: ({ output }) => ({ output: String(output).replace(/\d/, "…") }) };
+
+  test("W5, S5: what it gives in the end comes past afterTool before it is recorded", async () => {
+    expect(await told(hide, "secret 7")).toMatchObject([{ outcome: "ok", output: "secret …" }]);
+  });
+
+  test("W5, S5: so does what it gives where the hook takes its time, and where one of them fails", async () => {
+    const slow: Hooks = {
+      afterTool: async ({ output, signal }) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return { output: `${output}, ${signal.aborted ? "stopped" : "not stopped"}` };
+      },
+    };
+    expect(await told(slow, "it")).toMatchObject([{ output: "it, not stopped" }]);
+    const fails: Hooks = {
+      afterTool: () => {
+        throw new Error("no");
+      },
+    };
+    expect(await told(fails, "it")).toMatchObject([{ output: "it" }]);
+  });
+});

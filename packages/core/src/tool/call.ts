@@ -25,6 +25,8 @@ import type { Tool } from "./tool.ts";
 /** Who waits for the end of a call. */
 export interface CallEnding {
   ended(outcome: Outcome, output: Json): void;
+  /** What is recorded of what it gave after it was left behind. Never rejects. */
+  late(outcome: Outcome, output: Json): Json | Promise<Json>;
   /** It waits for a person, or no longer does. */
   parked(parked: boolean): void;
   /** It goes another way than what is on record: it has no end. */
@@ -246,26 +248,29 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     point("tool:end", this.call);
     const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);
-    if (this.#ended) return this.#late(this.#fitting("ok", storable(value, this.#tool.name)));
+    if (this.#ended) return this.#late("ok", this.#fitting("ok", storable(value, this.#tool.name)));
     if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
     this.#end("ok", storable(value, this.#tool.name));
   }
 
-  #late(output: Json): void {
-    const actions = this.actions(output);
-    this.#done?.({ outcome: "ok", output, ...(actions && { actions }) });
+  #late(outcome: Outcome, output: Json): void {
+    const done = this.#done;
+    if (done === undefined) return;
+    const tell = (made: Json) => {
+      const actions = outcome === "ok" ? this.actions(made) : undefined;
+      done({ outcome, output: made, ...(actions && { actions }) });
+    };
+    const made = this.#ending.late(outcome, output);
+    if (made instanceof Promise) void made.then(tell);
+    else tell(made);
   }
 
   #threw(error: unknown): void {
     if (this.#dropped || this.#later(() => this.#threw(error))) return;
     point("tool:failed", this.call);
     // Thrown because of the stop: what was told of it is still true.
-    if (this.#ended)
-      return this.#done?.(
-        this.#context.isInterrupted()
-          ? undefined
-          : { outcome: "error", output: this.#fitting("error", errorText(error)) },
-      );
+    if (this.#ended && this.#context.isInterrupted()) return this.#done?.(undefined);
+    if (this.#ended) return this.#late("error", this.#fitting("error", errorText(error)));
     if (this.#context.isInterrupted()) return this.#cut();
     const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);
