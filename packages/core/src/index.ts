@@ -36,7 +36,7 @@ export type { ForkOptions } from "./runner/fork.ts";
 export type { HistoryPoint } from "./runner/history-points.ts";
 export type { Hub, HubOptions } from "./runner/hub.ts";
 export { hub } from "./runner/hub.ts";
-export type { InboxFilter, InboxItem } from "./runner/inbox.ts";
+export type { DamagedRequest, Inbox, InboxFilter, InboxItem } from "./runner/inbox.ts";
 export type { Input } from "./runner/input.ts";
 export type { AnswerOptions, BreakpointOptions, InterruptOptions, ResumeOptions } from "./runner/options.ts";
 export type { PruneOptions } from "./runner/prune.ts";

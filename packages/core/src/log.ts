@@ -5,6 +5,7 @@ import type { BelayError } from "./error.ts";
 export interface LogEntry {
   readonly level: "warn";
   readonly error: BelayError;
+  /** This and the rest are empty where it happened to no thread that is known. */
   readonly threadId: string;
   readonly runId: string;
   readonly agentName: string;
@@ -14,5 +15,5 @@ export interface LogEntry {
 export type Log = (entry: LogEntry) => void;
 
 export const consoleLog: Log = ({ error, threadId }) => {
-  console.warn(`belay: ${error.message} (thread ${threadId})`);
+  console.warn(`belay: ${error.message}${threadId === "" ? "" : ` (thread ${threadId})`}`);
 };

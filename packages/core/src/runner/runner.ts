@@ -15,7 +15,7 @@ import type { Effect } from "./effects.ts";
 import type { Receipt } from "./ending.ts";
 import { type ForkOptions, forkThread } from "./fork.ts";
 import { type HistoryPoint, historyPoints } from "./history-points.ts";
-import { type InboxFilter, type InboxItem, inboxOf } from "./inbox.ts";
+import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import type { Input } from "./input.ts";
 import { OpenSessions, readId, unlessBusy } from "./open-sessions.ts";
 import type { AnswerOptions, InterruptOptions, ResumeOptions, RunOptions, SendOptions } from "./options.ts";
@@ -64,6 +64,8 @@ export class Runner<Out = string, Deps = unknown> {
   readonly #ttlMs: number | undefined;
   #pruneAt = 0;
   readonly #setup: DriveSetup;
+  /** Damaged requests that the log has heard of. */
+  readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
 
   constructor(options: RunnerOptions<Out, Deps>) {
@@ -148,10 +150,10 @@ export class Runner<Out = string, Deps = unknown> {
     });
   }
 
-  /** Open requests over all threads, the oldest first. */
-  async inbox(filter: InboxFilter = {}): Promise<InboxItem[]> {
+  /** Open requests over all threads, the oldest first; those that cannot be read are its `damaged`. */
+  async inbox(filter: InboxFilter = {}): Promise<Inbox> {
     this.#sessions.refuseIfClosed();
-    return inboxOf(await this.#setup.store.requests(this.#tenant), filter, this.#setup);
+    return readInbox(this.#setup, this.#tenant, filter, this.#logged);
   }
 
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */

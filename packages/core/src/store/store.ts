@@ -6,7 +6,7 @@
 // 3. Time is the store's: a lease that has ended by its clock can be taken, with a higher fence; until somebody does,
 //    its writer may still write. A fence is never given twice, also not to a thread deleted and made again.
 // 4. Requests are opened and closed by appends, in the same transaction; so are the rules that an answer leaves behind.
-//    What is listed of them is a copy for finding them: the journal has the truth.
+//    What is listed of them is a copy for finding them: the journal has the truth. One that is damaged hides no other.
 // 5. Commands are written without a lease, deduplicated by key, and stay until an append consumes them or their
 //    sender takes them back; never both: an append that consumes one that is gone is refused.
 // 6. A fork continues the lines of another thread. It is a thread like others to whoever reads it, and keeps what it
@@ -92,7 +92,15 @@ export interface RequestRow {
   readonly expiresAt?: number;
   /** What is told of it; a store never looks inside. */
   readonly body: string;
+  /**
+   * The store cannot read it. Its id and its thread's are what stands there, to look for it, and may be wrong; nothing
+   * else is told.
+   */
+  readonly damaged?: true;
 }
+
+/** A request as an append brings it. */
+export type RaisedRequest = Omit<RequestRow, "threadId" | "damaged">;
 
 /** A permission that a person gave for good. */
 export interface RuleRow {
@@ -158,7 +166,7 @@ export interface Append {
   /** How the thread rests after it; without it, it does not. */
   readonly rest?: Rest;
   /** Requests that it raises. One whose id is there already makes the whole append fail. */
-  readonly raise?: readonly Omit<RequestRow, "threadId">[];
+  readonly raise?: readonly RaisedRequest[];
   /** Ids of the thread's requests that are open no more. Unknown ones are ignored. */
   readonly close?: readonly string[];
   /** Rules of the tenant that it adds; one whose id is there already stays as it is. */
@@ -211,7 +219,10 @@ export interface Store {
    * that time without anybody's help, as `isMovable` has it.
    */
   threads(tenant: string, movableAt?: number): Promise<ThreadRow[]>;
-  /** All open requests of the tenant, the oldest first. */
+  /**
+   * All open requests of the tenant, the oldest first. One that cannot be read is there as `damaged`, in its place; where it
+   * is not known which are missing, it throws `STORE_CORRUPT`.
+   */
   requests(tenant: string): Promise<readonly RequestRow[]>;
   /** The thread of a request, open or not; undefined where no such request was ever raised, or its thread is deleted. */
   requestThread(tenant: string, id: string): Promise<string | undefined>;

@@ -347,4 +347,39 @@ export const badRequestStores: Record<string, BadStore> = {
     change: (store) => ({ requests: async (tenant) => (await store.requests(tenant)).slice(0, 999) }),
     caught: "a thousand open requests and more closed ones are listed whole",
   },
+  "leaves damaged requests out": {
+    change: (store) => ({
+      requests: async (tenant) => (await store.requests(tenant)).filter(({ damaged }) => !damaged),
+    }),
+    caught:
+      "a request that is damaged is listed as such, in its place; the others, and those of other tenants, as they are",
+  },
+  "lists nothing where one request is damaged": {
+    change: (store) => ({
+      async requests(tenant) {
+        const rows = await store.requests(tenant);
+        if (rows.some(({ damaged }) => damaged)) throw new Error("damaged");
+        return rows;
+      },
+    }),
+    caught:
+      "a request that is damaged is listed as such, in its place; the others, and those of other tenants, as they are",
+  },
+  "tells what stands in a damaged request": {
+    change: (store) => ({
+      requests: async (tenant) => (await store.requests(tenant)).map((row) => without(row, "damaged")),
+    }),
+    caught:
+      "a request that is damaged is listed as such, in its place; the others, and those of other tenants, as they are",
+  },
+  "lists damaged requests after the others": {
+    change: (store) => ({
+      async requests(tenant) {
+        const rows = await store.requests(tenant);
+        return [...rows.filter(({ damaged }) => !damaged), ...rows.filter(({ damaged }) => damaged)];
+      },
+    }),
+    caught:
+      "a request that is damaged is listed as such, in its place; the others, and those of other tenants, as they are",
+  },
 };

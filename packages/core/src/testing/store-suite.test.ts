@@ -1,13 +1,33 @@
 import { describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "../clock.ts";
+import { damagedRequest } from "../store/damaged-request.ts";
 import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
 import { badForkStores } from "./bad-fork-stores.ts";
 import { badRequestStores } from "./bad-request-stores.ts";
 import { badStores, changed } from "./bad-stores.ts";
 import { fakeClock } from "./fake-clock.ts";
+import type { StoreUnderTest } from "./store-cases/bench.ts";
 import { type StoreCaseName, storeSuite } from "./store-suite.ts";
+import { wrapStore } from "./wrap-store.ts";
 
-async function failures(make: Parameters<typeof storeSuite>[0], only?: StoreCaseName): Promise<string[]> {
-  const suite = storeSuite(make).filter((each) => only === undefined || each.name === only);
+/** A store in memory whose requests can be damaged. */
+function fragile(clock: Clock): { readonly store: Store; readonly damaged: Set<string> } {
+  const damaged = new Set<string>();
+  const store = memoryStore({ clock });
+  const requests = async (tenant: string) =>
+    (await store.requests(tenant)).map((row) =>
+      damaged.has(`${tenant} ${row.id}`) ? damagedRequest(row.id, row.threadId) : row,
+    );
+  return { store: wrapStore(store, { requests }), damaged };
+}
+
+type Under = StoreUnderTest & { readonly damaged?: Set<string> };
+
+const damageRequest = ({ damaged }: Under, tenant: string, id: string) => damaged?.add(`${tenant} ${id}`);
+
+async function failures(make: () => Under, only?: StoreCaseName): Promise<string[]> {
+  const suite = storeSuite(make, { damageRequest }).filter((each) => only === undefined || each.name === only);
   const ended = await Promise.allSettled(suite.map((each) => each.run()));
   return suite.filter((_, i) => ended[i]!.status === "rejected").map((each) => each.name);
 }
@@ -18,7 +38,8 @@ describe("the store suite", () => {
     async (_, { change, caught }) => {
       const make = () => {
         const clock = fakeClock();
-        return { store: changed(memoryStore({ clock }), change), advance: (ms: number) => clock.advance(ms) };
+        const { store, damaged } = fragile(clock);
+        return { store: changed(store, change), damaged, advance: (ms: number) => clock.advance(ms) };
       };
       expect(await failures(make, caught)).toEqual([caught]);
     },
@@ -33,7 +54,7 @@ describe("the store suite", () => {
   });
 
   test("finds nothing in a store whose time really passes", async () => {
-    expect(await failures(() => ({ store: memoryStore() }))).toEqual([]);
+    expect(await failures(() => fragile(systemClock))).toEqual([]);
   });
 
   test("closes each store, also after a failure", async () => {
@@ -52,8 +73,14 @@ describe("the store suite", () => {
 
   test("a skipped case says why", () => {
     const name: StoreCaseName = "a body of a megabyte comes back whole, more than once";
-    const suite = storeSuite(() => ({ store: memoryStore() }), { skip: { [name]: "lines are small here" } });
+    const skip = { [name]: "lines are small here" };
+    const suite = storeSuite(() => fragile(systemClock), { skip, damageRequest });
     const skipped = suite.flatMap((each) => (each.skip === undefined ? [] : [[each.name, each.skip]]));
     expect(skipped).toEqual([[name, "lines are small here"]]);
+  });
+
+  test("a store that nothing can damage is not asked for damage, and the suite says so", () => {
+    const suite = storeSuite(() => ({ store: memoryStore() }));
+    expect(new Set(suite.map(({ skip }) => skip))).toEqual(new Set([undefined, "no way is given to damage a request"]));
   });
 });

@@ -6,6 +6,7 @@
 import { appendCases } from "./store-cases/append.ts";
 import { Bench, type StoreCheck, type StoreUnderTest } from "./store-cases/bench.ts";
 import { commandCases } from "./store-cases/command.ts";
+import { damageCases } from "./store-cases/damage.ts";
 import { forkCases } from "./store-cases/fork.ts";
 import { leaseCases } from "./store-cases/lease.ts";
 import { randomCases } from "./store-cases/random.ts";
@@ -17,6 +18,7 @@ const cases = {
   ...leaseCases,
   ...commandCases,
   ...requestCases,
+  ...damageCases,
   ...readingCases,
   ...forkCases,
   ...randomCases,
@@ -33,22 +35,26 @@ export interface StoreCase {
   run(): Promise<void>;
 }
 
-export interface StoreSuiteOptions {
+export interface StoreSuiteOptions<Under extends StoreUnderTest = StoreUnderTest> {
   /** Cases that do not apply, each with its reason. */
   readonly skip?: { readonly [N in StoreCaseName]?: string };
+  /** Changes what the store keeps of an open request, behind its back. Without it no case does. */
+  damageRequest?(under: Under, tenant: string, id: string): unknown;
 }
 
-export function storeSuite(
-  make: () => StoreUnderTest | Promise<StoreUnderTest>,
-  options: StoreSuiteOptions = {},
+export function storeSuite<Under extends StoreUnderTest>(
+  make: () => Under | Promise<Under>,
+  options: StoreSuiteOptions<Under> = {},
 ): StoreCase[] {
+  const { damageRequest } = options;
+  const harmless = damageRequest === undefined ? "no way is given to damage a request" : undefined;
   return (Object.entries(cases) as [StoreCaseName, StoreCheck][]).map(([name, check]) => ({
     name,
-    skip: options.skip?.[name],
+    skip: options.skip?.[name] ?? (name in damageCases ? harmless : undefined),
     async run() {
       const under = await make();
       try {
-        await check(new Bench(under));
+        await check(new Bench(under, async (tenant, id) => damageRequest?.(under, tenant, id)));
       } finally {
         await under.close?.();
       }

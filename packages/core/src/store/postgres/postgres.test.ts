@@ -18,6 +18,11 @@ afterAll(async () => {
 const advance = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms + 20));
 
 describe("the store in PostgreSQL", { timeout: 60_000 }, () => {
-  for (const { name, run, skip } of storeSuite(() => ({ store: postgresStore(pool, { schema }), advance })))
-    test.skipIf(skip)(name, run);
+  const make = () => ({ store: postgresStore(pool, { schema }), advance });
+  const damageRequest = (_: unknown, tenant: string, id: string) =>
+    pool.query({
+      text: `UPDATE "${schema}".request SET body = body || ' ' WHERE tenant = $1 AND id = $2`,
+      values: [tenant, id],
+    });
+  for (const { name, run, skip } of storeSuite(make, { damageRequest })) test.skipIf(skip)(name, run);
 });

@@ -12,6 +12,7 @@
 import { randomUUID } from "node:crypto";
 import { belayError } from "../../error.ts";
 import type { SessionState } from "../../lifecycle.ts";
+import { damagedRequest } from "../damaged-request.ts";
 import type {
   Append,
   Appended,
@@ -232,7 +233,10 @@ class PostgresStore implements Store {
   async requests(tenant: string): Promise<readonly RequestRow[]> {
     const rows = (await this.#call(undefined, "requests", [bytes(tenantName(tenant))])) as readonly RequestTableRow[];
     return rows.map((row) => {
-      const { id, thread_id, expires_at, body } = checkedRequest(row, tenant);
+      const { id, thread_id, expires_at, body } = row;
+      if (!fitsRequest(row)) return damagedRequest(id, thread_id);
+      // As it was written: it is found under this tenant's name, and is another's.
+      if (row.tenant !== toText(tenant)) throw misfit(`request ${id}`);
       const request = { id: fromText(id), threadId: fromText(thread_id!), body: fromText(body) };
       return expires_at === null ? request : { ...request, expiresAt: Number(expires_at) };
     });
@@ -314,12 +318,14 @@ function commandsOf(of: ThreadKey, row: LoadRow): readonly Command[] {
 }
 
 function checkedRequest(row: RequestTableRow, tenant: string): RequestTableRow {
-  const { id, thread_id, expires_at, body, closed, sum } = row;
-  if (thread_id === null || row.tenant !== toText(tenant)) throw misfit(`request ${id}`);
-  const request = { id, body, ...(expires_at !== null && { expiresAt: Number(expires_at) }) };
-  const fitting = closed === null ? requestSum(row.tenant, thread_id, request) : closedSum(row.tenant, thread_id, id);
-  if (fitting !== sum) throw misfit(`request ${id}`);
+  if (!fitsRequest(row) || row.tenant !== toText(tenant)) throw misfit(`request ${row.id}`);
   return row;
+}
+
+function fitsRequest({ tenant, id, thread_id, expires_at, body, closed, sum }: RequestTableRow): boolean {
+  if (thread_id === null) return false;
+  const request = { id, body, ...(expires_at !== null && { expiresAt: Number(expires_at) }) };
+  return sum === (closed === null ? requestSum(tenant, thread_id, request) : closedSum(tenant, thread_id, id));
 }
 
 function misfit(what: string): Error {

@@ -2,7 +2,7 @@
 // come as text: they may be larger than the driver dares to read as numbers. functions.ts makes the same sums.
 
 import { hash as sha } from "node:crypto";
-import type { Command, RequestRow, RuleRow, ThreadKey } from "../store.ts";
+import type { Command, RaisedRequest, RuleRow, ThreadKey } from "../store.ts";
 import { toText } from "../text.ts";
 
 /** A thread's row; bytes in hex. */
@@ -98,7 +98,7 @@ export function commandSum(thread: string, { key, kind, body, at }: Command): st
   return digest(`${thread}\n${key}\n${kind}\n${at}\n${body}`, BYTES.sum);
 }
 
-export function requestSum(tenant: string, threadId: string, request: Omit<RequestRow, "threadId">): string {
+export function requestSum(tenant: string, threadId: string, request: RaisedRequest): string {
   const { id, expiresAt, body } = request;
   return digest(`${tenant}\n${id}\n${threadId}\n${expiresAt ?? "-"}\n${body}`, BYTES.sum);
 }

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { redisServer } from "../../testing/processes/places.ts";
 import { service } from "../../testing/services.ts";
-import type { Append, Store, ThreadKey } from "../store.ts";
+import type { Append, RequestRow, Store, ThreadKey } from "../store.ts";
 import { redisStore } from "./redis.ts";
 
 let client: Redis;
@@ -32,7 +32,11 @@ beforeEach(async () => {
   base = `${prefix}:{t:acme}`;
   store = redisStore(client, { prefix });
   for (let head = 0; head < 4; head++) await store.append(key, append(head));
-  const brings = { raise: [{ id: "r", body: "may I?", expiresAt: 5 }], remember: [{ id: "u", at: 1, body: "yes" }] };
+  const raise = [
+    { id: "r", body: "may I?", expiresAt: 5 },
+    { id: "s", body: "and this?" },
+  ];
+  const brings = { raise, remember: [{ id: "u", at: 1, body: "yes" }] };
   await store.append(key, append(4, { ...brings, snapshot: "what was", rest: { from: 2, dueAt: 9 } }));
   await store.append(fork, append(3, { parent: { threadId: "t", seq: 3 } }));
   for (const kind of ["input", "answer"] as const) await store.send(key, { key: kind, kind, body: kind, at: 7 });
@@ -104,7 +108,7 @@ describe("a Redis in which something has changed by itself", () => {
     expect(Object.values(before).filter((answer) => typeof answer === "string")).toEqual([]);
     const all = await places();
     expect(all.length).toBeGreaterThan(10);
-    let refused = 0;
+    let [refused, damaged] = [0, 0];
     for (const { name, text, put } of all) {
       const step = Math.max(1, Math.floor(text.length / 12));
       for (let at = 0; at < text.length; at += step) {
@@ -122,6 +126,18 @@ describe("a Redis in which something has changed by itself", () => {
             // A cache: without it all lines come.
             if (JSON.stringify(answer) !== JSON.stringify(before.snapshot))
               expect(answer, `${name} at ${at}`).toEqual(before.whole);
+          } else if (what === "requests" && isDamaged(answer)) {
+            damaged += 1;
+            // Nothing is told of it, and the others are as they were.
+            const rows = answer as RequestRow[];
+            expect(rows, `${name} at ${at}`).toHaveLength((before.requests as RequestRow[]).length);
+            for (const { id, threadId, ...rest } of rows)
+              if (rest.damaged) expect(rest, `${name} at ${at}`).toEqual({ body: "", damaged: true });
+              else expect(before.requests, `${name} at ${at}`).toContainEqual({ id, threadId, ...rest });
+            expect(
+              rows.filter((row) => row.damaged),
+              `${name} at ${at}`,
+            ).toHaveLength(1);
           } else if (name.includes(":requests") || name.includes(":rules") || name.includes(":mail")) {
             // The numbers before them are their order, and nothing else.
             expect(sorted(answer), `${name} at ${at}: ${what}`).toEqual(sorted(before[what]));
@@ -132,6 +148,7 @@ describe("a Redis in which something has changed by itself", () => {
     }
     expect(await told()).toEqual(before);
     expect(refused).toBeGreaterThan(100);
+    expect(damaged).toBeGreaterThan(20);
   });
 
   test("P7: a line that is gone, or the last ones, is JOURNAL_CORRUPT; what can be read before it is told by past()", async () => {
@@ -168,6 +185,10 @@ describe("a Redis in which something has changed by itself", () => {
     expect((await store.load(fork))?.lines).toHaveLength(4);
   });
 });
+
+function isDamaged(answer: unknown): boolean {
+  return (answer as RequestRow[]).some(({ damaged }) => damaged);
+}
 
 /** Lists in an order of their own, commands of a thread among them. */
 function sorted(answer: unknown): unknown {

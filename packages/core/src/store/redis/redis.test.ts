@@ -18,7 +18,11 @@ describe("the store in Redis", () => {
       }
       await client.quit();
     };
-    return { store: redisStore(client, { prefix }), close };
+    return { client, prefix, store: redisStore(client, { prefix }), close };
   };
-  for (const { name, run, skip } of storeSuite(make)) test.skipIf(skip !== undefined)(name, run);
+  const damageRequest = async ({ client, prefix }: Awaited<ReturnType<typeof make>>, tenant: string, id: string) => {
+    const requests = `${prefix}:{t:${tenant}}:requests`;
+    await client.hset(requests, id, `${await client.hget(requests, id)} `);
+  };
+  for (const { name, run, skip } of storeSuite(make, { damageRequest })) test.skipIf(skip !== undefined)(name, run);
 });

@@ -170,7 +170,7 @@ class RedisStore implements Store {
 
   async requests(tenant: string): Promise<readonly RequestRow[]> {
     const [, flat] = await call(this.#client, "requests", this.#tenant(tenant), []);
-    return inOrder(flat as string[]).map(([id, packed]) => unpackRequest(id, packed) ?? misfit(`request ${id}`));
+    return inOrder(flat as string[]).map(([id, packed]) => unpackRequest(id, packed));
   }
 
   async requestThread(tenant: string, id: string): Promise<string | undefined> {

@@ -5,7 +5,8 @@
 import { hash as sha } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { SessionState } from "../../lifecycle.ts";
-import type { Command, RequestRow, RuleRow, ThreadRow } from "../store.ts";
+import { anyText, damagedRequest } from "../damaged-request.ts";
+import type { Command, RaisedRequest, RequestRow, RuleRow, ThreadRow } from "../store.ts";
 import { fromText, toText } from "./keys.ts";
 
 /** A thread's row. Its values in this order are known to the scripts, too. */
@@ -91,7 +92,7 @@ export function shown(row: Row, now: number): ThreadRow {
 /** Of a row that does not fit its checksum nothing is believed; its name is what to look for. */
 export function shownDamaged(id: string): ThreadRow {
   const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0 } as const;
-  return { threadId: fromText(id), ...none, queued: false, answered: false, damaged: true };
+  return { threadId: anyText(id), ...none, queued: false, answered: false, damaged: true };
 }
 
 /** The last line of a journal, or where one begins: what the next line continues. */
@@ -190,14 +191,15 @@ export function unpackCommand(thread: string, id: string, packed: string): Comma
   return values && { key: fromText(id), kind, body: fromText(values[1]!), at: Number(values[0]) };
 }
 
-export function packRequest(thread: string, { id, expiresAt, body }: Omit<RequestRow, "threadId">): string {
+export function packRequest(thread: string, { id, expiresAt, body }: RaisedRequest): string {
   return pack(`${thread}\n${toText(id)}`, expiresAt ?? "", toText(body));
 }
 
-export function unpackRequest(id: string, packed: string): RequestRow | undefined {
+/** One that does not fit its crc is told as damaged. */
+export function unpackRequest(id: string, packed: string): RequestRow {
   const [thread, rest] = partHead(packed, 1) as [string, string];
   const values = unpack(`${thread}\n${id}`, rest, 2);
-  if (values === undefined) return undefined;
+  if (values === undefined) return damagedRequest(id, thread);
   const [expires, body] = values as [string, string];
   const request = { id: fromText(id), threadId: fromText(thread), body: fromText(body) };
   return expires === "" ? request : { ...request, expiresAt: Number(expires) };

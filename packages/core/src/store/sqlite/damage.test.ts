@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BelayError } from "../../error.ts";
 import { openDatabase } from "../../testing/open-database.ts";
-import type { Append, Past, Store } from "../store.ts";
+import type { Append, Past, RequestRow, Store } from "../store.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 // BELAY_DAMAGES flips this many bits instead of 1,000.
@@ -125,7 +125,7 @@ async function readAll(file: string): Promise<Read> {
         return [];
       });
       for (const row of rows) data.push(row.damaged ? told(damagedRow) : JSON.stringify(row));
-      data.push(JSON.stringify(await store.requests(tenant).catch(told)));
+      data.push(...requestLines(tenant, await store.requests(tenant).catch(told), told));
       data.push(JSON.stringify(await store.rules(tenant).catch(told)));
       for (const id of [...asked, "never raised"])
         data.push(`${id} ${await store.requestThread(tenant, id).catch(told)}`.replace(/.* error$/, "error"));
@@ -149,6 +149,23 @@ async function readAll(file: string): Promise<Read> {
   return { data: data.join("\n"), errors };
 }
 
+/** How many there are, and each in its place: also beside a damaged one none may be missing, nor another one told. */
+function requestLines(
+  tenant: string,
+  list: readonly RequestRow[] | string,
+  told: (error: unknown) => string,
+): readonly string[] {
+  if (typeof list === "string") return [list];
+  const lines = list.map((row, i) => {
+    if (!row.damaged) return `${tenant} request ${i}: ${JSON.stringify(row)}`;
+    const { id: _, threadId: __, ...rest } = row;
+    const isBare = JSON.stringify(rest) === '{"body":"","damaged":true}';
+    return isBare ? told(damagedRequestRow) : `of a damaged request: ${JSON.stringify(row)}`;
+  });
+  return [`${tenant}: ${list.length} requests`, ...lines];
+}
+
+const damagedRequestRow = new BelayError("STORE_CORRUPT", "", "", {});
 const damagedRow = new BelayError("JOURNAL_CORRUPT", "", "", {});
 
 /** What is told that is neither right nor an error. */
@@ -165,6 +182,20 @@ function lies({ data, errors }: Read): string[] {
 
 /** The header's two bytes that say whether a file has a WAL: setting that again mends them. */
 const MENDED = new Set([18, 19]);
+
+/** A copy of the file in which one column of one row of the first tenant is another. */
+async function withColumnChanged(table: string, column: string, id: string) {
+  const copy = fresh();
+  cpSync(original, copy);
+  const db = await openDatabase(copy);
+  const value = column === "body" ? "body || ' '" : `COALESCE(${column}, 0) + 1000`;
+  db.exec(`UPDATE ${table} SET ${column} = ${value} WHERE tenant = 'default' AND id = '${id}'`);
+  const done = () => {
+    db.close();
+    remove(copy);
+  };
+  return { db, done };
+}
 
 let files = 0;
 
@@ -336,7 +367,6 @@ describe("a damaged file", () => {
 
   const open = "request 0 of b";
   const closed = "request 1 of b";
-  const requests = (store: Store) => store.requests("default");
   const rules = (store: Store) => store.rules("default");
   const find = (id: string) => (store: Store) => store.requestThread("default", id);
   const close = (store: Store) =>
@@ -346,23 +376,68 @@ describe("a damaged file", () => {
     );
   test.each([
     ...["num", "name", "thread", "expires_at", "body", "crc", "closed"].flatMap((column) => [
-      // Changed by SQL, an open request leaves the index of open ones; the bits below change the row alone.
-      ...(column === "closed" ? [] : [{ table: "request", column, id: open, read: requests }]),
       { table: "request", column, id: open, read: find(open) },
       { table: "request", column, id: open, read: close },
       { table: "request", column, id: closed, read: find(closed) },
     ]),
     ...["num", "at", "body", "crc"].map((column) => ({ table: "rule", column, id: "rule of b", read: rules })),
   ])("P7: $column of a $table is summed: $id", async ({ table, column, id, read }) => {
-    const copy = fresh();
-    cpSync(original, copy);
-    const db = await openDatabase(copy);
-    const value = column === "body" ? "body || ' '" : `COALESCE(${column}, 0) + 1000`;
-    db.exec(`UPDATE ${table} SET ${column} = ${value} WHERE tenant = 'default' AND id = '${id}'`);
+    const { db, done } = await withColumnChanged(table, column, id);
     await expect(read(sqliteStore(db, { clock }))).rejects.toMatchObject({ code: "STORE_CORRUPT" });
-    db.close();
-    remove(copy);
+    done();
   });
+
+  // Not `closed`: changed by SQL, an open request leaves the index of open ones; the bits below change the row alone.
+  test.each(["num", "name", "thread", "expires_at", "body", "crc"])(
+    "P7: a request whose %s was changed is listed as damaged, and the others as they are",
+    async (column) => {
+      const { db, done } = await withColumnChanged("request", column, open);
+      const store = sqliteStore(db, { clock });
+      const list = await store.requests("default");
+      const threadId = column === "thread" ? "" : "b";
+      expect(list.filter(({ damaged }) => damaged)).toEqual([{ id: open, threadId, body: "", damaged: true }]);
+      const others = asked.filter((id) => !/1 of/.test(id) && id !== open);
+      expect(list.flatMap(({ id, damaged }) => (damaged ? [] : [id]))).toEqual(others);
+      expect((await store.requests("other")).map(({ id, damaged }) => [id, damaged])).toEqual(
+        asked.filter((id) => !/1 of/.test(id)).map((id) => [id, undefined]),
+      );
+      done();
+    },
+  );
+
+  test.each(["request_open", "request_open_name"])(
+    "P7: where %s leads to another row, nobody knows which request is missing: STORE_CORRUPT",
+    async (index) => {
+      const bytes = readFileSync(original);
+      const db = await openDatabase(original);
+      const { root } = db.prepare("SELECT rootpage AS root FROM sqlite_schema WHERE name = ?").get(index) as {
+        root: number;
+      };
+      const [last, others] = (
+        db
+          .prepare("SELECT MAX(num) AS num FROM request WHERE closed IS NULL GROUP BY tenant ORDER BY tenant")
+          .all() as {
+          num: number;
+        }[]
+      ).map(({ num }) => num) as [number, number];
+      db.close();
+      // Entries end with the row's number, those of one tenant in a row: the last one of ours now leads to another tenant's.
+      const page = bytes.subarray((root - 1) * PAGE, root * PAGE);
+      const ends = Array.from({ length: page.readUInt16BE(3) }, (_, i) => page.readUInt16BE(8 + 2 * i))
+        .map((cell) => cell + page[cell]!)
+        .filter((end) => page[end] === last);
+      expect(ends).toHaveLength(1);
+      page[ends[0]!] = others;
+      const copy = fresh();
+      writeFileSync(copy, bytes);
+      const damaged = await openDatabase(copy);
+      await expect(sqliteStore(damaged, { clock }).requests("default")).rejects.toMatchObject({
+        code: "STORE_CORRUPT",
+      });
+      damaged.close();
+      remove(copy);
+    },
+  );
 
   test("P7: no bit of requests, rules and their indexes can be flipped without being noticed where it is read", {
     timeout: 300_000,

@@ -1,10 +1,12 @@
 // The requests of a database: each is written in the transaction of the append that raises or closes it. Whoever calls
 // these is in one already.
 //
-// Nothing is told that does not fit its checksum, and nothing left out: a request is found in two ways, and the open
-// ones are counted in a second one, because an index can be damaged without the rows.
+// Nothing is told that does not fit its checksum, and nothing left out: a request is found in two ways, and a second index
+// must know the same open ones, because an index can be damaged without the rows. Where both lead to a row that does not
+// fit, it is the row that is damaged, and the others are told; where they differ, nobody knows what is missing.
 
 import { belayError } from "../../error.ts";
+import { damagedRequest } from "../damaged-request.ts";
 import type { Append, RequestRow } from "../store.ts";
 import { fromText, toText } from "./database.ts";
 import { nameCrc, type RequestTableRow, type Row, requestCrc } from "./rows.ts";
@@ -34,13 +36,19 @@ export function closeRequests(sql: Statements, by: Row, close: readonly string[]
 
 export function openRequests(sql: Statements, tenant: string): readonly RequestRow[] {
   const rows = sql.openRequests.all(toText(tenant)) as unknown as RequestTableRow[];
-  const { n } = sql.countRequests.get(toText(tenant)) as { n: number };
-  if (n !== rows.length) throw belayError("STORE_CORRUPT", { problem: "two indexes know different requests" });
-  let last = 0;
+  const other = sql.sumRequests.get(toText(tenant)) as { n: number; nums: number };
+  let [last, nums] = [0, 0];
+  for (const { num } of rows) {
+    if (num <= last) throw indexesDiffer();
+    last = num;
+    nums += num;
+  }
+  if (other.n !== rows.length || other.nums !== nums) throw indexesDiffer();
   return rows.map((row) => {
-    if (row.num <= last || row.closed !== null || row.tenant !== toText(tenant)) throw misfit(row);
-    last = row.num;
-    const { id, thread_id, expires_at, body } = checked(row);
+    const { id, thread_id, expires_at, body } = row;
+    if (!fits(row)) return damagedRequest(id, thread_id);
+    // As it was written: an index says that it is open and this tenant's, and is wrong.
+    if (row.closed !== null || row.tenant !== toText(tenant)) throw misfit(row);
     const request = { id: fromText(id), threadId: fromText(thread_id), body: fromText(body) };
     return expires_at === null ? request : { ...request, expiresAt: expires_at };
   });
@@ -56,14 +64,22 @@ function findRequest(sql: Statements, tenant: string, id: string): RequestTableR
   if (row !== undefined && (row.tenant !== tenant || row.id !== id)) throw misfit(row);
   if (row !== undefined) return checked(row);
   if (sql.namedRequest.get(nameCrc(tenant, id), tenant, id) === undefined) return undefined;
-  throw belayError("STORE_CORRUPT", { problem: "two indexes know different requests" });
+  throw indexesDiffer();
 }
 
 function checked(row: RequestTableRow): RequestTableRow {
-  if (row.crc !== requestCrc(row) || row.name !== nameCrc(row.tenant, row.id)) throw misfit(row);
+  if (!fits(row)) throw misfit(row);
   return row;
+}
+
+function fits(row: RequestTableRow): boolean {
+  return row.crc === requestCrc(row) && row.name === nameCrc(row.tenant, row.id);
 }
 
 function misfit(row: RequestTableRow): Error {
   return belayError("STORE_CORRUPT", { problem: `request ${row.id} does not fit its checksum` });
+}
+
+function indexesDiffer(): Error {
+  return belayError("STORE_CORRUPT", { problem: "two indexes know different requests" });
 }

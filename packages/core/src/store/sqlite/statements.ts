@@ -90,7 +90,8 @@ export function prepare(db: DatabaseSync) {
     namedRequest: "SELECT 1 FROM request INDEXED BY request_name WHERE name = ? AND tenant = ? AND id = ?",
     openRequests: `${request} INDEXED BY request_open ${asker}
        WHERE request.tenant = ? AND closed IS NULL ORDER BY request.num`,
-    countRequests: "SELECT COUNT(*) AS n FROM request INDEXED BY request_open_name WHERE tenant = ? AND closed IS NULL",
+    sumRequests: `SELECT COUNT(*) AS n, TOTAL(num) AS nums FROM request INDEXED BY request_open_name
+       WHERE tenant = ? AND closed IS NULL`,
     nextRequest: "SELECT COALESCE(MAX(num), 0) + 1 AS num FROM request",
     addRequest:
       "INSERT INTO request (num, tenant, id, name, thread, expires_at, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

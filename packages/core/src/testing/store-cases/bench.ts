@@ -21,10 +21,13 @@ let counter = 0;
 export class Bench {
   readonly store: Store;
   readonly tenant: string;
+  /** Changes what the store keeps of an open request, behind its back. */
+  readonly damageRequest: (tenant: string, id: string) => Promise<unknown>;
   readonly #under: StoreUnderTest;
 
-  constructor(under: StoreUnderTest) {
+  constructor(under: StoreUnderTest, damageRequest: Bench["damageRequest"]) {
     this.#under = under;
+    this.damageRequest = damageRequest;
     this.store = under.store;
     this.tenant = `suite-${process.pid}-${Date.now().toString(36)}-${unique()}`;
   }

@@ -1,12 +1,10 @@
 // Requests and rules: opened, closed and remembered by appends and by nothing else; found over all threads of a tenant.
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import type { Append, RequestRow, RuleRow } from "../../store/store.ts";
+import type { Append, RaisedRequest, RequestRow, RuleRow } from "../../store/store.ts";
 import { type Bench, command, type StoreCheck, times, unique } from "./bench.ts";
 
-type Raised = Omit<RequestRow, "threadId">;
-
-function request(id: string, more: Partial<Raised> = {}): Raised {
+function request(id: string, more: Partial<RaisedRequest> = {}): RaisedRequest {
   return { id, body: `{"of":${unique()}}`, ...more };
 }
 
