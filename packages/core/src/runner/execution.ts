@@ -40,6 +40,10 @@ export interface ExecutionHost extends DriveHost {
   /** Called when the execution is on record, and when it is over: before anyone can see either. */
   opened(execution: Execution, state: ThreadState): void;
   ended(execution: Execution, state: ThreadState | undefined): void;
+  /** Gives back a lease that a stretch that failed had; where that fails, too, it is tried again before the next one. */
+  letGo(fence?: number): Promise<void>;
+  /** There is such a lease. */
+  readonly isHolding: boolean;
 }
 
 /** How the stretch begins: facts for the thread as it is, or a refusal (thrown). */
@@ -260,6 +264,7 @@ export class Execution {
 
   async #open(opening: Opening): Promise<ThreadState> {
     const host = this.#host;
+    if (host.isHolding) await host.letGo();
     let state = await host.load(false, this.only);
     for (let tries = 1; ; tries++) {
       if (this.#intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
@@ -272,15 +277,13 @@ export class Execution {
       this.#from = from;
       const refusal = await drive.open(facts, () => {
         this.#drive = drive;
+        this.#mailbox.begunWith(facts);
         host.hot.check(from, state);
         host.feed.live = true;
         host.opened(this, state);
         this.run.began(from);
       });
-      if (refusal === undefined) {
-        this.#mailbox.begunWith(facts);
-        break;
-      }
+      if (refusal === undefined) break;
       if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
       // A new run is begun by the input that was taken back; a steer that was, is left out of the next try.
       if (refusal.why === "gone" && this.#place.segment === 1) {
@@ -502,7 +505,10 @@ export class Execution {
     if (this.#over) return;
     const { runId, segment } = this.#place;
     const usage = this.state?.run?.usage ?? addUsage(undefined, undefined);
+    const fence = this.#drive?.fence;
     this.#drive?.abandon();
+    // It may have the thread still: whoever goes on need not wait for the end of its lease.
+    if (fence !== undefined && error.code !== "FENCED") void this.#host.letGo(fence);
     // First, so that receipts tell what is left behind by it.
     const { clock } = this.#host.setup;
     const blank = { reason: error.code, message: undefined, rollbackPartial: true, graceMs: 0 };

@@ -117,14 +117,12 @@ export class Mailbox {
     this.#lates = this.#lates.filter(({ key }) => !keys.includes(key));
   }
 
-  /** The stretch has begun with them: whoever brings one now is late. */
+  /** The stretch has begun with them, before anything could be delivered here: whoever brings one now is late. */
   begunWith(facts: readonly Fact[]): void {
     for (const fact of facts) {
       if (fact.type !== "input-consumed") continue;
       this.#known ??= new Set();
       this.#known.add(fact.id);
-      this.drop([fact.id]);
-      this.#fresh = this.#fresh.filter(({ id }) => id !== fact.id);
     }
   }
 

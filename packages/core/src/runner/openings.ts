@@ -107,20 +107,40 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     const edits = editsOf(agent, place, state, going);
     const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
     facts.push(stateFact(place, "running", moved));
-    // What was said before the stop, and nobody has read, stands before what is said now.
-    const unread = paths === undefined || going.to !== undefined ? [] : await steersFor(setup.store, opener.key);
-    const queued = unread.map(queuedMail).filter(({ id }) => !state.queued?.has(id));
-    facts.push(...queuedFacts(place, queued));
-    for (const runPath of paths ?? []) {
-      const there = { ...place, runPath };
-      for (const { key, mail } of unread) {
-        const entering = inputFactsOf(there, key, kindOf(mail), mail, now);
-        facts.push(...(runPath === place.runPath ? entering : entering.filter(({ type }) => type === "message")));
-      }
-      facts.push(...inputFacts(there, inputs, now));
-    }
+    facts.push(...(await unreadFacts(opener, place, state, going.to, paths ?? [], now)));
+    for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now));
     return facts;
   };
+}
+
+/**
+ * What was said before the stop, and nobody has read, stands before what is said now to `paths`. It was said to all, also
+ * where `to` narrows this; but what is only to be observed makes nobody begin anew.
+ */
+async function unreadFacts(
+  { agent, setup, key }: AnswerChecker & { readonly key: ThreadKey },
+  place: FramePlace,
+  state: ThreadState,
+  to: string | undefined,
+  paths: readonly string[],
+  now: number,
+): Promise<readonly Fact[]> {
+  const all = to === undefined ? paths : listeners(agent, place, state, undefined);
+  if (!paths.some((path) => all.includes(path))) return [];
+  const unread = await steersFor(setup.store, key);
+  const facts: Fact[] = queuedFacts(
+    place,
+    unread.map(queuedMail).filter(({ id }) => !state.queued?.has(id)),
+  );
+  for (const runPath of all) {
+    const isRoot = runPath === place.runPath;
+    for (const { key: id, mail } of unread) {
+      if (mail.observed && !isRoot && !paths.includes(runPath)) continue;
+      const entering = inputFactsOf({ ...place, runPath }, id, kindOf(mail), mail, now);
+      facts.push(...(isRoot ? entering : entering.filter(({ type }) => type === "message")));
+    }
+  }
+  return facts;
 }
 
 /** The graphs whose state is changed: the one that is named, those that have stopped at a node, or the whole. */

@@ -5,8 +5,10 @@ import { onPoint } from "../point.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, line, listen, openKit } from "../testing/session-kit.ts";
+import { history, line, listen, gate as newGate, openKit, settle } from "../testing/session-kit.ts";
+import { wrapStore } from "../testing/wrap-store.ts";
 import { tool } from "../tool/tool.ts";
+import { parallel } from "../workflow/parallel.ts";
 import { sequential } from "../workflow/sequential.ts";
 import { createRunner } from "./runner.ts";
 
@@ -162,6 +164,34 @@ describe("a steer that nobody has read when a person stops the run", () => {
     expect(history(kit.session.messages).slice(2)).toEqual(["user: no, spaces", "assistant: done"]);
   });
 
+  it("stands there also where the person says whom they speak to, and is told once where its sender hears of it late", async () => {
+    const store = memoryStore();
+    const sent = newGate();
+    const held = wrapStore(store, {
+      send: async (key, command) => {
+        const isNew = await store.send(key, command);
+        if (command.key === "late") await sent.opened;
+        return isNew;
+      },
+    });
+    const { kit, heard } = await stopped({ store: held });
+    const late = kit.session.steer("and be brief", { id: "late" });
+    await settle();
+    const off = onPoint((name) => {
+      if (name === "append:after") sent.open();
+    });
+    await kit.session.resume({ input: "no, spaces", to: "helper" }).result;
+    off();
+    await late;
+    await settle();
+    expect(history(kit.session.messages).slice(2, -1)).toEqual([
+      "user: use tabs",
+      "user: and be brief",
+      "user: no, spaces",
+    ]);
+    expect(mailOf(heard)).toEqual(["queued steer", "queued steer", "consumed steer", "consumed steer"]);
+  });
+
   it("is said to those inside it, too, before what the person says", async () => {
     const model = scriptedModel([[{ text: "some" }, { stall: true }], "done"]);
     const inner = agent({ name: "inner", model });
@@ -176,6 +206,42 @@ describe("a steer that nobody has read when a person stops the run", () => {
     const said = model.requests.at(-1)!.messages.map(messageText);
     expect(said.slice(-2)).toEqual(["use tabs", "no, spaces"]);
     expect(session.messages.map(messageText).slice(-3)).toEqual(["use tabs", "no, spaces", "done"]);
+  });
+});
+
+describe("what waits while a person speaks to one of those that were cut", () => {
+  /** What each of them was told besides the first words, when the person has spoken to the second. */
+  async function told(given: "steer" | "observe"): Promise<Record<string, readonly string[]>> {
+    const said: Record<string, readonly string[]> = {};
+    const cutOnce = (name: string) => {
+      const model = scriptedModel(({ messages }) => {
+        const isNew = messages.length === 1;
+        said[name] = messages.filter(({ origin }) => origin === "person").map(messageText);
+        return isNew ? [{ text: name }, { stall: true }] : "done";
+      });
+      return agent({ name, model });
+    };
+    const both = parallel({ name: "both", agents: [cutOnce("left"), cutOnce("right")] });
+    const session = await createRunner({ agent: both }).open();
+    const run = session.run("go");
+    const heard = listen(run);
+    for (const path of ["both/0:left", "both/1:right"])
+      await heard.until((event) => event.type === "text-delta" && event.runPath === path);
+    await session.interrupt();
+    await session[given]("use tabs");
+    const { status } = await session.resume({ input: "no, spaces", to: "both/1:right" }).result;
+    expect(status).toBe("completed");
+    expect(session.messages.map(messageText).slice(0, 2)).toEqual(["go", "use tabs"]);
+    expect(await session.waiting()).toEqual([]);
+    return said;
+  }
+
+  it("a steer is for all of them, and stands before what is said to one", async () => {
+    expect(await told("steer")).toEqual({ left: ["go", "use tabs"], right: ["go", "use tabs", "no, spaces"] });
+  });
+
+  it("what is to be observed stands there, too, and the others go on where they were", async () => {
+    expect(await told("observe")).toEqual({ left: ["go"], right: ["go", "use tabs", "no, spaces"] });
   });
 });
 
