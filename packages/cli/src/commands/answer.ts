@@ -82,10 +82,11 @@ async function read(dataFolder: string, options: AnswerCommand): Promise<{ item:
     const items = await desk.runner.inbox();
     const id = findId(
       "request",
-      items.map((item) => item.id),
+      [...items, ...items.damaged].map((each) => each.id),
       options.id,
     );
-    const item = items.find((each) => each.id === id)!;
+    const item = items.find((each) => each.id === id);
+    if (item === undefined) throw problem("REQUEST_DAMAGED", { id });
     return { item, said: saidOf(item, options) };
   } finally {
     await desk.close();

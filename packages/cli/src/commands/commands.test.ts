@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { openDatabase } from "../data/open-database.ts";
 import { type Home, testProgram } from "../testing/processes.ts";
 
 const program = testProgram();
@@ -24,6 +25,13 @@ async function asked(home: Home, prompt: string): Promise<{ threadId: string; id
 }
 
 const goOn = async (home: Home, threadId: string) => (await home.belay(["-p", "--resume", threadId])).stdout;
+
+/** Changes what the store has of a request, behind its back. */
+async function damage(home: Home, id: string): Promise<void> {
+  const db = await openDatabase(home.data);
+  db.prepare("UPDATE request SET body = replace(body, 'touch', 'tough') WHERE id = ?").run(id);
+  db.close();
+}
 
 describe("inbox and answer", () => {
   test("Q3: approved from another terminal, the call runs in its folder; the run goes on when it is resumed", async () => {
@@ -61,6 +69,32 @@ describe("inbox and answer", () => {
     const stands = await asked(home, "run date");
     await home.belay(["answer", stands.ids[0]!, "--value", `"it is late"`]);
     expect(await goOn(home, stands.threadId)).toContain("it is late");
+  });
+
+  test("P7: a damaged request is told beside the others, and by the exit code; nobody can approve it, and a fork asks it anew", async () => {
+    const home = program.home();
+    const { threadId, ids } = await asked(home, "run touch one");
+    const other = await asked(home, "run touch two");
+    await damage(home, ids[0]!);
+    const inbox = await home.belay(["inbox"]);
+    expect(inbox.code).toBe(1);
+    expect(inbox.stdout).toMatch(new RegExp(`^${other.ids[0]}  approval`));
+    expect(inbox.stdout).not.toContain(ids[0]);
+    const told = `Request ${ids[0]} is damaged and cannot be shown. A fork of its thread asks it anew: belay --resume ${threadId} --fork\n`;
+    expect(inbox.stderr).toBe(told);
+    const json = await home.belay(["inbox", "--json"]);
+    expect([json.code, json.stderr, jsonLines(json.stdout).map(({ id }) => id)]).toEqual([1, told, other.ids]);
+    const answer = await home.belay(["answer", ids[0]!, "yes"]);
+    expect(answer).toMatchObject({ code: 2, stdout: "" });
+    expect(answer.stderr).toContain("is damaged: nobody can see what an answer would allow.");
+    await home.belay(["answer", other.ids[0]!, "yes"]);
+    expect([existsSync(join(home.folder, "one")), existsSync(join(home.folder, "two"))]).toEqual([false, true]);
+
+    const forked = ["-p", "--resume", threadId, "--fork", "--ask", "pause", "--output-format", "json"];
+    const [fork] = jsonLines((await home.belay(forked)).stdout) as [{ interrupts: { id: string }[] }];
+    expect((await home.belay(["inbox"])).stdout).toContain("$ touch one");
+    await home.belay(["answer", fork.interrupts[0]!.id, "yes"]);
+    expect(existsSync(join(home.folder, "one"))).toBe(true);
   });
 
   test("several are answered in any order, each by the beginning of its id; what is not clear changes nothing", async () => {

@@ -23,7 +23,9 @@ const silent: Model = {
 export async function openDesk(options: { readonly dataFolder?: string }): Promise<Desk> {
   const dataFolder = dataFolderOf(options.dataFolder);
   const db = await openDatabase(dataFolder);
-  const runner = createRunner({ agent: agent({ name: AGENT, model: silent }), store: sqliteStore(db) });
+  // The commands say themselves what the log would say.
+  const log = () => {};
+  const runner = createRunner({ agent: agent({ name: AGENT, model: silent }), store: sqliteStore(db), log });
   return {
     runner,
     dataFolder,

@@ -1,6 +1,6 @@
 // belay inbox: what waits for a person, over all threads, with what they need to decide.
 
-import type { InboxItem } from "@belay/core";
+import type { DamagedRequest, InboxItem } from "@belay/core";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { previewOf } from "../preview.ts";
@@ -15,13 +15,15 @@ export async function inbox(options: CommandOptions, io: CommandIo): Promise<num
   const desk = await openDesk(options);
   try {
     const items = await desk.runner.inbox();
-    if (options.json) {
-      for (const item of items) io.stdout.write(`${writeJson(item)}\n`);
-      return EXIT.done;
+    const { damaged } = items;
+    if (options.json) for (const item of items) io.stdout.write(`${writeJson(item)}\n`);
+    else {
+      if (items.length === 0 && damaged.length === 0) io.stderr.write(`${io.texts.commands.inboxEmpty}\n`);
+      io.stdout.write(items.map((item) => describe(item, io.texts)).join("\n"));
     }
-    if (items.length === 0) io.stderr.write(`${io.texts.commands.inboxEmpty}\n`);
-    io.stdout.write(items.map((item) => describe(item, io.texts)).join("\n"));
-    return EXIT.done;
+    // Beside the list, and in the exit code: what is listed is not all there is.
+    for (const each of damaged) io.stderr.write(`${damageOf(each, io.texts)}\n`);
+    return damaged.length === 0 ? EXIT.done : EXIT.failed;
   } finally {
     await desk.close();
   }
@@ -36,6 +38,13 @@ export function describe(item: InboxItem, texts: Texts): string {
   if (expiresAt !== undefined) body.push(commands.expires(new Date(expiresAt).toISOString()));
   body.push(kind === "input" || kind === "custom" ? commands.answerText(id) : commands.answerYesNo(id));
   return [head, ...body.flatMap((text) => text.trimEnd().split("\n")).map((line) => `    ${line}`), ""].join("\n");
+}
+
+function damageOf({ id, threadId }: DamagedRequest, { commands }: Texts): string {
+  const name = sanitizeLine(id, 100);
+  return threadId === undefined
+    ? commands.requestDamaged(name)
+    : commands.requestDamagedIn(name, sanitizeLine(threadId, 200));
 }
 
 function detailOf(item: InboxItem): string[] {

@@ -162,6 +162,10 @@ export const en = {
     goOn: (id: string) => `To go on: belay --resume ${id}`,
     moreThreads: (n: number) => `${count(n, "more thread")}; --limit shows more.`,
     inboxEmpty: "Nothing waits for an answer.",
+    requestDamaged: (id: string) =>
+      `Request ${id} is damaged and cannot be shown. Which thread waits for it is not known.`,
+    requestDamagedIn: (id: string, thread: string) =>
+      `Request ${id} is damaged and cannot be shown. A fork of its thread asks it anew: belay --resume ${thread} --fork`,
     ofThread: (id: string) => `thread ${id}`,
     expires: (at: string) => `expires ${at}`,
     answerYesNo: (id: string) => `belay answer ${id} yes · belay answer ${id} no "why not"`,
@@ -440,6 +444,11 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     PATTERN_SLOW: {
       message: (d: { pattern: string; path: string }) => `${JSON.stringify(d.pattern)} takes too long on ${d.path}.`,
       hint: "Use a simpler pattern, without repetitions inside repetitions.",
+    },
+    REQUEST_DAMAGED: {
+      message: (d: { id: string }) =>
+        `Request ${JSON.stringify(d.id)} is damaged: nobody can see what an answer would allow.`,
+      hint: "belay inbox says which thread it is of; a fork of that thread asks it anew.",
     },
     THREAD_ELSEWHERE: {
       message: (d: { thread: string }) => `Thread ${d.thread} is running in another terminal.`,

@@ -201,6 +201,9 @@ export const zh: Texts = {
     goOn: (id) => `继续：belay --resume ${id}`,
     moreThreads: (n) => `还有 ${n} 个会话；用 --limit 显示更多。`,
     inboxEmpty: "没有等待回答的请求。",
+    requestDamaged: (id) => `请求 ${id} 已损坏，无法显示。不知道哪个会话在等待它。`,
+    requestDamagedIn: (id, thread) =>
+      `请求 ${id} 已损坏，无法显示。从它的会话分叉会重新提出该请求：belay --resume ${thread} --fork`,
     ofThread: (id) => `会话 ${id}`,
     expires: (at) => `截止 ${at}`,
     answerYesNo: (id) => `belay answer ${id} yes · belay answer ${id} no "原因"`,
@@ -462,6 +465,10 @@ export const zh: Texts = {
     PATTERN_SLOW: {
       message: (d) => `${JSON.stringify(d.pattern)} 在 ${d.path} 上耗时太长。`,
       hint: "请用更简单的模式，不要在重复之中再重复。",
+    },
+    REQUEST_DAMAGED: {
+      message: (d) => `请求 ${JSON.stringify(d.id)} 已损坏：无法看到回答会允许什么。`,
+      hint: "belay inbox 会说明它属于哪个会话；从该会话分叉会重新提出该请求。",
     },
     THREAD_ELSEWHERE: {
       message: (d) => `会话 ${d.thread} 正在另一个终端运行。`,

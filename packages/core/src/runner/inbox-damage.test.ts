@@ -102,7 +102,7 @@ describe("an inbox with a damaged request", () => {
   test("T2: a fork asks anew what the damaged request asked; without the other thread the inbox is whole", async () => {
     const { db, one, two, ran, a, c } = await asking();
     change(db, "name = name + 1", a);
-    const [{ threadId }] = (await two.runner.inbox()).damaged as [{ threadId: string }];
+    const { threadId } = (await two.runner.inbox()).damaged[0] as { threadId: string };
     const { row } = (await two.store.load({ tenant: "default", threadId }))!;
     const { session } = await one.runner.fork(threadId, { at: row.head, as: "again" });
     await one.runner.delete(threadId);
