@@ -55,6 +55,8 @@ export class LiveThread implements ExecutionHost, HotHost {
   closing: Promise<void> | undefined;
   /** Called when a run has ended, and more has come meanwhile. It is the session's own, and so keeps it. */
   readonly #moreCame: () => void;
+  /** The fence of a lease that could not be given back. */
+  #held: number | undefined;
 
   constructor(host: SessionHost, key: ThreadKey, agent: Agent<unknown, never>, deps: unknown, moreCame: () => void) {
     const { setup } = host;
@@ -202,6 +204,21 @@ export class LiveThread implements ExecutionHost, HotHost {
     const known = state ?? execution.state;
     if (known !== undefined) this.recall.settleOn(known);
     if (state?.state === "completed" && execution.mail) this.#moreCame();
+  }
+
+  get isHolding(): boolean {
+    return this.#held !== undefined;
+  }
+
+  async letGo(fence = this.#held): Promise<void> {
+    if (fence === undefined) return;
+    this.#held = fence;
+    try {
+      await this.setup.store.release(this.key, fence);
+      if (this.#held === fence) this.#held = undefined;
+    } catch {
+      // The store still fails: it is tried again, or the lease lapses.
+    }
   }
 
   /** Code that waits for a person has something to record. */
