@@ -3,7 +3,7 @@ import { approve } from "../interrupt/answer.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
-import { gate, history, type Kit, openKit, settle, until } from "../testing/session-kit.ts";
+import { gate, heldStore, history, type Kit, openKit, settle, until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
 import { tool } from "../tool/tool.ts";
 import { readFacts } from "./read-facts.ts";
@@ -37,6 +37,27 @@ async function mail(kit: Pick<Kit, "store">): Promise<string[]> {
 const waitingKeys = async (kit: Kit) => (await kit.store.load(key))?.commands.map((command) => command.key) ?? [];
 
 describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
+  it("one that comes while another is being taken in, and back, is told as queued before it is consumed, and once", async () => {
+    const first = waiting();
+    const kit: Kit = await openKit([[{ call: "wait" }], "heard"], {
+      store: heldStore(await make(), {
+        before: async (_, { consume }) => {
+          if (!consume?.includes("s1")) return;
+          await kit.session.withdraw("s1");
+          await kit.session.steer("two", { id: "s2" });
+        },
+      }),
+      tools: [first.tool],
+    });
+    const run = kit.session.run("go");
+    await first.started;
+    await kit.session.steer("one", { id: "s1" });
+    first.end("done");
+    expect(await run.result).toMatchObject({ status: "completed", text: "heard" });
+    await settle();
+    expect(await mail(kit)).toEqual(["queued s1", "queued s2", "consumed s2"]);
+  });
+
   it("several steers enter in the order given, each once, with both events, over a pause and a close", async () => {
     const store = await make();
     const first = waiting();

@@ -111,10 +111,11 @@ export class Mailbox {
     if (this.#fresh.length > 0) this.#news();
   }
 
-  /** The sender took them back. */
+  /** The sender took them back, or they are consumed: there is no more to tell of them. */
   drop(keys: readonly string[]): void {
     this.#steers = this.#steers.filter(({ key }) => !keys.includes(key));
     this.#lates = this.#lates.filter(({ key }) => !keys.includes(key));
+    this.#fresh = this.#fresh.filter(({ id }) => !keys.includes(id));
   }
 
   /** The stretch has begun with them, before anything could be delivered here: whoever brings one now is late. */
@@ -152,7 +153,7 @@ export class Mailbox {
     scope: Scope,
     root: boolean,
     now: number,
-    { callIds: calls, scopes }: Pick<ThreadState, "callIds" | "scopes">,
+    { callIds: calls, scopes, queued: told }: Pick<ThreadState, "callIds" | "scopes" | "queued">,
   ): Fact[] {
     const facts: Fact[] = [];
     this.#lates = this.#lates.filter(({ mail }) => calls.has(mail.callId));
@@ -176,6 +177,9 @@ export class Mailbox {
         facts.push({ type: "action", action, ...base(place) } satisfies ActionEvent);
     }
     if (root && !facts.some((fact) => fact.type === "action" && !isTold(fact.action))) {
+      // One that came while this waited to be written: whoever is to tell that it waits comes after this.
+      const untold = this.#fresh.filter(({ id, kind }) => kind !== "input" && !told?.has(id));
+      facts.push(...queuedFacts(place, untold));
       for (const { key, mail } of this.#steers) facts.push(...inputFactsOf(place, key, kindOf(mail), mail, now));
     }
     return facts;
