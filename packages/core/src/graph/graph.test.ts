@@ -99,6 +99,14 @@ describe("what a graph runs", () => {
     expect(done).toEqual(["refund", "reply"]);
   });
 
+  test("what only looks like an agent is refused when it is put together", () => {
+    const looksLikeOne = { name: "a", run: () => {} } as never;
+    const g = graph("g").node("a", looksLikeOne).edge(START, "a").edge("a", END);
+    const refused = expect.objectContaining({ code: "AGENT_INVALID" });
+    expect(() => g.compile()).toThrow(refused);
+    expect(() => sequential({ name: "s", agents: [looksLikeOne] })).toThrow(refused);
+  });
+
   test("a branch that chooses what is no node fails by name; several may be chosen", async () => {
     const bad = graph("g")
       .node("a", tag("a"))

@@ -36,7 +36,7 @@ export function composite({ kind, name, children, shape = null, hooks, plain, ru
     throw belayError("AGENT_INVALID", { agent: String(name), problem: `its name is ${JSON.stringify(name)}` });
   }
   for (const child of children) {
-    if (typeof child?.run === "function") continue;
+    if (typeof child?.run === "function" && typeof child.fingerprint === "function") continue;
     throw belayError("AGENT_INVALID", { agent: name, problem: "one of those inside it is no agent" });
   }
   const childAt = (segment: string) => childIn(children, kind, segment);
