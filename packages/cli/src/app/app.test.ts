@@ -194,8 +194,13 @@ describe("a request", { timeout: 60_000 }, () => {
     terminal.ask("help me buy");
     await terminal.untilSeen("Which rope?");
     await sleep(SEEN_MS);
+    terminal.press("w");
+    await terminal.untilSeen("Enter answers, Esc back");
+    terminal.press(ESC);
+    await terminal.untilSeen("Something else, in your own words");
     terminal.press("2");
     await terminal.untilSeen("How long?");
+    await terminal.untilSeen("Enter answers, Esc stops");
     await sleep(SEEN_MS);
     terminal.press(`sixty metres${ENTER}`);
     await terminal.untilSeen("Thanks.");

@@ -121,7 +121,12 @@ function tailRows(view: View, dialog: Dialog, request: Interrupt, columns: numbe
   const said = {
     edit: words.editing,
     reason: words.reason,
-    answer: request.kind === "unknown" ? words.resulting : words.answering,
+    answer:
+      request.kind === "unknown"
+        ? words.resulting
+        : choicesOf(request, texts).length > 0
+          ? words.wording
+          : words.answering,
   };
   const lead = "  › ";
   const lines = dialog.editor.text.split("\n").flatMap((line) => chop(line, columns - lead.length));

@@ -108,6 +108,7 @@ describe("what to type", () => {
     const { session } = await say("think");
     expect(session.messages.some(({ parts }) => parts.some(({ type }) => type === "reasoning"))).toBe(true);
     expect(((await say("help")).result as { text: string }).text).toContain("three approvals");
+    expect(((await say("/help")).result as { text: string }).text).toContain("three approvals");
     expect((await say("fail")).result).toMatchObject({ status: "failed" });
   });
 });

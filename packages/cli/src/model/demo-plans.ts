@@ -25,7 +25,7 @@ export type Plan = Generator<Saying, string, readonly Result[]>;
 /** By what a person types; the first that fits. docs/cli.md lists them. */
 const rules: readonly (readonly [RegExp, (found: RegExpExecArray) => Plan])[] = [
   [/^\s*(?:hi|hello|hey|good (?:morning|evening))\b/i, () => saying(`Hello. ${what}`)],
-  [/^\s*help\b|\bwhat can you\b/i, () => saying(help)],
+  [/^\s*\/?help\b|\bwhat can you\b/i, () => saying(help)],
   [/^\s*(?:run|shell|execute)\b[\s:]*`?([^`]+)`?\s*$/i, ([, command]) => shell(command!.trim())],
   [/^\s*slow\b(?:\s+(\d+))?/i, ([, seconds]) => shell(counting(Number(seconds ?? 20)))],
   [/^\s*(?:three|several|many) (?:requests|approvals|questions)\b/i, () => several()],

@@ -68,7 +68,7 @@ export function choicesOf(request: Interrupt, texts: Texts): readonly Choice[] {
     does: "value" as const,
     value,
   }));
-  return values.length === 0 ? [] : [...values, { key: "w", label: dialog.answering, does: "write" }];
+  return values.length === 0 ? [] : [...values, { key: "w", label: dialog.words, does: "write" }];
 }
 
 function hasValues(request: Interrupt): boolean {
