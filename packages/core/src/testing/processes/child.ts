@@ -16,10 +16,12 @@ export interface Child {
 }
 
 const MOST_MS = 30_000;
+/** Node 22 says of its own SQLite that it is experimental; among the lines of a process that would pass for its words. */
+const QUIET = "--disable-warning=ExperimentalWarning";
 
 /** It is killed after `mostMs`, whatever it does. */
 export function startChild(bundle: string, program: string, options: object, mostMs = MOST_MS): Child {
-  const child = spawn(process.execPath, [bundle, program, JSON.stringify(options)], {
+  const child = spawn(process.execPath, [QUIET, bundle, program, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "pipe"],
     timeout: mostMs,
     killSignal: "SIGKILL",
