@@ -1,10 +1,11 @@
 // What both processes share: the agent, and the file its threads are in.
+import { isBuiltin } from "node:module";
 import { agent, createRunner, jsonSchema, tool } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
 import { scriptedModel } from "@belay/core/testing";
 
-// Node has it built in from 22.13 on; for Node 20 there is the same in a package.
-const sqlite = process.versions.node.startsWith("20.") ? "@photostructure/sqlite" : "node:sqlite";
+// Node has it built in from 22.13 on; for those before it there is the same in a package.
+const sqlite = isBuiltin("node:sqlite") ? "node:sqlite" : "@photostructure/sqlite";
 const { DatabaseSync } = await import(sqlite);
 
 export async function open(file: string, { dieIn = "" } = {}) {

@@ -1,10 +1,11 @@
 // What all processes share: a tool that asks in the middle of its work, and the file its threads are in.
+import { isBuiltin } from "node:module";
 import { agent, createRunner, humanInput, jsonSchema, tool } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
 import { scriptedModel } from "@belay/core/testing";
 
-// Node has it built in from 22.13 on; for Node 20 there is the same in a package.
-const sqlite = process.versions.node.startsWith("20.") ? "@photostructure/sqlite" : "node:sqlite";
+// Node has it built in from 22.13 on; for those before it there is the same in a package.
+const sqlite = isBuiltin("node:sqlite") ? "node:sqlite" : "@photostructure/sqlite";
 const { DatabaseSync } = await import(sqlite);
 
 const say = (text: string) => console.log(`[${process.env.NAME}] ${text}`);

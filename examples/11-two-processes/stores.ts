@@ -1,4 +1,5 @@
 // One store, whichever it is: a SQLite file for processes of one machine, a server for those of several.
+import { isBuiltin } from "node:module";
 import type { Store } from "@belay/core";
 import { postgresStore } from "@belay/core/postgres";
 import { redisStore } from "@belay/core/redis";
@@ -21,10 +22,8 @@ export async function openStore(file: string): Promise<Opened> {
 
 async function sqlite(file: string): Promise<Opened> {
   // region sqlite
-  // Node has it built in from 22.13 on; for Node 20 there is the same in a package.
-  const { DatabaseSync } = await import(
-    process.versions.node.startsWith("20.") ? "@photostructure/sqlite" : "node:sqlite"
-  );
+  // Node has it built in from 22.13 on; for those before it there is the same in a package.
+  const { DatabaseSync } = await import(isBuiltin("node:sqlite") ? "node:sqlite" : "@photostructure/sqlite");
   const db = new DatabaseSync(file);
   const store = sqliteStore(db);
   // endregion
