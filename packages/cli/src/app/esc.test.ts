@@ -146,6 +146,21 @@ describe("ESC", { timeout: 60_000 }, () => {
     isAnswered((await terminal.wire.arrived(2)).body.messages);
   });
 
+  test("S5: two ESCs at once, in a command: where it is said to be left behind, its end is told, though it has nothing to tell", async () => {
+    const mark = `34${process.pid}7`;
+    const terminal = await talk([["Running.", shell(`echo begun; sleep ${mark}`)], ["On."]], { rules: anyShell });
+    terminal.ask("run it");
+    await terminal.untilSeen("begun");
+    terminal.press(ESC);
+    terminal.press(ESC);
+    const told = await terminal.untilSeen(/■ Interrupted\. (Stopped|Left behind, still running): shell/);
+    if (told.includes("Left behind")) await terminal.untilSeen("ended after all");
+    await untilNoneRuns(mark);
+    terminal.ask("go on without it");
+    await terminal.untilSeen("On.");
+    isAnswered((await terminal.wire.arrived(2)).body.messages);
+  });
+
   test("S5: one ESC, in a tool that is deaf altogether: the prompt is there, the thread lives, and the late end is told", async () => {
     const call = { call: "deaf", id: "c1", args: { file: "end" } };
     const terminal = await talk([["Waiting.", call], ["Without it, then."], ["So it is done."]], { main: "deaf-app" });

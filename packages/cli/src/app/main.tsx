@@ -276,9 +276,11 @@ class App {
       case "go-on":
         return this.#goOn(session);
       case "look": {
+        // Before: what one of them gave waits by the time that it is no longer among them.
+        const running = session.late;
         // A store that cannot be read is told by what is done with it.
         const waiting = await session.waiting().catch(() => []);
-        return session === this.#session ? this.#happen(waitingMail(waiting)) : undefined;
+        return session === this.#session ? this.#happen(waitingMail(waiting, running)) : undefined;
       }
       case "interrupt": {
         if (!this.#token.isBound) this.#token.bind(session);

@@ -3,11 +3,15 @@
 import { messageText, type Waiting } from "@belay/core";
 import type { Happening } from "../view/view.ts";
 
-export function waitingMail(waiting: readonly Waiting[]): Extract<Happening, { type: "waiting" }> {
+/** `running` are the calls that were left behind and have not ended. */
+export function waitingMail(
+  waiting: readonly Waiting[],
+  running: readonly string[],
+): Extract<Happening, { type: "waiting" }> {
   const mail = waiting.flatMap((each) => {
     if (each.kind === "late" || each.kind === "observe") return [];
     const text = each.messages.map(messageText).join("\n");
     return [{ id: each.id, kind: each.kind === "input" ? ("queue" as const) : each.kind, text }];
   });
-  return { type: "waiting", mail, late: waiting.flatMap((each) => (each.kind === "late" ? [each] : [])) };
+  return { type: "waiting", mail, late: waiting.flatMap((each) => (each.kind === "late" ? [each] : [])), running };
 }

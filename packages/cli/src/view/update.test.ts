@@ -173,7 +173,7 @@ describe("the prompt", () => {
 
   test("what waits in the thread is shown once, and not when it was read meanwhile; idle, too, Ctrl-S sends it", () => {
     const mail = { id: "q", kind: "queue", text: "left" } as const;
-    const waiting: Happening = { type: "waiting", mail: [mail], late: [] };
+    const waiting: Happening = { type: "waiting", mail: [mail], late: [], running: [] };
     const consumed = event("input-consumed", { id: "q", kind: "input" });
     expect(after(caughtUp({ state: "completed" })).effects).toEqual([{ do: "look" }]);
     expect(after(running, event("input-queued", { id: "q", kind: "input" })).effects).toEqual([{ do: "look" }]);
@@ -188,7 +188,8 @@ describe("the prompt", () => {
 
   test("S5: a call that was left behind is looked after until it ends, and its end is told once", () => {
     const left = event("action", { action: { interrupted: { kind: "user", calls: { late: ["c"], stopped: ["c"] } } } });
-    const waiting: Happening = { type: "waiting", mail: [], late: [{ callId: "c", tool: "deaf" }] };
+    const looking = { type: "waiting", mail: [], late: [] } as const;
+    const waiting: Happening = { ...looking, late: [{ callId: "c", tool: "deaf" }], running: [] };
     const late = event("tool-late", { callId: "c", tool: "deaf" });
     const tick = (now: number): Happening => ({ type: "tick", now });
     const looked = after(running, left, stopped, tick(1_000), tick(1_100), tick(1_400));
@@ -199,6 +200,11 @@ describe("the prompt", () => {
       return blocks.filter((block) => block.kind === "note" && block.text.includes("ended after all")).length;
     };
     expect([ends(waiting, waiting, late), ends(late, waiting), ends(late)]).toEqual([1, 1, 1]);
+    // It has ended, and there is nothing to tell of it.
+    const nothing: Happening = { ...looking, running: [] };
+    expect([ends(nothing), ends(nothing, late)]).toEqual([1, 1]);
+    const still = after(running, left, stopped, { ...looking, running: ["c"] }, tick(9_000));
+    expect(still.effects).toEqual([{ do: "look" }]);
   });
 
   test("told to end, nothing is begun any more: what was typed for after the stop is not sent", () => {

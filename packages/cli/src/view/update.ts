@@ -32,8 +32,11 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
     case "mailed":
       return still(mailed(view, happening.mail));
     case "waiting": {
-      const shown = happening.mail.reduce(mailed, view);
-      return still(happening.late.reduce((told, late) => onLate(told, late, texts), shown));
+      const { mail, late, running } = happening;
+      const shown = mail.reduce(mailed, view);
+      // Some end without anything to tell of.
+      const ended = view.behind.filter((id) => !running.includes(id)).map((callId) => ({ callId, tool: "" }));
+      return still([...late, ...ended].reduce((told, each) => onLate(told, each, texts), shown));
     }
     case "ending":
       return still({

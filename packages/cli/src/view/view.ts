@@ -202,6 +202,8 @@ export type Happening =
       readonly type: "waiting";
       readonly mail: readonly Mail[];
       readonly late: readonly { readonly callId: string; readonly tool: string }[];
+      /** Calls of this process that were left behind and have not ended. */
+      readonly running: readonly string[];
     }
   /** It is to end, whatever is on the screen. */
   | { readonly type: "ending" }

@@ -183,9 +183,9 @@ export class Drive implements Desk {
     this.#behind.push(callId);
     const { runId, runPath: path, segment } = frame.place;
     const { address } = call;
+    const gone = () => void this.#behind.splice(this.#behind.indexOf(callId), 1);
     void late.then(async (result) => {
-      this.#behind.splice(this.#behind.indexOf(callId), 1);
-      if (result === undefined) return;
+      if (result === undefined) return gone();
       const mail: LateMail = { path, segment, callId, tool, address, ...result };
       const command: Command = {
         key: `late:${runId}:${address}:${callId}`,
@@ -197,6 +197,8 @@ export class Drive implements Desk {
         if (await this.#setup.store.send(this.#key, command)) this.#mailbox?.deliver([command]);
       } catch {
         // The thread or its store is gone: what was told of the call stays.
+      } finally {
+        gone();
       }
     });
   }

@@ -50,6 +50,18 @@ describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name
     return { ...slow, kit };
   }
 
+  it("until it has ended, the session names it: what it gave waits by then, or there is nothing to tell", async () => {
+    const { kit, end } = await leftBehind([[{ call: "deaf" }], "seen"]);
+    expect(kit.session.late).toEqual(["call_1"]);
+    end("late news");
+    await until(() => kit.session.late.length === 0);
+    expect(await kit.session.waiting()).toMatchObject([{ kind: "late", callId: "call_1" }]);
+    const other = await leftBehind([[{ call: "deaf" }], "seen"]);
+    other.fail(new Error("because of the stop"));
+    await until(() => other.kit.session.late.length === 0);
+    expect(await other.kit.session.waiting()).toEqual([]);
+  });
+
   it("after a rethink it still takes its place, before the new input, as long as the model has not answered", async () => {
     const { kit, end } = await leftBehind([[{ call: "deaf" }], "seen"]);
     end("late news");

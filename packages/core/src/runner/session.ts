@@ -212,6 +212,11 @@ export class Session<Out = string> {
     return setup.store.withdraw(key, id);
   }
 
+  /** Calls that were left behind and still run in this process, by id. What one gives in the end waits as `late`, if there is anything to tell. */
+  get late(): readonly string[] {
+    return [...this.#thread.behind];
+  }
+
   /** What was sent, here or by another process, and is not part of the thread yet; the oldest first. */
   waiting(): Promise<readonly Waiting[]> {
     const { setup, key } = this.#thread;
