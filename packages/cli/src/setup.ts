@@ -89,7 +89,8 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   });
   const runner = createRunner({
     agent: guide,
-    store: sqliteStore(db),
+    // A prompt that waits looks fifty times a second whether another process has written: a tenth of what a person notices.
+    store: sqliteStore(db, { pollMs: 20 }),
     permissions,
     unattended: options.unattended ?? false,
   });
