@@ -285,8 +285,8 @@ export class Execution {
       });
       if (refusal === undefined) break;
       if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
-      // A new run is begun by the input that was taken back; a steer that was, is left out of the next try.
-      if (refusal.why === "gone" && this.#place.segment === 1) {
+      // A new run is begun by the input that was taken back, answered calls by their answer; a steer is left out of the next try.
+      if (refusal.why === "gone" && (this.only === "calls" || this.#place.segment === 1)) {
         throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
       }
       // It was there: somebody has deleted it.
