@@ -76,7 +76,8 @@ function model(folder: string, modelMs: number): Model {
     async *stream({ messages }) {
       for (const problem of promptProblems(messages)) appendFileSync(join(folder, "problems"), `${problem}\n`);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * modelMs));
-      const asked = messages.findLastIndex(({ role }) => role === "user");
+      // A result that came late is told in a note, which is no question.
+      const asked = messages.findLastIndex(({ role, origin }) => role === "user" && origin === "person");
       const turns = messages.slice(asked).filter(({ role }) => role === "assistant").length;
       if (turns < CALLING_TURNS && messageText(messages[asked]!) !== "hello") {
         for (const name of ["pay", "look"])
