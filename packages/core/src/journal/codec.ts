@@ -370,19 +370,8 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
       continue;
     }
     if (typeof one === "string") {
-      refuseUnknownState(threadId, seq, one);
-      facts[i] = {
-        type: "state",
-        seq,
-        at,
-        threadId,
-        runId,
-        segment,
-        attempt: 1,
-        agentName: n,
-        runPath: p,
-        state: one,
-      };
+      const place = { seq, at, threadId, runId, segment, attempt: 1, agentName: n, runPath: p };
+      facts[i] = readState({ state: one }, place);
       continue;
     }
     refuseUnknown(threadId, seq, one);
@@ -531,7 +520,7 @@ function read(
 function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
   const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id, forked } = written;
-  refuseUnknownState(threadId, seq, state);
+  if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
   const fact: Mutable<StateEvent> = {
     type: "state",
     seq,
@@ -556,10 +545,6 @@ function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   if (id !== undefined) fact.id = id;
   if (forked !== undefined) fact.forked = forked;
   return fact;
-}
-
-function refuseUnknownState(threadId: string, seq: number, state: string): void {
-  if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
 }
 
 function refuseUnknown(threadId: string, seq: number, written: object): void {

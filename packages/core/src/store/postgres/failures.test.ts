@@ -79,6 +79,26 @@ describe("a database that fails", { timeout: 60_000 }, () => {
     await expect(postgresStore(pool, { schema }).load(key)).rejects.toMatchObject({ code: "STORE_VERSION" });
   });
 
+  test("P17: one that waits for its turn to migrate does not take a version back that came meanwhile", async () => {
+    await store.append(key, taking(0));
+    await sql(`ALTER TABLE "${schema}".version ADD COLUMN oldest integer`);
+    await sql(`UPDATE "${schema}".version SET steps = 0`);
+    const newer = await pool.connect();
+    try {
+      await newer.query({ text: "BEGIN" });
+      await newer.query({ text: "SELECT pg_advisory_xact_lock(hashtextextended('belay migrations', 0))" });
+      const waiting = postgresStore(pool, { schema }).load(key);
+      const locks = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+      while ((await sql(locks)).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await newer.query({ text: `UPDATE "${schema}".version SET steps = 99, oldest = 1` });
+      await newer.query({ text: "COMMIT" });
+      expect((await waiting)?.lines).toHaveLength(1);
+    } finally {
+      newer.release(true);
+    }
+    expect(await sql(`SELECT steps FROM "${schema}".version`)).toEqual([{ steps: 99 }]);
+  });
+
   test("P17: many stores make the tables of one schema at once, and again after one failed", async () => {
     const broken = {
       ...store,

@@ -144,6 +144,28 @@ describe("a file that is not what it should be", () => {
     db.close();
   });
 
+  test("P17: one that waits for its turn to migrate does not take a version back that came meanwhile", async () => {
+    const newer = await openDatabase(file);
+    const db = await openDatabase(file);
+    const late = {
+      prepare: (sql: string) => db.prepare(sql),
+      close: () => db.close(),
+      exec(sql: string) {
+        if (sql === "BEGIN IMMEDIATE") {
+          sqliteStore(newer);
+          newer.exec(
+            `CREATE TABLE compatible (oldest); INSERT INTO compatible VALUES (${SCHEMA_VERSION}); PRAGMA user_version = 99`,
+          );
+        }
+        db.exec(sql);
+      },
+    };
+    sqliteStore(late);
+    expect(newer.prepare("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+    newer.close();
+    db.close();
+  });
+
   test("a file that is no database is STORE_CORRUPT, and not a byte of it changes", async () => {
     writeFileSync(file, "not a database at all, but long enough to look like one ".repeat(40));
     const bytes = readFileSync(file);
