@@ -79,6 +79,23 @@ describe("a row that a store remembers", () => {
     expect((await ours.load(key))?.row).toMatchObject({ answered: true, head: 3 });
   });
 
+  it("Q9: knows at once the rules that this and another process added and removed, though it remembers them", async () => {
+    const { ours, theirs, fence } = await pair("rules.db");
+    const rules = async () => (await ours.rules("t")).map(({ id }) => id);
+    const remembers = (id: string) => ({ remember: [{ id, at: 1, body: id }] });
+    expect(await rules()).toEqual([]);
+    await ours.append(key, append(1, { fence, ttlMs: 60_000 }, remembers("ours")));
+    expect(await rules()).toEqual(["ours"]);
+    await ours.release(key, fence);
+    await theirs.append(key, append(2, { take: "them", ttlMs: 60_000 }, remembers("theirs")));
+    expect(await rules()).toEqual(["ours", "theirs"]);
+    expect(await ours.rules("another tenant")).toEqual([]);
+    await theirs.removeRule("t", "ours");
+    expect(await rules()).toEqual(["theirs"]);
+    await ours.removeRule("t", "theirs");
+    expect(await rules()).toEqual([]);
+  });
+
   it("C3: is not taken where another process holds the lease, though it was free when this store left it", async () => {
     const { ours, theirs, fence } = await pair("held.db");
     await ours.append(key, append(1, { fence, ttlMs: 60_000 }, { release: true }));

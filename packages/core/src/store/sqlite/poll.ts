@@ -21,7 +21,7 @@ export class Poll {
   constructor(db: DatabaseSync, everyMs: number) {
     this.#statement = db.prepare("PRAGMA data_version");
     this.#everyMs = everyMs;
-    this.#version = this.#read();
+    this.#version = this.version();
   }
 
   watch(thread: string, changed: Watcher["changed"], only?: Change, background = false): () => void {
@@ -64,7 +64,7 @@ export class Poll {
   #look(): void {
     let version: unknown;
     try {
-      version = this.#read();
+      version = this.version();
     } catch (error) {
       // The next append says what is wrong with the database. One that is closed never says anything again.
       if (resultCode(error) === undefined) this.#stop();
@@ -75,7 +75,8 @@ export class Poll {
     for (const thread of [...this.#watchers.keys()]) this.changed(thread);
   }
 
-  #read(): unknown {
+  /** Another one after each commit of another connection. */
+  version(): unknown {
     return (this.#statement.get() as { data_version: unknown }).data_version;
   }
 }

@@ -79,6 +79,8 @@ class SqliteStore implements Store {
   /** The last threads read or written, each with its row as this store saw it: most appends need not read theirs. */
   readonly #written = new Map<string, Row>();
   readonly #read = new Map<string, Row>();
+  /** The rules that were read last: they are asked for with every call, and seldom change. */
+  #rules: { readonly tenant: string; readonly version: unknown; readonly rows: readonly RuleRow[] } | undefined;
 
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
     this.db = db;
@@ -284,7 +286,10 @@ class SqliteStore implements Store {
     }
     if (append.raise !== undefined) raiseRequests(this.#sql, saved, append.raise);
     if (append.close !== undefined) closeRequests(this.#sql, saved, append.close);
-    if (append.remember !== undefined) addRules(this.#sql, saved.tenant, append.remember);
+    if (append.remember !== undefined) {
+      this.#rules = undefined;
+      addRules(this.#sql, saved.tenant, append.remember);
+    }
     return saved;
   }
 
@@ -407,11 +412,21 @@ class SqliteStore implements Store {
   }
 
   async rules(tenant: string): Promise<readonly RuleRow[]> {
-    return this.#guarded(undefined, () => allRules(this.#sql, tenant));
+    return this.#guarded(undefined, () => {
+      const version = this.#poll.version();
+      if (this.#rules?.tenant !== tenant || this.#rules.version !== version)
+        this.#rules = { tenant, version, rows: allRules(this.#sql, tenant) };
+      return this.#rules.rows.map((rule) => ({ ...rule }));
+    });
   }
 
   async removeRule(tenant: string, id: string): Promise<boolean> {
-    return this.#guarded(undefined, () => this.#writing(() => dropRule(this.#sql, tenant, id)));
+    return this.#guarded(undefined, () =>
+      this.#writing(() => {
+        this.#rules = undefined;
+        return dropRule(this.#sql, tenant, id);
+      }),
+    );
   }
 
   async delete(key: ThreadKey, head?: number): Promise<boolean> {
