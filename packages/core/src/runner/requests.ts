@@ -166,14 +166,15 @@ export function answeredCalls(place: FramePlace, state: ThreadState, from: numbe
   return facts;
 }
 
-/** The calls that wait for people, as a stop meets them. */
+/** The calls that wait for people, and those that wait behind them, as a stop meets them. */
 export function waitingCalls(state: ThreadState): StoppedCalls {
   const stopped: string[] = [];
   const notStarted: string[] = [];
   const ids = new Set(openRequests(state).flatMap(({ callId }) => callId ?? []));
   for (const scope of state.scopes.values()) {
     for (const { part, status } of scope.calls) {
-      if (ids.has(part.id) && status !== "ended") (status === "started" ? stopped : notStarted).push(part.id);
+      if (status === "held") notStarted.push(part.id);
+      else if (status === "started" && ids.has(part.id)) stopped.push(part.id);
     }
   }
   return { stopped, notStarted, finished: [] };

@@ -107,6 +107,18 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
     expect([ran, kit.problems()]).toEqual([[], []]);
   });
 
+  test("S9, S4: an approved call that waits for its turn behind one that asks has not started: the receipt says so", async () => {
+    const { tools, ran } = paying({ serial: true });
+    const { kit, ids } = await three(await make(), { tools });
+    await kit.session.answer(ids[1]!, approve());
+    const receipt = await kit.session.interrupt();
+    expect(receipt).toMatchObject({ accepted: true, notStarted: ["a", "b", "c"], stopped: [], finished: [] });
+    expect(kit.session.interrupts).toMatchObject([{ kind: "user", calls: { notStarted: ["a", "b", "c"] } }]);
+    expect(ran).toEqual([]);
+    await kit.session.resume().result;
+    expect(ran).toEqual(["pay 2"]);
+  });
+
   test("S9: from another runner, by runner.interrupt", async () => {
     const { kit, tools, ran, ids } = await three(await make());
     const other = await openKit([], { store: kit.store, tools, threadId: "another" });
