@@ -4,7 +4,7 @@
 // 2. A name is written so that it ends where it ends: no tenant and no thread reaches into another's keys.
 //
 //   belay:{t:acme}                 counters: the last fence, the last number, the version of all this
-//   belay:{t:acme}:threads         the row of each thread, by its id
+//   belay:{t:acme}:threads         the row of each thread, by its id; :movable, those that workers look at first
 //   belay:{t:acme}:requests        open requests; :raised, the thread of every request; :rules
 //   belay:{t:acme}:j:‹id›:lines    the lines of a journal; :mail, :known, :snapshot, :raised, :forks of it
 //   belay:{t:acme}:w:‹thread›      the channel on which changes of a thread are told

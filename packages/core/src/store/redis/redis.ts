@@ -55,6 +55,11 @@ export interface RedisStoreOptions {
 /** Threads whose last line this store remembers. */
 const MOST_MARKS = 1_000;
 const PAGE = "500";
+/**
+ * How often a worker looks at all threads rather than at those that are marked as movable: a process one version back
+ * marks none.
+ */
+const LOOK_AT_ALL_MS = 30_000;
 
 /**
  * A store in the Redis that `client`, of ioredis, is connected to. Closing that is up to whoever opened it, after the
@@ -70,6 +75,8 @@ class RedisStore implements Store {
   readonly #hints: Hints;
   /** The last line of the last threads that were read or written: most lines are sent once. */
   readonly #marks = new Map<string, Mark>();
+  /** When a worker last looked at all threads of a tenant. */
+  readonly #lookedAt = new Map<string, number>();
 
   constructor(client: RedisClient, options: RedisStoreOptions) {
     this.#client = client;
@@ -151,12 +158,23 @@ class RedisStore implements Store {
     return isYes(await this.#call("withdraw", key, toText(commandKey), randomUUID()));
   }
 
+  async threads(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
+    if (movableAt === undefined) return this.#list(tenant);
+    const now = performance.now();
+    if (now < (this.#lookedAt.get(tenant) ?? -LOOK_AT_ALL_MS) + LOOK_AT_ALL_MS) return this.#list(tenant, movableAt);
+    const rows = await this.#list(tenant);
+    this.#lookedAt.set(tenant, now);
+    return rows;
+  }
+
   /** Page by page: the server has others to serve. Each row is whole, and one that changes meanwhile is told as one of both. */
-  async threads(tenant: string): Promise<ThreadRow[]> {
+  async #list(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
     const rows = new Map<string, ThreadRow>();
     let cursor = "0";
     do {
-      const reply = await call(this.#client, "list", this.#tenant(tenant), [cursor, PAGE]);
+      const reply = await (movableAt === undefined
+        ? call(this.#client, "list", this.#tenant(tenant), [cursor, PAGE])
+        : call(this.#client, "listMovable", this.#tenant(tenant), [String(movableAt)]));
       const [, now, next, flat] = reply as unknown as [string, string, string, string[]];
       for (let i = 0; i < flat.length; i += 2) {
         const row = readRow(flat[i + 1]!);

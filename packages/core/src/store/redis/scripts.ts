@@ -27,7 +27,7 @@ if version and tonumber(version) > ${VERSION} then
   local oldest = tonumber(redis.call('HGET', base, 'oldest') or version)
   if not oldest or oldest > ${VERSION} then return {'version', version} end
 end
-local threads = base .. ':threads'
+local threads, movable = base .. ':threads', base .. ':movable'
 local ID, JOURNAL, AGENT, STATE, HEAD, FENCE, OWNER, UNTIL, APPEND, CRC, HASH = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 local OPEN, QUEUED, ANSWERS, FROM, DUE, CREATED, UPDATED, PARENT, SEQ, PAST, MOVED = 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22
 local VALUES = 22
@@ -66,9 +66,22 @@ local function read(id)
   return row
 end
 
+-- From when on somebody may have to move it, leases apart; nil where nobody has to. As isMovable() has it.
+local function movableFrom(row)
+  local state = row[STATE]
+  if state == 'running' then return '0' end
+  if state == 'paused' then
+    if row[ANSWERS] ~= '0' then return '0' end
+    return row[DUE] ~= '' and row[DUE] or nil
+  end
+  return (state == 'completed' or state == 'initialized') and row[QUEUED] ~= '0' and '0' or nil
+end
+
 local function save(row)
   local values = table.concat(row, '\\n')
   redis.call('HSET', threads, row[ID], redis.sha1hex(values) .. '\\n' .. values)
+  local from = movableFrom(row)
+  if from then redis.call('ZADD', movable, from, row[ID]) else redis.call('ZREM', movable, row[ID]) end
 end
 
 local function tell(id, what) redis.call('PUBLISH', base .. ':w:' .. id, what) end
@@ -324,6 +337,21 @@ local page = redis.call('HSCAN', threads, ARGV[1], 'COUNT', ARGV[2])
 return {'page', text(now()), page[1], page[2]}
 `;
 
+// Those that can move at a time, without a look at all others: what a worker asks for again and again.
+const listMovable = `
+local page = {}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', movable, '-inf', ARGV[1])) do
+  local row, damaged = read(id)
+  if row and movableFrom(row) then
+    page[#page + 1] = id
+    page[#page + 1] = redis.call('HGET', threads, id)
+  elseif not damaged then
+    redis.call('ZREM', movable, id)
+  end
+end
+return {'page', text(now()), '0', page}
+`;
+
 const requests = `return {'all', redis.call('HGETALL', base .. ':requests')}`;
 
 const requestThread = `
@@ -372,6 +400,7 @@ end
 
 did()
 redis.call('HDEL', threads, id)
+redis.call('ZREM', movable, id)
 row = row or damaged
 local journal = row[JOURNAL]
 if journal and string.match(journal, '^[%w_-]+$') then
@@ -421,6 +450,7 @@ export const scripts = {
   send: script(send),
   withdraw: script(withdraw),
   list: script(list),
+  listMovable: script(listMovable),
   requests: script(requests),
   requestThread: script(requestThread),
   rules: script(rules),
