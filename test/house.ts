@@ -240,10 +240,11 @@ export const cliArrows: Record<string, readonly string[]> = {
   // Markdown, code, differences: text in, rows of a screen out.
   rows: ["terminal"],
   // What there is to see: one pure function. It draws nothing and calls nobody.
-  view: ["texts", "keys", "terminal", "rows"],
+  view: ["texts", "keys", "terminal", "rows", "output-text"],
   data: ["problem"],
   preview: [],
   "request-words": ["texts"],
+  "output-text": [],
   instructions: [],
   model: ["problem", "data"],
   tools: ["problem", "data", "permissions"],
@@ -253,6 +254,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   app: [
     "texts",
     "request-words",
+    "output-text",
     "keys",
     "terminal",
     "rows",
@@ -267,6 +269,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   commands: [
     "texts",
     "request-words",
+    "output-text",
     "terminal",
     "setup",
     "preview",

@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { CommandIo } from "./commands/command.ts";
-import { EXIT } from "./headless/exit-codes.ts";
-import { Problem, problem } from "./problem.ts";
+import { EXIT, exitOfLost } from "./headless/exit-codes.ts";
+import { Problem, problem, problemWords } from "./problem.ts";
 import { languageNames, type Texts, textsFor } from "./texts/texts.ts";
 import { speak } from "./usage.ts";
 
@@ -209,7 +209,7 @@ async function command(root: Command, work: (io: CommandIo) => Promise<number>):
   const { stdout, stderr } = process;
   // What is piped on is not cut.
   const columns = stdout.isTTY ? Math.max(40, stdout.columns ?? 80) : 10_000;
-  stdout.on("error", () => process.exit(EXIT.pipe));
+  stdout.on("error", (error) => process.exit(exitOfLost(error)));
   process.exitCode = await work({ stdout, stderr, columns, texts: textsFor(shared(root).lang) });
 }
 
@@ -265,8 +265,26 @@ function langOf(argv: readonly string[]): string | undefined {
   return at >= 0 && named !== undefined && languageNames.includes(named) ? named : undefined;
 }
 
+/** Whoever counts on our output learns by the exit code that it was not written, and by stderr why. */
+function watchOutput(texts: Texts): { readonly code: number | undefined } {
+  const lost: { code: number | undefined } = { code: undefined };
+  const { stdout, stderr } = process;
+  // There is nobody left to tell.
+  stderr.on("error", () => {});
+  // A terminal that is gone is told to the app by a signal, too, and ends it in its own way.
+  if (stdout.isTTY) return lost;
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (lost.code !== undefined) return;
+    lost.code = exitOfLost(error);
+    if (lost.code === EXIT.pipe) return;
+    stderr.write(`${problemWords(problem("OUTPUT_LOST", { reason: error.message }), texts)}\n`);
+  });
+  return lost;
+}
+
 async function main(): Promise<void> {
   const texts = textsFor(langOf(process.argv));
+  const lost = watchOutput(texts);
   try {
     await program(texts).parseAsync(process.argv);
   } catch (error) {
@@ -274,7 +292,7 @@ async function main(): Promise<void> {
   }
   // Whatever is still open, a socket or a tool that was left behind, does not keep a program that has ended.
   await new Promise((resolve) => process.stdout.write("", resolve));
-  process.exit();
+  process.exit(lost.code ?? process.exitCode);
 }
 
 async function failure(error: unknown, texts: Texts): Promise<number> {

@@ -1,12 +1,12 @@
 // A part of the transcript, as rows.
 
 import { homedir } from "node:os";
+import { outputText } from "../output-text.ts";
 import { diffSpan } from "../rows/highlight.ts";
 import { markdownLine } from "../rows/markdown.ts";
 import { sanitize, sanitizeLine, spell } from "../terminal/sanitize.ts";
 import { type Row, type Span, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
-import { outputText } from "../view/call-label.ts";
 import type { Block } from "../view/view.ts";
 
 /** What is shown of a tool's output while it is folded. */

@@ -307,6 +307,20 @@ describe("looking back", () => {
       "assistant",
     ]);
   });
+
+  test("S4: of a command that was cut off, log and export show what it had said, as text", async () => {
+    const home = program.home();
+    const rule = { tool: "shell", args: { command: "echo*" }, effect: "allow" };
+    mkdirSync(home.config);
+    writeFileSync(join(home.config, "permissions.json"), JSON.stringify({ rules: [rule] }));
+    const running = home.start(["-p", "run echo said; sleep 30", "--output-format", "stream-json"]);
+    await running.said('"tool-progress"');
+    running.child.kill("SIGINT");
+    await running.ended;
+    const [{ id }] = jsonLines((await home.belay(["threads", "--json"])).stdout) as [{ id: string }];
+    expect((await home.belay(["export", id])).stdout).toContain("→ interrupted\n\n```\nsaid\n```\n");
+    expect((await home.belay(["log", id])).stdout).toMatch(/result +shell interrupted: said {2}\(/);
+  });
 });
 
 describe("rules", () => {

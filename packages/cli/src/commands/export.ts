@@ -5,6 +5,7 @@ import { type Fact, type Message, messageText, type Part } from "@belay/core";
 import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
+import { outputText } from "../output-text.ts";
 import { sanitize } from "../terminal/sanitize.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
@@ -111,8 +112,7 @@ function callBlocks(part: Part, results: ReadonlyMap<string, Ended>, { log, page
   if (part.type !== "call") return [];
   const ended = results.get(part.id);
   const outcome = ended === undefined ? page.notRun : log.word(ended.outcome);
-  const output = ended?.output ?? "";
-  const text = typeof output === "string" ? output : JSON.stringify(output, undefined, 2);
+  const text = outputText(ended?.output ?? null);
   return [
     `**${part.tool}** \`${JSON.stringify(part.ranArgs ?? part.args).replaceAll("`", "ˋ")}\` → ${outcome}`,
     fenced(text.trimEnd()),

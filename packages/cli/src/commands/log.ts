@@ -1,8 +1,9 @@
 // belay log: a thread as a timeline, one line for each thing that happened. With --json, the facts themselves.
 
-import { type Fact, type Message, messageText } from "@belay/core";
+import { type Fact, type Json, type Message, messageText } from "@belay/core";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
+import { outputText } from "../output-text.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, width } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -78,10 +79,10 @@ function tellFact(fact: Fact, says: Texts["log"]): Row[] {
       return [[says.call, `${inner}${fact.tool} ${writeJson(fact.ranArgs ?? fact.args)}`]];
     case "tool-end": {
       const outcome = says.word(fact.held ? "held" : fact.outcome);
-      return [[says.result, `${inner}${fact.tool} ${outcome}: ${shortly(fact.output)}`]];
+      return [[says.result, `${inner}${fact.tool} ${outcome}${gave(fact.output)}`]];
     }
     case "tool-late":
-      return [[says.late, `${inner}${fact.tool} ${says.word(fact.outcome)}: ${shortly(fact.output)}`]];
+      return [[says.late, `${inner}${fact.tool} ${says.word(fact.outcome)}${gave(fact.output)}`]];
     case "step":
       return [[says.step, `${inner}${fact.key}`]];
     case "action":
@@ -139,6 +140,11 @@ function actionRows(action: (Fact & { type: "action" })["action"], inner: string
   if (transferToAgent !== undefined) return [[says.transfer, `${inner}${says.to(transferToAgent.name)}`]];
   if (breakLoop !== undefined) return [[says.break, `${inner}${shortly(breakLoop.output)}`]];
   return [[says.action, `${inner}${shortly(customized)}`]];
+}
+
+function gave(output: Json): string {
+  const text = outputText(output);
+  return text.trim() === "" ? "" : `: ${shortly(text)}`;
 }
 
 function shortly(output: unknown): string {

@@ -16,3 +16,8 @@ export const EXIT = {
   /** Told to end; what ran goes on with --continue. */
   terminated: 143,
 } as const;
+
+/** Of output that cannot be written: its reader went away, or there is no room for it. */
+export function exitOfLost(error: { readonly code?: string }): number {
+  return error.code === "EPIPE" ? EXIT.pipe : EXIT.failed;
+}

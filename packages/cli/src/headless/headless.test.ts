@@ -1,5 +1,5 @@
 // The real program without a terminal: one run, by -p or by a pipe.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
@@ -12,6 +12,8 @@ const jsonLines = (text: string) =>
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const threadsOf = (lines: string) => jsonLines(lines).map(({ id }) => String(id));
 
 const isAlive = (pid: number) => {
   try {
@@ -261,6 +263,47 @@ describe("stopping", () => {
     expect((await ended).code).toBe(141);
     const on = await home.belay(["-p", "--continue", "--output-format", "json"]);
     expect(jsonLines(on.stdout)[0]).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("output that cannot be written", () => {
+  test("a reader that is gone before the last words, or before the help, is an exit code of 141 and no trace of a crash", async () => {
+    const { start } = program.home();
+    for (const args of [
+      ["-p", "hello"],
+      ["-p", "hello", "--output-format", "json"],
+      ["--help"],
+      ["threads", "--json"],
+    ]) {
+      const { child, ended } = start(args);
+      child.stdout!.destroy();
+      const { code, stderr } = await ended;
+      expect([args, code, stderr]).toEqual([args, 141, ""]);
+    }
+  });
+
+  test.runIf(existsSync("/dev/full"))("a full disk is told on stderr, and nobody takes it for success", async () => {
+    const home = program.home();
+    const full = openSync("/dev/full", "w");
+    try {
+      for (const args of [["-p", "hello"], ["-p", "hello", "--output-format", "stream-json"], ["rules"], ["--help"]]) {
+        const { code, stderr } = await home.belay(args, { stdout: full });
+        expect([args, code, stderr]).toEqual([args, 1, expect.stringContaining("The output could not be written")]);
+      }
+    } finally {
+      closeSync(full);
+    }
+    expect(
+      (await home.belay(["export", threadsOf((await home.belay(["threads", "--json"])).stdout).at(-1)!])).stdout,
+    ).toContain("Hello.");
+  });
+
+  test("nobody reads stderr: the run ends as it would", async () => {
+    const { start } = program.home();
+    const { child, ended } = start(["-p", "fail", "--output-format", "json"]);
+    child.stderr!.destroy();
+    const { code, stdout } = await ended;
+    expect([code, jsonLines(stdout)[0]]).toMatchObject([1, { status: "failed", exitCode: 1 }]);
   });
 });
 

@@ -7,7 +7,7 @@ import { requestWords } from "../request-words.ts";
 import type { BelaySetup } from "../setup.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import type { Texts } from "../texts/texts.ts";
-import { EXIT } from "./exit-codes.ts";
+import { EXIT, exitOfLost } from "./exit-codes.ts";
 import { receiptLine } from "./receipt-line.ts";
 import { writeJson } from "./write-json.ts";
 
@@ -139,7 +139,7 @@ function told(result: RunResult<string>): object {
   return { ...result, error: { code, message, hint } };
 }
 
-/** Ctrl-C stops the run, and forces it the second time; SIGTERM and SIGHUP let go of it; a broken pipe stops it. */
+/** Ctrl-C stops the run, and forces it the second time; SIGTERM and SIGHUP let go of it; output that nobody gets stops it. */
 function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: Terminal) {
   let code: number | undefined;
   let pressed = 0;
@@ -154,9 +154,9 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
     code = EXIT.terminated;
     void setup.runner.drain({ timeoutMs: 5_000 });
   };
-  const broken = () => {
-    code = EXIT.pipe;
-    stop("the reader went away");
+  const broken = (error: NodeJS.ErrnoException) => {
+    code = exitOfLost(error);
+    stop("the output cannot be written");
   };
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", letGo);

@@ -24,6 +24,8 @@ interface StartOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Where it is started; in the folder by default. */
   readonly cwd?: string;
+  /** A file that gets what it prints, in place of the test. */
+  readonly stdout?: number;
 }
 
 /** A person's folders: threads, settings, and what it is about. */
@@ -62,8 +64,12 @@ export function testProgram(): { home(): Home } {
     // Nothing of whoever runs the tests: no keys, no language, no settings.
     const { PATH } = process.env;
     const env = { PATH, HOME: base, BELAY_DATA: data, BELAY_CONFIG: config, BELAY_MODEL: "demo", LANG: "en_US.UTF-8" };
-    const begin = (args: readonly string[], { env: more = {}, cwd = folder }: StartOptions) => {
-      const child = spawn(process.execPath, [program!.main, ...args], { cwd, env: { ...env, ...more } });
+    const begin = (args: readonly string[], { env: more = {}, cwd = folder, stdout }: StartOptions) => {
+      const child = spawn(process.execPath, [program!.main, ...args], {
+        cwd,
+        env: { ...env, ...more },
+        stdio: ["pipe", stdout ?? "pipe", "pipe"],
+      });
       children.add(child);
       return watch(child);
     };
@@ -90,7 +96,7 @@ function watch(child: ChildProcess): Started {
     keep(text);
     for (const look of [...looks]) look();
   };
-  child.stdout!.setEncoding("utf8").on(
+  child.stdout?.setEncoding("utf8").on(
     "data",
     heard((text) => (stdout += text)),
   );

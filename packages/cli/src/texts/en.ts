@@ -418,6 +418,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { option: string; reason: string }) => `${d.option} is not JSON: ${d.reason}.`,
       hint: `Write it like '{"path":"a.txt"}', in quotes for the shell.`,
     },
+    OUTPUT_LOST: {
+      message: (d: { reason: string }) => `The output could not be written: ${d.reason}.`,
+      hint: "What a run has said is kept with its thread: belay threads, belay export.",
+    },
     PATH_MISSING: {
       message: (d: { path: string }) => `There is no ${d.path}.`,
       hint: "List the folder to see what is there.",

@@ -446,6 +446,10 @@ export const zh: Texts = {
       message: (d) => `${d.option} 不是 JSON：${d.reason}。`,
       hint: `请写成 '{"path":"a.txt"}' 的样子，并为 shell 加引号。`,
     },
+    OUTPUT_LOST: {
+      message: (d) => `无法写出输出：${d.reason}。`,
+      hint: "运行中说过的话保存在会话里：belay threads、belay export。",
+    },
     PATH_MISSING: { message: (d) => `没有 ${d.path}。`, hint: "列出文件夹看看有什么。" },
     PATH_NOT_FILE: { message: (d) => `${d.path} 不是普通文件。`, hint: "请给出文本文件的路径。" },
     PATH_NOT_TEXT: {

@@ -2,9 +2,10 @@
 
 import type { BelayEvent, Interrupt, Message } from "@belay/core";
 import { messageText } from "@belay/core";
+import { outputText } from "../output-text.ts";
 import { afterLine } from "../rows/markdown.ts";
 import type { Texts } from "../texts/texts.ts";
-import { callLabel, outputText } from "./call-label.ts";
+import { callLabel } from "./call-label.ts";
 import { openDialog } from "./dialog.ts";
 import { append } from "./list.ts";
 import { type Block, type Effect, type Step, type Stream, still, type View } from "./view.ts";
