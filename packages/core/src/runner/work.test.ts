@@ -4,6 +4,7 @@ import { approve } from "../interrupt/answer.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import type { Store } from "../store/store.ts";
 import { eachStore } from "../testing/each-store.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { paying, requestOf, waiting } from "../testing/paying.ts";
@@ -12,10 +13,28 @@ import { gate, history, type KitOptions, listen, openKit, until } from "../testi
 import { tool } from "../tool/tool.ts";
 import { readFacts } from "./read-facts.ts";
 import { createRunner, type Runner } from "./runner.ts";
+import { workOn } from "./work.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 const key = (threadId = "thread") => ({ tenant: "default", threadId });
 const stateOf = async (store: Store, threadId?: string) => (await store.load(key(threadId)))?.row.state;
+
+/** How often a worker with nothing to do looks in ten seconds, where each look takes that long. */
+async function looksOf(tookMs: number): Promise<number> {
+  const clock = fakeClock();
+  let looks = 0;
+  const find = () => {
+    looks += 1;
+    return new Promise<never[]>((resolve) => clock.setTimeout(() => resolve([]), tookMs));
+  };
+  const stop = new AbortController();
+  const done = workOn({ clock, find, move: async () => true, closed: false }, { signal: stop.signal });
+  await clock.advance(10_000);
+  stop.abort();
+  await clock.advance(tookMs);
+  await done;
+  return looks;
+}
 
 /** A thread whose process died in mid-answer, or in the tool it calls. */
 async function crashed(store: Store, turns: Parameters<typeof openKit>[0], options: KitOptions = {}) {
@@ -115,6 +134,10 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
     await work.done;
     expect(worker.requests).toHaveLength(0);
     expect([await stateOf(store), await stateOf(store, "failed")]).toEqual(["paused", "error"]);
+  });
+
+  it("P13: looks less often where a look takes long, and not much less after one that waited for the store", async () => {
+    expect([await looksOf(0), await looksOf(100), await looksOf(8_000)]).toEqual([50, 10, 2]);
   });
 
   it("two workers on one store move each thread once, and no more at a time than they were told", async () => {

@@ -8,7 +8,7 @@ export interface WorkOptions {
   /** How many threads at once; 4 by default. */
   readonly concurrency?: number;
   readonly signal?: AbortSignal;
-  /** How long to wait before looking again when there was nothing to do. */
+  /** How long to wait before looking again when there was nothing to do; longer where a look takes long. */
   readonly pollMs?: number;
 }
 
@@ -26,6 +26,12 @@ export interface WorkHost {
 /** How many rounds a thread that could not be moved is left alone, so that it does not keep others from their turn. */
 const REST_ROUNDS = 10;
 
+/** Of its time, a worker with nothing to do spends at most one part in this many looking: a store of many threads has others to serve. */
+const LOOK_PART = 10;
+
+/** However long a look took: it may have waited for a store that was away. */
+const LONGEST_WAIT_MS = 2_000;
+
 /** Works until `signal` fires or the runner is closed, and then until what it has begun has ended. */
 export async function workOn(host: WorkHost, options: WorkOptions): Promise<void> {
   const { concurrency = 4, signal, pollMs = 200 } = options;
@@ -33,7 +39,9 @@ export async function workOn(host: WorkHost, options: WorkOptions): Promise<void
   const resting = new Map<string, number>();
   for (let round = 0; !signal?.aborted && !host.closed; round++) {
     for (const [threadId, until] of resting) if (until <= round) resting.delete(threadId);
+    const lookedAt = host.clock.now();
     const rows = busy.size < concurrency ? await host.find().catch(() => []) : [];
+    const waitMs = Math.min((LOOK_PART - 1) * (host.clock.now() - lookedAt), LONGEST_WAIT_MS);
     for (const { threadId, ...row } of rows) {
       if (busy.size >= concurrency || signal?.aborted) break;
       if (busy.has(threadId) || resting.has(threadId)) continue;
@@ -43,7 +51,9 @@ export async function workOn(host: WorkHost, options: WorkOptions): Promise<void
       });
       busy.set(threadId, moved);
     }
-    await (busy.size >= concurrency ? oneOf(busy.values(), signal) : wait(host.clock, pollMs, signal));
+    await (busy.size >= concurrency
+      ? oneOf(busy.values(), signal)
+      : wait(host.clock, Math.max(pollMs, waitMs), signal));
   }
   await Promise.all(busy.values());
 }
@@ -59,6 +69,7 @@ async function oneOf(busy: Iterable<Promise<void>>, signal: AbortSignal | undefi
 
 function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
     const timer = clock.setTimeout(done, ms);
     function done() {
       clock.clearTimeout(timer);
