@@ -2,6 +2,7 @@
 
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { problem } from "../problem.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -17,6 +18,15 @@ export function configFolderOf(given: string | undefined, env: Env = process.env
   const named = given ?? filled(env.BELAY_CONFIG);
   if (named !== undefined) return resolve(named);
   return join(base(env, platform, "XDG_CONFIG_HOME", ".config", "APPDATA"), "belay");
+}
+
+/** Where the system refuses, the person is told what it is about: `DATA_FOLDER`. */
+export function inDataFolder<T>(folder: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw problem("DATA_FOLDER", { folder, reason: (error as Error).message }, error);
+  }
 }
 
 function base(env: Env, platform: NodeJS.Platform, xdg: string, below: string, windows: string): string {

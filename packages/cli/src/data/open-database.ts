@@ -4,6 +4,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { sqliteStore } from "@belay/core/sqlite";
+import { inDataFolder } from "./folders.ts";
 
 type Database = Parameters<typeof sqliteStore>[0];
 type Module = { readonly DatabaseSync: new (path: string) => Database };
@@ -12,11 +13,13 @@ const OWNER_ONLY = 0o600;
 
 /** SQLite gives the files beside it (-wal, -shm) the mode of this one. */
 export async function openDatabase(dataFolder: string): Promise<Database> {
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const file = join(dataFolder, "threads.db");
-  // Made before SQLite would make it, so that it is never open to others, not even for a moment.
-  closeSync(openSync(file, "a", OWNER_ONLY));
-  chmodSync(file, OWNER_ONLY);
+  inDataFolder(dataFolder, () => {
+    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+    // Made before SQLite would make it, so that it is never open to others, not even for a moment.
+    closeSync(openSync(file, "a", OWNER_ONLY));
+    chmodSync(file, OWNER_ONLY);
+  });
   const { DatabaseSync } = await sqlite();
   return new DatabaseSync(file);
 }

@@ -3,19 +3,27 @@
 // about the folder that one is in.
 
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { inDataFolder } from "./folders.ts";
 
 export interface ThreadNote {
   readonly folder: string;
 }
 
 export function noteThread(dataFolder: string, threadId: string, note: ThreadNote): void {
-  mkdirSync(join(dataFolder, "notes"), { recursive: true, mode: 0o700 });
   const file = fileOf(dataFolder, threadId);
   const fresh = `${file}.${randomUUID()}`;
-  writeFileSync(fresh, `${JSON.stringify(note)}\n`, { mode: 0o600 });
-  renameSync(fresh, file);
+  inDataFolder(dataFolder, () => {
+    mkdirSync(join(dataFolder, "notes"), { recursive: true, mode: 0o700 });
+    try {
+      writeFileSync(fresh, `${JSON.stringify(note)}\n`, { mode: 0o600 });
+      renameSync(fresh, file);
+    } catch (error) {
+      rmSync(fresh, { force: true });
+      throw error;
+    }
+  });
 }
 
 export function readNote(dataFolder: string, threadId: string): ThreadNote | undefined {

@@ -1,7 +1,7 @@
 // The rules that people write by hand: permissions.json in the config folder. Without the file the rules below hold; they
 // are what `belay rules init` writes into a new one.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BelayError, type Permissions } from "@belay/core";
 import { problem } from "../problem.ts";
@@ -29,10 +29,12 @@ export function rulesFileOf(configFolder: string): string {
 /** Throws `CONFIG_INVALID`: rules with a slip in them protect nothing, so nothing runs by them. */
 export function readRulesFile(configFolder: string): RulesFile {
   const file = rulesFileOf(configFolder);
-  if (!existsSync(file)) return { file, exists: false, permissions: defaultPermissions };
   const refuse = (words: string, cause?: unknown) => problem("CONFIG_INVALID", { file, problem: words }, cause);
   let permissions: Permissions;
   try {
+    // One that is out of reach, or a link that leads nowhere, was meant to be read.
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined)
+      return { file, exists: false, permissions: defaultPermissions };
     permissions = JSON.parse(readFileSync(file, "utf8")) as Permissions;
   } catch (error) {
     throw refuse((error as Error).message, error);

@@ -329,6 +329,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { file: string; problem: string }) => `${d.file} cannot be used: ${d.problem}.`,
       hint: "Correct the file; nothing was changed.",
     },
+    DATA_FOLDER: {
+      message: (d: { folder: string; reason: string }) => `The data folder ${d.folder} cannot be used: ${d.reason}.`,
+      hint: "Make room in it and let it be written to, or name another by --data or BELAY_DATA.",
+    },
     EDIT_AMBIGUOUS: {
       message: (d: { path: string; times: number }) => `The old text occurs ${d.times} times in ${d.path}.`,
       hint: "Give more of the lines around it, so that it occurs once, or set all to true.",

@@ -364,6 +364,10 @@ export const zh: Texts = {
       message: (d) => `${d.file} 无法使用：${d.problem}。`,
       hint: "请改正文件；没有任何改动。",
     },
+    DATA_FOLDER: {
+      message: (d) => `无法使用数据文件夹 ${d.folder}：${d.reason}。`,
+      hint: "请为它腾出空间并允许写入，或用 --data 或 BELAY_DATA 指定另一个。",
+    },
     EDIT_AMBIGUOUS: {
       message: (d) => `旧文本在 ${d.path} 中出现 ${d.times} 次。`,
       hint: "请多给出前后几行，使它只出现一次，或把 all 设为 true。",
