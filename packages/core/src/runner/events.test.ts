@@ -232,6 +232,67 @@ describe("runner.events", () => {
     for await (const event of other.runner.events("thread")) if (event.type === "message") break;
     expect((await run.result).status).toBe("completed");
   });
+
+  it("E1: who listens before the thread is opened here, or when its session is closed and opened again, hears it speak", async () => {
+    const kit = await openKit(["one", "two"], { threadId: "unrelated" });
+    const heard = listen(kit.runner.events("thread"));
+    await settle();
+    for (const input of ["a", "b"]) {
+      const session = await kit.runner.open("thread");
+      await session.run(input).result;
+      await session.close();
+    }
+    await kit.runner.close();
+    expect(shown(await heard.all)).toBe("onetwo");
+  });
+});
+
+describe("closing", () => {
+  it("E1: ends the readers of a session, after all that was said; those of its thread go on", async () => {
+    const kit = await openKit(["one", "two"]);
+    const before = listen(kit.session.events());
+    const thread = listen(kit.runner.events("thread"));
+    await kit.session.run("a").result;
+    await kit.session.close();
+    expect(said(await before.all).at(-1)).toBe("state completed");
+    expect(said(await all(kit.session.events())).at(-1)).toBe("state completed");
+    await (await kit.runner.open("thread")).run("b").result;
+    await kit.runner.close();
+    expect(shown(await thread.all)).toBe("onetwo");
+  });
+
+  it("E1: of a runner ends all readers, also of a thread that has not begun", async () => {
+    const kit = await openKit([[{ text: "o" }, { stall: true }]]);
+    const readers = [kit.session.events(), kit.runner.events("thread"), kit.runner.events("none")].map(listen);
+    const run = kit.session.run("a");
+    await readers[0]!.until((event) => event.type === "text-delta");
+    await kit.runner.close();
+    await run.result;
+    const [session, thread, none] = await Promise.all(readers.map((reader) => reader.all));
+    expect(shown(session!)).toBe("o");
+    expect(shown(thread!)).toBe("o");
+    expect(none).toEqual([]);
+  });
+
+  it("E1: a reader that nobody reads lets go of the store", async () => {
+    const store = memoryStore();
+    const watch = store.watch.bind(store);
+    let watching = 0;
+    store.watch = (...given) => {
+      const stop = watch(...given);
+      watching += 1;
+      return () => {
+        watching -= 1;
+        stop();
+      };
+    };
+    const kit = await openKit(["one"], { store });
+    kit.session.events();
+    kit.runner.events("other");
+    expect(watching).toBe(2);
+    await kit.runner.close();
+    expect(watching).toBe(0);
+  });
 });
 
 describe("a slow reader", () => {

@@ -4,6 +4,8 @@
 //    the reader gets `gap`, and reads the facts again from the store.
 // 3. A draft older than a fact already handed out is not handed out.
 // 4. A reader of one run gets nothing of what the thread did after it.
+// 5. A thread has one feed in a runner, whichever session writes: who listened before it was opened hears its drafts, too.
+// 6. A reader ends when what it was asked for from is closed, after what had been said.
 
 import { type BelayEvent, type DeltaEvent, type Fact, isFact } from "../event.ts";
 import type { Store, ThreadKey } from "../store/store.ts";
@@ -36,14 +38,15 @@ export class Feed {
     if (this.#readers !== undefined) for (const reader of this.#readers) reader.push(event);
   }
 
-  /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. */
-  reader(cursor: number | undefined, signal?: AbortSignal): Reader {
+  /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. `from` is what ends it by closing. */
+  reader(cursor: number | undefined, signal?: AbortSignal, from?: object): Reader {
     const stop = () => reader.end();
     const read: ReadFacts = (after) => readFacts(this.#store, this.#key, after);
-    const reader = new Reader(read, cursor, () => {
+    const leave = () => {
       signal?.removeEventListener("abort", stop);
       this.#leave(reader);
-    });
+    };
+    const reader = new Reader(read, cursor, leave, from);
     this.#readers ??= new Set();
     this.#readers.add(reader);
     this.#unwatch ??= this.#store.watch(this.#key, () => {
@@ -59,6 +62,11 @@ export class Feed {
     if (this.#readers !== undefined) for (const reader of this.#readers) reader.lookAgain();
   }
 
+  /** It is closed: its readers get what there is, and end. */
+  closed(from: object): void {
+    for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.finish();
+  }
+
   #leave(reader: Reader): void {
     this.#readers?.delete(reader);
     if (this.#readers === undefined || this.#readers.size > 0) return;
@@ -69,6 +77,7 @@ export class Feed {
 }
 
 export class Reader implements AsyncIterableIterator<BelayEvent> {
+  readonly from: object | undefined;
   readonly #read: ReadFacts;
   readonly #leave: () => void;
   #cursor: number | undefined;
@@ -81,8 +90,11 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   #gap: BelayEvent | undefined;
   /** Ends after this seq, or, with -1, at once. */
   #last: number | undefined;
+  /** Ends when it has handed out what there is. */
+  #finishing = false;
 
-  constructor(read: ReadFacts, cursor: number | undefined, leave: () => void) {
+  constructor(read: ReadFacts, cursor: number | undefined, leave: () => void, from?: object) {
+    this.from = from;
     this.#read = read;
     this.#cursor = cursor;
     this.#leave = leave;
@@ -130,6 +142,13 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     this.#ring();
   }
 
+  /** Nothing more comes: hands out what there is, then ends. */
+  finish(): void {
+    this.#finishing = true;
+    this.#leave();
+    this.#ring();
+  }
+
   async next(): Promise<IteratorResult<BelayEvent>> {
     for (;;) {
       if (this.#last === -1) return this.#done();
@@ -143,6 +162,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
         if (event !== undefined) return { done: false, value: event };
         if (this.#behind) continue;
       }
+      if (this.#finishing) return this.#done();
       await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
   }

@@ -29,6 +29,7 @@ async function close(thread: LiveThread): Promise<void> {
   await Promise.all([thread.execution?.close(stop), thread.calls?.close(stop)]);
   thread.hot.dropAll();
   thread.recall.forget();
+  thread.feed.closed(thread);
   thread.host.closed(thread.key.threadId);
 }
 

@@ -14,7 +14,7 @@ import { AnswerSchemas } from "./answer-schemas.ts";
 import type { DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
 import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
-import { Feed } from "./feed.ts";
+import type { Feed } from "./feed.ts";
 import { type HotHost, HotSession } from "./hot.ts";
 import { appendIdle, type IdleFacts } from "./idle.ts";
 import { woken } from "./openings.ts";
@@ -28,6 +28,8 @@ export interface SessionHost {
   running(execution: Execution): void;
   stopped(execution: Execution): void;
   closed(threadId: string): void;
+  /** Of that thread, the same for all of its sessions. */
+  feed(threadId: string): Feed;
   /** False once it lets go of its threads: nothing begins any more. */
   accepts(): boolean;
 }
@@ -68,7 +70,7 @@ export class LiveThread implements ExecutionHost, HotHost {
     this.#moreCame = moreCame;
     this.hot = new HotSession(setup.hot, this);
     this.recall = new Recall(setup.store, key);
-    this.feed = new Feed(setup.store, key);
+    this.feed = host.feed(key.threadId);
   }
 
   get state(): SessionState {

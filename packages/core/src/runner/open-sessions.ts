@@ -8,11 +8,14 @@ import { type BelayError, belayError } from "../error.ts";
 import type { ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import { busy, type Execution } from "./execution.ts";
+import { Feed, type Reader } from "./feed.ts";
 import { Leases } from "./leases.ts";
 import type { SessionHost } from "./live-thread.ts";
+import { readCursor } from "./options.ts";
 import { firstLoad } from "./recall.ts";
 import type { OpenOptions } from "./runner-options.ts";
 import { Session } from "./session.ts";
+import { WeakTable } from "./weak-table.ts";
 
 export class OpenSessions<Out, Deps> {
   readonly #setup: DriveSetup;
@@ -21,13 +24,11 @@ export class OpenSessions<Out, Deps> {
   readonly #deps: Deps | undefined;
   readonly #leases: Leases;
   readonly #host: SessionHost;
-  /** By thread, as long as someone has them. */
-  readonly #sessions = new Map<string, WeakRef<Session<Out>>>();
+  readonly #sessions = new WeakTable<Session<Out>>();
+  /** Readers keep theirs, and so does a session. */
+  readonly #feeds = new WeakTable<Feed>();
   /** Those whose thread is still being read. */
   readonly #openings = new Map<string, Promise<Session<Out>>>();
-  readonly #gone = new FinalizationRegistry<string>((threadId) => {
-    if (this.#sessions.get(threadId)?.deref() === undefined) this.#sessions.delete(threadId);
-  });
   /** Nothing begins any more. */
   closed = false;
 
@@ -47,13 +48,14 @@ export class OpenSessions<Out, Deps> {
       running: (execution) => this.#leases.add(execution),
       stopped: (execution) => this.#leases.remove(execution),
       closed: (threadId) => this.#sessions.delete(threadId),
+      feed: (threadId) => this.#feed(threadId),
       accepts: () => !this.closed,
     };
   }
 
   /** The one that is open here. */
   known(threadId: string): Session<Out> | undefined {
-    return this.#sessions.get(threadId)?.deref();
+    return this.#sessions.get(threadId);
   }
 
   get running(): readonly Execution[] {
@@ -102,9 +104,17 @@ export class OpenSessions<Out, Deps> {
     const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
     if (loaded !== undefined) await session.learn(loaded, toGoOn);
     this.refuseIfClosed();
-    this.#sessions.set(threadId, new WeakRef(session));
-    this.#gone.register(session, threadId);
-    return session;
+    return this.#sessions.set(threadId, session);
+  }
+
+  #feed(threadId: string): Feed {
+    const key: ThreadKey = { tenant: this.#tenant, threadId };
+    return this.#feeds.get(threadId) ?? this.#feeds.set(threadId, new Feed(this.#setup.store, key));
+  }
+
+  /** What happens on a thread, whoever has it, until this runner is closed. */
+  reader(threadId: string, { after, signal }: { readonly after?: number; readonly signal?: AbortSignal }): Reader {
+    return this.#feed(threadId).reader(readCursor(after), signal, this);
   }
 
   /** The one here, or one that only looks on and sends: it takes no lease, so any process may have the thread. */
@@ -144,8 +154,8 @@ export class OpenSessions<Out, Deps> {
   /** Runs in progress are aborted, and can be resumed elsewhere. */
   async close(): Promise<void> {
     this.closed = true;
-    const open = [...this.#sessions.values()].map((ref) => ref.deref());
-    await Promise.all(open.map((session) => session?.close()));
+    await Promise.all(this.#sessions.values.map((session) => session.close()));
+    for (const feed of this.#feeds.values) feed.closed(this);
   }
 }
 

@@ -203,14 +203,13 @@ export class Runner<Out = string, Deps = unknown> {
     return this.#setup.store.withdraw(this.#key(threadId), id);
   }
 
-  /** Facts of a thread from any cursor, then what happens; in any process. */
+  /** Facts of a thread from any cursor, then what happens; in any process. Ends with `signal`, or when the runner is closed. */
   events(
     threadId: string,
     options: { readonly after?: number; readonly signal?: AbortSignal } = {},
   ): AsyncIterable<BelayEvent> {
     this.#sessions.refuseIfClosed();
-    const session = this.#sessions.known(threadId);
-    return (session ?? this.#sessions.onlooker(threadId)).events(options);
+    return this.#sessions.reader(threadId, options);
   }
 
   /** All threads, the last changed first. */

@@ -228,9 +228,12 @@ export class Session<Out = string> {
     return terminate(this.#thread);
   }
 
-  /** Facts after `after` (all by default), then what happens live. Ends with `signal`, never by itself. */
+  /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
   events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<BelayEvent> {
-    return this.#thread.feed.reader(readCursor(options.after), options.signal);
+    const { feed, closing } = this.#thread;
+    const reader = feed.reader(readCursor(options.after), options.signal, this.#thread);
+    if (closing !== undefined) reader.finish();
+    return reader;
   }
 
   /** Lets go of the thread without ending it. A run in progress is aborted and can be resumed elsewhere. */
