@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { openDatabase } from "../data/open-database.ts";
 import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
 import { ALT_UP, CTRL_D, CTRL_U, ENTER, ESC } from "../testing/terminal.ts";
 
@@ -344,5 +345,26 @@ describe("another terminal", { timeout: 60_000 }, () => {
     expect(await (await terminal.wire.arrived(1)).ended).toBe("closed");
     terminal.press(ENTER);
     await terminal.untilSeen("… two.");
+  });
+});
+
+describe("a store that takes nothing more", { timeout: 60_000 }, () => {
+  test("F6: what was sent and is not on record stands on the prompt again, a steer too", async () => {
+    const terminal = await talk([["Speaking ", { stall: true }], ["Well."]]);
+    const db = await openDatabase(join(terminal.folder, ".data"));
+    const fill = (table: string) =>
+      db.exec(`CREATE TRIGGER full_${table} BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'no room'); END`);
+    fill("entry");
+    terminal.ask("a long question");
+    await terminal.untilSeen("no room");
+    await terminal.untilSeen("› a long question");
+    db.exec("DROP TRIGGER full_entry");
+    terminal.press(ENTER);
+    await terminal.untilSeen("Speaking");
+    fill("command");
+    terminal.ask("mind the rope");
+    await terminal.untilSeen("› mind the rope");
+    db.exec("DROP TRIGGER full_command");
+    db.close();
   });
 });

@@ -246,9 +246,14 @@ class App {
   #do(effect: Effect): void {
     void this.#perform(effect).catch((error: unknown) => {
       if (!(error instanceof BelayError || error instanceof Problem)) throw error;
-      const input = "input" in effect && typeof effect.input === "string" ? { input: effect.input } : {};
-      this.#happen({ type: "refused", problem: errorWords(error, this.#texts), ...input, ...this.#standing() });
+      this.#refuse(error, wordsOf(effect));
     });
+  }
+
+  /** Words that were sent and are part of nothing are given back. */
+  #refuse(error: BelayError | Problem, input: string | undefined): void {
+    const words = input === undefined ? {} : { input };
+    this.#happen({ type: "refused", problem: errorWords(error, this.#texts), ...words, ...this.#standing() });
   }
 
   async #perform(effect: Effect): Promise<void> {
@@ -268,10 +273,10 @@ class App {
     if (session === undefined) return;
     switch (effect.do) {
       case "run":
-        return this.#follow(session, () => session.run(effect.input));
+        return this.#follow(session, effect.input, () => session.run(effect.input));
       case "resume": {
         const { input } = effect;
-        return this.#follow(session, () => session.resume(input === undefined ? {} : { input }));
+        return this.#follow(session, input, () => session.resume(input === undefined ? {} : { input }));
       }
       case "go-on":
         return this.#goOn(session);
@@ -304,7 +309,8 @@ class App {
         if (texts.length === 0)
           return this.#happen({ type: "refused", problem: this.#texts.mail.gone, ...this.#standing() });
         const goesOn = session.state === "paused" || session.state === "error";
-        return this.#follow(session, () => (goesOn ? session.resume({ input: texts }) : session.run(texts)));
+        const begin = () => (goesOn ? session.resume({ input: texts }) : session.run(texts));
+        return this.#follow(session, texts.join("\n"), begin);
       }
       case "answer":
         return this.#answer(session, effect.id, effect.answer);
@@ -318,13 +324,14 @@ class App {
   }
 
   /** What it does comes as events; what only its result tells is told here. */
-  async #follow(session: Session, begin: () => ReturnType<Session["run"]>): Promise<void> {
+  async #follow(session: Session, input: string | undefined, begin: () => ReturnType<Session["run"]>): Promise<void> {
     this.#token.bind(session);
+    const before = session.messages.length;
     const result = await begin().result;
     if (result.status !== "failed") return;
     await sleep(2 * FRAME_MS);
     const told = session === this.#session && !this.#view.starting && this.#view.state === session.state;
-    if (!told) this.#happen({ type: "refused", problem: errorWords(result.error, this.#texts), ...this.#standing() });
+    if (!told) this.#refuse(result.error, session.messages.length > before ? undefined : input);
   }
 
   /** Answered, also in another terminal, which may be running what was approved. */
@@ -334,7 +341,7 @@ class App {
       const result = await session.resume().result;
       if (result.status !== "failed" || result.error.code !== "THREAD_BUSY" || tries > 40) {
         if (result.status !== "failed") return;
-        return this.#happen({ type: "refused", problem: errorWords(result.error, this.#texts), ...this.#standing() });
+        return this.#refuse(result.error, undefined);
       }
       await sleep(250);
     }
@@ -396,5 +403,18 @@ class App {
     if (session !== undefined && session.state !== "created" && session.state !== "initialized") {
       this.#stdout.write(`${this.#texts.app.goodbye(session.threadId)}\n`);
     }
+  }
+}
+
+/** What the person said by it. */
+function wordsOf(effect: Effect): string | undefined {
+  switch (effect.do) {
+    case "run":
+    case "resume":
+      return effect.input;
+    case "mail":
+      return effect.text;
+    default:
+      return undefined;
   }
 }

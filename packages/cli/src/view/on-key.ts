@@ -46,13 +46,14 @@ function onEscape(view: View, now: number, again: boolean): Step {
   const back = leavesWriting(view);
   if (back !== undefined) return still(back);
   if (isRunning(view) || view.requests.length > 0) return interrupt(view);
-  if (view.draft.text !== "") {
-    // Up brings it back.
-    const history = [...view.history, view.draft.text];
-    return still({ ...view, history, historyAt: undefined, draft: emptyEditor });
-  }
+  if (view.draft.text !== "") return still(cleared(view));
   if (again) return { view, effects: [{ do: "list-rewind" }] };
   return still({ ...view, armed: { what: "rewind", until: now + AGAIN_MS } });
+}
+
+/** Without the draft; Up brings it back. */
+function cleared(view: View): View {
+  return { ...view, history: [...view.history, view.draft.text], historyAt: undefined, draft: emptyEditor };
 }
 
 function interrupt(view: View): Step {
@@ -62,7 +63,7 @@ function interrupt(view: View): Step {
 function onCtrlC(view: View, now: number): Step {
   const armed: Armed = { what: "quit", until: now + AGAIN_MS };
   if (view.popup !== undefined) return still({ ...view, popup: undefined, armed });
-  if (view.draft.text !== "") return still({ ...view, draft: emptyEditor, historyAt: undefined, armed });
+  if (view.draft.text !== "") return still({ ...cleared(view), armed });
   if (isRunning(view) || view.requests.length > 0) {
     const stopped = interrupt(view);
     return { ...stopped, view: { ...stopped.view, armed } };

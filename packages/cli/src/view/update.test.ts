@@ -258,6 +258,17 @@ describe("the prompt", () => {
     });
     expect(view).toMatchObject({ starting: false, draft: { text: "go" } });
     expect(blocks.at(-1)).toEqual({ kind: "note", text: "Busy. Wait.", tone: "error" });
+    const refused = { type: "refused", problem: "Busy. Wait.", input: "go" } as const;
+    const meanwhile = after(typed("go"), enter, typed("more"), refused);
+    expect(meanwhile.view.draft.text).toBe("more");
+    expect(after(typed("go"), enter, typed("more"), refused, key("up")).view.draft.text).toBe("go");
+  });
+
+  test("a draft that Esc or Ctrl-C has cleared is brought back by Up", () => {
+    for (const name of ["escape", "ctrl-c"] as const) {
+      expect(after(typed("long words"), key(name)).view.draft.text).toBe("");
+      expect(after(typed("long words"), key(name), key("up")).view.draft.text).toBe("long words");
+    }
   });
 });
 

@@ -59,8 +59,10 @@ export function update(view: View, happening: Happening, texts: Texts): Step {
       const { state = view.state, pauseType = view.pauseType } = happening;
       const standing: View = { ...view, starting: false, stopping: 0, state, pauseType, calls: [] };
       const refused = note(standing, happening.problem, "error");
-      const kept = happening.input !== undefined && refused.draft.text === "";
-      return still(kept ? { ...refused, draft: editorOf(happening.input!) } : refused);
+      const { input } = happening;
+      if (input === undefined) return still(refused);
+      const history = [...refused.history, input];
+      return still(refused.draft.text === "" ? { ...refused, draft: editorOf(input) } : { ...refused, history });
     }
     case "stop-ended":
       return still(isRunning(view) ? view : { ...view, stopping: 0 });
