@@ -1,11 +1,14 @@
 // Calls the database, patiently: what passes by itself, a server that restarts, a connection that is cut, is tried again for
 // some seconds on another connection. Whether a call whose connection was cut has been done is unknown: each is made so
 // that it can be repeated.
+//
+// Statements are prepared by name, until the database forgets one or has another's: a pooler between it and us hands every
+// transaction to any of its connections. From then on each is sent whole.
 
 import { migrate, SCHEMA_VERSION } from "./migrations.ts";
 import type { PostgresPool } from "./pool.ts";
 import { type StatementName, type Statements, statements } from "./statements.ts";
-import { passes } from "./store-error.ts";
+import { isUnprepared, passes } from "./store-error.ts";
 
 const FIRST_WAIT_MS = 10;
 const MOST_WAIT_MS = 400;
@@ -19,6 +22,7 @@ export class Calls {
   readonly #statements: Statements;
   readonly #retryMs: number;
   #ready = false;
+  #byName = true;
   #migrating: Promise<void> | undefined;
 
   constructor(pool: PostgresPool, schema: string, retryMs: number) {
@@ -43,7 +47,16 @@ export class Calls {
 
   async once(name: StatementName, values: unknown[]): Promise<Rows> {
     if (!this.#ready) await this.#migrate();
-    return (await this.#pool.query({ values, query_timeout: this.#retryMs, ...this.#statements[name] })).rows;
+    const query = { text: this.#statements[name].text, values, query_timeout: this.#retryMs };
+    if (this.#byName) {
+      try {
+        return (await this.#pool.query({ ...query, name: this.#statements[name].name })).rows;
+      } catch (error) {
+        if (!isUnprepared(error)) throw error;
+        this.#byName = false;
+      }
+    }
+    return (await this.#pool.query(query)).rows;
   }
 
   async #migrate(): Promise<void> {

@@ -5,6 +5,7 @@ import { bundlePrograms } from "../../testing/processes/bundle.mjs";
 import { startChild } from "../../testing/processes/child.ts";
 import { service } from "../../testing/services.ts";
 import type { Append, RequestRow, Store } from "../store.ts";
+import type { PostgresPool } from "./pool.ts";
 import { postgresStore } from "./postgres.ts";
 
 const key = { tenant: "tenant", threadId: "thread" };
@@ -109,6 +110,58 @@ describe("a database that fails", { timeout: 60_000 }, () => {
     await expect(failing.threads("tenant")).rejects.toMatchObject({ code: "STORE_FAILED" });
     const many = Array.from({ length: 8 }, () => postgresStore(pool, { schema }));
     expect(await Promise.all(many.map((each) => each.threads("tenant")))).toEqual(many.map(() => []));
+  });
+
+  test("T1: behind a pooler that gives each transaction another connection, which knows no statement or one of that name", async () => {
+    const [mine, others] = [await openPool({ max: 1 }), await openPool({ max: 1 })];
+    const named: string[] = [];
+    let turn = 0;
+    const pooler: PostgresPool = {
+      on: () => {},
+      connect: () => mine.connect(),
+      // The server's connection is one of two by turns; what each of both clients prepared is unknown on the other's.
+      async query(query) {
+        if (query.name !== undefined) named.push(query.name);
+        turn += 1;
+        if (turn % 3 === 0) await mine.query({ text: "DEALLOCATE ALL" });
+        return (turn % 2 === 0 ? mine : others).query(query);
+      },
+    };
+    try {
+      const other = postgresStore(pooler, { schema });
+      for (let head = 0; head < 12; head++) {
+        expect(await other.append(key, taking(head))).toMatchObject({ ok: true });
+        expect((await other.load(key))?.row.head).toBe(head + 1);
+      }
+      expect((await store.load(key))?.lines).toHaveLength(12);
+      const before = named.length;
+      await other.load(key);
+      expect(named.length).toBe(before);
+    } finally {
+      await Promise.all([mine.end(), others.end()]);
+    }
+  });
+
+  test("P9: a call that its administrator's statement_timeout ended while it waited for a lock is made again", async () => {
+    await store.append(key, taking(0));
+    const url = new URL(await service("postgres"));
+    url.searchParams.set("options", "-c statement_timeout=100");
+    const hasty = await openPool({ url: url.href });
+    const locking = await pool.connect();
+    try {
+      const other = postgresStore(hasty, { schema });
+      await other.load(key);
+      await locking.query({ text: "BEGIN" });
+      await locking.query({ text: `LOCK TABLE "${schema}".thread IN EXCLUSIVE MODE` });
+      const appended = other.append(key, taking(1));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await locking.query({ text: "COMMIT" });
+      expect(await appended).toMatchObject({ ok: true });
+      expect((await store.load(key))?.lines).toHaveLength(2);
+    } finally {
+      locking.release(true);
+      await hasty.end();
+    }
   });
 
   test("a schema may have any name that PostgreSQL takes; others are refused", async () => {

@@ -6,8 +6,13 @@ import type { ThreadKey } from "../store.ts";
 /** What our functions raise where a row does not fit its sum. */
 const DAMAGED = "BL001";
 const DISK_FULL = "53100";
-/** Serialization, deadlock, no lock, too many connections, and a server that ends or begins. */
-const PASSING = new Set(["40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03", "57P05", "25006"]);
+/**
+ * Serialization, deadlock, no lock, too many connections, a server that ends or begins, or that only reads for now, and what
+ * an administrator lets no call take longer than.
+ */
+const PASSING = new Set("40001 40P01 55P03 53300 57P01 57P02 57P03 57P05 25006 57014 25P03 25P04".split(" "));
+/** A prepared statement that the connection does not know, or knows already. */
+const UNPREPARED = new Set(["26000", "42P05"]);
 const NETWORK = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -34,6 +39,11 @@ export function passes(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== "") return PASSING.has(code) || NETWORK.has(code) || code.startsWith("08");
   return error instanceof Error && !(error instanceof BelayError) && LOST.test(error.message);
+}
+
+/** Nothing was done: the connection is not the one that we prepared the statement on. */
+export function isUnprepared(error: unknown): boolean {
+  return UNPREPARED.has(codeOf(error));
 }
 
 /** `key` is the thread it happened to, where it happened to one. */
