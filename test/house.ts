@@ -22,7 +22,7 @@ export const arrows: Record<string, readonly string[]> = {
   json: ["error"],
   schema: ["error", "json"],
   message: ["error", "json"],
-  "sanitize-messages": ["message"],
+  "sanitize-messages": ["error", "message"],
   "history-problems": ["message"],
   lifecycle: ["error"],
   log: ["error"],

@@ -374,6 +374,12 @@ export class BelayError extends Error {
     this.hint = hint;
     this.details = details as Record<string, unknown>;
   }
+
+  /** An Error's message is not part of its JSON otherwise. */
+  toJSON(): object {
+    const { name, code, message, hint, details } = this;
+    return { name, code, message, hint, details };
+  }
 }
 
 /** Makes the error of the catalogue with its values filled in. */

@@ -212,6 +212,13 @@ describe("H3: sanitizeMessages, whatever it is given", () => {
     );
   });
 
+  it("INPUT_INVALID: what is no list of messages with parts is refused, and says which", () => {
+    const refused = (words: string) =>
+      expect.objectContaining({ code: "INPUT_INVALID", message: expect.stringContaining(words) });
+    expect(() => sanitizeMessages(undefined as never)).toThrow(refused("no list"));
+    expect(() => sanitizeMessages([{ role: "user", content: "hi" }] as never)).toThrow(refused("item 0"));
+  });
+
   it("Y7: a valid prompt is returned as it was", () => {
     fc.assert(
       fc.property(validPrompt, (given) => {

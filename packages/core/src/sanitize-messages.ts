@@ -2,6 +2,7 @@
 // 1. A message that stays is the same object, unless only some of its parts had to go.
 // 2. A call and its results stay together or go together, so running it again changes nothing.
 
+import { belayError } from "./error.ts";
 import { type CallPart, isBlank, type Message, type Part, type Role } from "./message.ts";
 
 export type RemovalReason =
@@ -32,6 +33,7 @@ export interface Sanitized {
 }
 
 export function sanitizeMessages(messages: readonly Message[]): Sanitized {
+  check(messages);
   const kept: Message[] = [];
   const removed: Removal[] = [];
   const callIds = new Set<string>();
@@ -149,4 +151,10 @@ function blankOrMisplaced(part: Part): RemovalReason | undefined {
 function misplacedOutside(part: Part): RemovalReason | undefined {
   if (part.type === "result") return "orphan-result";
   return part.type === "call" ? "unanswered-call" : undefined;
+}
+
+function check(messages: readonly Message[]): void {
+  if (!Array.isArray(messages)) throw belayError("INPUT_INVALID", { problem: "it is no list of messages" });
+  const index = messages.findIndex((message) => !Array.isArray(message?.parts));
+  if (index >= 0) throw belayError("INPUT_INVALID", { problem: `item ${index} is no message with parts` });
 }

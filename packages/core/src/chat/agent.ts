@@ -190,7 +190,8 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
     throw refuse("its model has no id or no stream(); wrap AI SDK models with fromAiSdk(model)");
   }
   if (instructions !== undefined && typeof instructions !== "string") throw refuse("its instructions are not text");
-  if (output !== undefined && output["~standard"]?.version !== 1) throw refuse("its output is not a Standard Schema");
+  if (output !== undefined && output["~standard"]?.version !== 1)
+    throw refuse("its output is not a Standard Schema; a JSON Schema goes into jsonSchema(…)");
   const maxTurns = options.maxTurns ?? 100;
   if (!Number.isInteger(maxTurns) || maxTurns < 1) throw refuse(`maxTurns is ${maxTurns}`);
   if (options.graceMs !== undefined && !(options.graceMs >= 0)) throw refuse(`graceMs is ${options.graceMs}`);
@@ -199,6 +200,9 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   checkNumbers(refuse, "settings.retry", options.settings?.retry);
   if (options.settings?.retry?.attempts === 0) throw refuse("settings.retry.attempts is 0, which is no try at all");
   const { context } = options;
+  if (context !== undefined && typeof context !== "function" && (typeof context !== "object" || context === null)) {
+    throw refuse(`its context is ${JSON.stringify(context)}, neither a function nor { maxTokens }`);
+  }
   if (typeof context === "object" && !(context.maxTokens > 0 && (context.keepTokens ?? 0) < context.maxTokens)) {
     throw refuse(`its context keeps ${context.keepTokens ?? "a part"} of ${context.maxTokens} tokens`);
   }

@@ -2,6 +2,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { createRunner } from "../runner/runner.ts";
 import { jsonSchema } from "../schema/schema.ts";
+import { memoryStore } from "../store/memory.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { type Tool, tool } from "../tool/tool.ts";
 import { agent } from "./agent.ts";
@@ -23,7 +24,7 @@ describe("bad definitions are refused when they are made", () => {
     [{ ...good, description: undefined }, "description"],
     [{ ...good, execute: "no" }, "execute"],
     [{ ...good, input: undefined }, "Standard Schema"],
-    [{ ...good, input: { type: "object" } }, "Standard Schema"],
+    [{ ...good, input: { type: "object" } }, "jsonSchema(…)"],
     [{ ...good, input: z.string() }, "not an object"],
     [{ ...good, onStop: "maybe" }, "onStop"],
     [{ ...good, onCrash: "pray" }, "onCrash"],
@@ -46,6 +47,8 @@ describe("bad definitions are refused when they are made", () => {
     [{ name: "a", model, tools: [{ name: "x" }] }, "tool(…)"],
     [{ name: "a", model, tools: [null] }, "tool(…)"],
     [{ name: "a", model, output: {} }, "output"],
+    [{ name: "a", model, context: "the last ten" }, "context"],
+    [{ name: "a", model, context: null }, "context"],
     [{ name: "a", model, maxTurns: 0 }, "maxTurns"],
     [{ name: "a", model, maxTurns: 1.5 }, "maxTurns"],
     [{ name: "a", model, maxTurns: "3" }, "maxTurns"],
@@ -78,6 +81,19 @@ describe("bad definitions are refused when they are made", () => {
     expect(() => createRunner({ agents: [a, a] })).toThrow(coded("AGENT_INVALID", "that name"));
     for (const leaseTtlMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => createRunner({ agent: a, leaseTtlMs })).toThrow(coded("OPTION_INVALID", "leaseTtlMs"));
+    }
+  });
+
+  it("OPTION_INVALID: a store that was not made, or is none; a tenant that is none", () => {
+    const a = agent({ name: "a", model });
+    expect(() => createRunner({ agent: a, store: memoryStore as never })).toThrow(
+      coded("OPTION_INVALID", "Option store is the function memoryStore"),
+    );
+    for (const store of [null, {}, "file.db"]) {
+      expect(() => createRunner({ agent: a, store: store as never })).toThrow(coded("OPTION_INVALID", "store"));
+    }
+    for (const tenant of ["", 7]) {
+      expect(() => createRunner({ agent: a, tenant: tenant as never })).toThrow(coded("OPTION_INVALID", "tenant"));
     }
   });
 

@@ -23,7 +23,8 @@ export function readInput(input: Input | undefined, most: number): Inputs {
 function readParts(input: Input | undefined): Inputs {
   if (input === undefined || input === null) return [];
   if (typeof input === "string") return isBlank(input) ? [] : [{ parts: [{ type: "text", text: input }] }];
-  if (!Array.isArray(input)) throw invalid(`it is a ${typeof input}`);
+  if (!Array.isArray(input))
+    throw invalid(`it is ${input === null ? "null" : `of type ${typeof input}`}, not text or a list`);
   return (input as readonly (string | InputMessage)[]).flatMap((item, i) =>
     typeof item === "string" ? readParts(item) : readMessage(item, i),
   );

@@ -85,7 +85,7 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): DriveSe
   if (!(Number.isFinite(leaseTtlMs) && leaseTtlMs > 0)) throw notAboveZero("leaseTtlMs", leaseTtlMs);
   if (!(maxBytes > 0)) throw notAboveZero("maxBytes", maxBytes);
   return {
-    store: options.store ?? memoryStore({ clock }),
+    store: readStore(options.store) ?? memoryStore({ clock }),
     clock,
     owner: ownerName(clock.id()),
     leaseTtlMs,
@@ -102,6 +102,13 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): DriveSe
 
 function notAboveZero(option: string, value: number): BelayError {
   return belayError("OPTION_INVALID", { option, value: String(value), needed: "a number above 0" });
+}
+
+function readStore(store: Store | undefined): Store | undefined {
+  if (store === undefined || typeof store?.load === "function") return store;
+  const given: unknown = store;
+  const value = typeof given === "function" ? `the function ${given.name}` : String(given);
+  throw belayError("OPTION_INVALID", { option: "store", value, needed: "a store, such as memoryStore() gives" });
 }
 
 function readGroups(groups: Groups = {}): Groups {

@@ -33,15 +33,15 @@ import { type WorkOptions, workOn } from "./work.ts";
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
 
-export function createRunner<Out = string, Deps = unknown>(
-  options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
-): Runner<Out, Deps>;
 /** Agents of several kinds: a run's output is one of theirs, and `deps` serves them all. */
 export function createRunner<A extends Agent<unknown, never>>(
   options: Omit<RunnerOptions<never, never>, "agent" | "agents" | "deps"> & {
     readonly agents: readonly A[];
   } & NeededDeps<DepsOf<A>>,
 ): Runner<OutputOf<A>, DepsOf<A>>;
+export function createRunner<Out = string, Deps = unknown>(
+  options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
+): Runner<Out, Deps>;
 export function createRunner(options: object): unknown {
   return new Runner(options as RunnerOptions<unknown, unknown>);
 }
@@ -71,7 +71,7 @@ export class Runner<Out = string, Deps = unknown> {
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
     const { ttlMs, deps } = options;
-    const tenant = options.tenant ?? "default";
+    const tenant = readId("tenant", options.tenant ?? "default");
     this.#tenant = tenant;
     this.#setup = readSetup(options);
     this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);

@@ -65,6 +65,8 @@ export interface Tool<in Deps = never> {
   execute(args: never, ctx?: ToolContext<Deps>): ToolReturn;
 }
 
+const NO_SCHEMA = "its input is not a Standard Schema; a JSON Schema goes into jsonSchema(…)";
+
 /** What every provider takes as a name. */
 export const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
@@ -112,7 +114,7 @@ function check(options: ToolOptions<StandardSchema, unknown>): void {
     throw refuse(`its name is ${JSON.stringify(given.name)}`);
   if (typeof given.description !== "string") throw refuse("it has no description");
   if (typeof given.execute !== "function") throw refuse("it has no execute function");
-  if (given.input?.["~standard"]?.version !== 1) throw refuse("its input is not a Standard Schema");
+  if (given.input?.["~standard"]?.version !== 1) throw refuse(NO_SCHEMA);
   oneOf(refuse, "onStop", given.onStop, ["abort", "finish"]);
   oneOf(refuse, "onCrash", given.onCrash, ["ask", "retry", "fail"]);
   const { needsApproval } = given;
