@@ -32,7 +32,7 @@ async function sqlite(file: string): Promise<Opened> {
 
 function postgres(url: string): Opened {
   // region postgres
-  const pool = new pg.Pool({ connectionString: url });
+  const pool = new pg.Pool({ connectionString: url, connectionTimeoutMillis: 5_000 });
   const store = postgresStore(pool);
   // endregion
   return { store, close: () => pool.end() };
@@ -41,7 +41,7 @@ function postgres(url: string): Opened {
 function redis(url: string): Opened {
   // region redis
   // redis-server --appendonly yes --appendfsync always --maxmemory-policy noeviction
-  const client = new Redis(url);
+  const client = new Redis(url, { socketTimeout: 5_000 });
   const store = redisStore(client);
   // endregion
   return { store, close: () => client.quit() };

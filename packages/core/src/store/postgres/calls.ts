@@ -5,8 +5,9 @@
 // Statements are prepared by name, until the database forgets one or has another's: a pooler between it and us hands every
 // transaction to any of its connections. From then on each is sent whole.
 
+import { inTime } from "../in-time.ts";
 import { migrate, SCHEMA_VERSION } from "./migrations.ts";
-import type { PostgresPool } from "./pool.ts";
+import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./pool.ts";
 import { type StatementName, type Statements, statements } from "./statements.ts";
 import { isUnprepared, passes } from "./store-error.ts";
 
@@ -47,20 +48,41 @@ export class Calls {
 
   async once(name: StatementName, values: unknown[]): Promise<Rows> {
     if (!this.#ready) await this.#migrate();
-    const query = { text: this.#statements[name].text, values, query_timeout: this.#retryMs };
+    const { text, name: prepared } = this.#statements[name];
     if (this.#byName) {
       try {
-        return (await this.#pool.query({ ...query, name: this.#statements[name].name })).rows;
+        return (await this.query({ name: prepared, text, values })).rows;
       } catch (error) {
         if (!isUnprepared(error)) throw error;
         this.#byName = false;
       }
     }
-    return (await this.#pool.query(query)).rows;
+    return (await this.query({ text, values })).rows;
+  }
+
+  // The pool may wait for a connection for ever, where the network swallows what is sent: that has an end here.
+
+  query(query: PostgresQuery): Promise<PostgresResult> {
+    const answer = this.#pool.query({ ...query, query_timeout: this.#retryMs });
+    return inTime(answer, 2 * this.#retryMs, "PostgreSQL");
+  }
+
+  async connect(): Promise<PostgresClient> {
+    const client = this.#pool.connect();
+    try {
+      return await inTime(client, 2 * this.#retryMs, "PostgreSQL");
+    } catch (error) {
+      // Should it come after all.
+      client.then(
+        (late) => late.release(),
+        () => {},
+      );
+      throw error;
+    }
   }
 
   async #migrate(): Promise<void> {
-    this.#migrating ??= migrate(this.#pool, this.#schema);
+    this.#migrating ??= migrate(this, this.#schema);
     try {
       await this.#migrating;
       this.#ready = true;

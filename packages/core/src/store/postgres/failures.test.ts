@@ -5,7 +5,7 @@ import { bundlePrograms } from "../../testing/processes/bundle.mjs";
 import { startChild } from "../../testing/processes/child.ts";
 import { service } from "../../testing/services.ts";
 import type { Append, RequestRow, Store } from "../store.ts";
-import type { PostgresPool } from "./pool.ts";
+import type { PostgresClient, PostgresPool } from "./pool.ts";
 import { postgresStore } from "./postgres.ts";
 
 const key = { tenant: "tenant", threadId: "thread" };
@@ -162,6 +162,27 @@ describe("a database that fails", { timeout: 60_000 }, () => {
       locking.release(true);
       await hasty.end();
     }
+  });
+
+  test("F6: where no connection comes, because the network swallows what is sent, a call ends; the next one works when it is back", async () => {
+    const never = new Promise<never>(() => {});
+    let away = true;
+    let late: (client: PostgresClient) => void = () => {};
+    const swallowed: PostgresPool = {
+      on: () => {},
+      query: (query) => (away ? never : pool.query(query)),
+      connect: () => (away ? new Promise((resolve) => (late = resolve)) : pool.connect()),
+    };
+    const other = postgresStore(swallowed, { schema, retryMs: 60 });
+    const unanswered = { code: "STORE_FAILED", details: { reason: "PostgreSQL has not answered in time." } };
+    await expect(other.load(key)).rejects.toMatchObject(unanswered);
+    const unwatch = other.watch(key, () => {});
+    await expect(other.append(key, taking(0))).rejects.toMatchObject(unanswered);
+    unwatch();
+    away = false;
+    expect(await other.append(key, taking(0))).toMatchObject({ ok: true });
+    const back = new Promise((release) => late({ release } as unknown as PostgresClient));
+    await back;
   });
 
   test("a schema may have any name that PostgreSQL takes; others are refused", async () => {

@@ -30,6 +30,8 @@ const RECENT_MS = 2_000;
 /** How often to look where nobody can listen. */
 const DEAF_POLL_MS = 25;
 const RECONNECT_MS = 200;
+/** A connection that says nothing for so long is no use to listen on, and would keep the pool from closing. */
+const ANSWER_MS = 2_000;
 const EVERYTHING = "*";
 
 export class Hints {
@@ -153,7 +155,7 @@ export class Hints {
     this.#connecting = true;
     let client: PostgresClient | undefined;
     try {
-      client = await this.#pool.connect();
+      client = await this.#calls.connect();
       const listening = client;
       const heard = ({ payload }: { readonly payload?: string }) => this.#heard(payload);
       const lost = () => this.#lost(listening);
@@ -166,7 +168,7 @@ export class Hints {
       client.on("error", lost);
       client.on("end", lost);
       this.#client = client;
-      await client.query({ text: `LISTEN ${this.#channel}` });
+      await client.query({ text: `LISTEN ${this.#channel}`, query_timeout: ANSWER_MS });
       this.#connecting = false;
       if (this.#watchers.size === 0) return this.#leave();
       this.#hold();
@@ -228,7 +230,7 @@ export class Hints {
     this.#client = undefined;
     this.#recent.clear();
     try {
-      await client.query({ text: `UNLISTEN ${this.#channel}` });
+      await client.query({ text: `UNLISTEN ${this.#channel}`, query_timeout: ANSWER_MS });
       this.#letGo(client, false);
     } catch {
       this.#letGo(client, true);

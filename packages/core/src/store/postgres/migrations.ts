@@ -13,7 +13,7 @@ const UNDEFINED_TABLE = "42P01";
 const UNDEFINED_SCHEMA = "3F000";
 
 /** Brings the schema to this version, and makes it where there is none; a newer one is refused, or left as it is. */
-export async function migrate(pool: PostgresPool, schema: string): Promise<void> {
+export async function migrate(pool: Pick<PostgresPool, "query" | "connect">, schema: string): Promise<void> {
   if ((await version(pool, schema)) >= SCHEMA_VERSION) return;
   const client = await pool.connect();
   let failed = true;

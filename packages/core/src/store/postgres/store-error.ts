@@ -25,7 +25,7 @@ const NETWORK = new Set([
 ]);
 /** pg says these without a code. */
 const LOST =
-  /Connection terminated|connection error and is not queryable|Query read timeout|timeout exceeded when trying to connect|Connection ended unexpectedly|timeout expired/;
+  /Connection terminated|connection error and is not queryable|Query read timeout|timeout exceeded when trying to connect|Connection ended unexpectedly|timeout expired|has not answered in time/;
 
 function codeOf(error: unknown): string {
   const { code, errors } = (error ?? {}) as { readonly code?: unknown; readonly errors?: readonly unknown[] };

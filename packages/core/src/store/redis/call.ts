@@ -2,6 +2,7 @@
 // work once however often it is sent (scripts.ts); so does the client by itself where its connection breaks.
 
 import { belayError } from "../../error.ts";
+import { inTime } from "../in-time.ts";
 import type { ThreadKey } from "../store.ts";
 import type { RedisClient } from "./client.ts";
 import { type Script, scripts, VERSION } from "./scripts.ts";
@@ -27,7 +28,7 @@ export async function call(
   const began = performance.now();
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
     try {
-      return readReply(await inTime(run(client, scripts[name], tenantKey, args)), key);
+      return readReply(await inTime(run(client, scripts[name], tenantKey, args), ANSWER_MS, "Redis"), key);
     } catch (error) {
       const over = client.status === "end" || performance.now() - began > TRIES_MS;
       if (over || !isPassing(error)) throw asStoreError(key, error);
@@ -43,14 +44,6 @@ async function run(client: RedisClient, { sha, text }: Script, key: string, args
     if (!isUnknownScript(error)) throw error;
     return client.eval(text, 1, key, ...args);
   }
-}
-
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("Redis has not answered in time.")), ANSWER_MS);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 function readReply(reply: unknown, key: ThreadKey | undefined): Reply {
