@@ -195,7 +195,7 @@ export const catalogue = {
   MODEL_FAILED: entry<{ model: string; attempts: number; reason: string }>(
     "A model call failed and was not worth another try, or failed again each time.",
     (d) => `Model ${d.model} failed after ${d.attempts} ${d.attempts === 1 ? "try" : "tries"}: ${d.reason}`,
-    "Nothing recorded is lost: resume() repeats only this call.",
+    "Nothing recorded is lost: resuming repeats only this call.",
   ),
   MODEL_TIMEOUT: entry<{ model: string; phase: string; ms: number }>(
     "A model call exceeded one of the agent's timeouts.",
@@ -280,12 +280,12 @@ export const catalogue = {
   STORE_FAILED: entry<{ threadId?: Values; reason: string }>(
     "The store could not save or read.",
     (d) => `The store failed${d.threadId ? ` for thread ${d.threadId}` : ""}: ${d.reason}`,
-    "Nothing unsaved was shown as done. When the store is back, open the thread and resume().",
+    "Nothing unsaved was shown as done. When the store is back, open the thread and resume it.",
   ),
   STORE_FULL: entry<{ threadId?: Values; reason: string }>(
     "The disk, or the store's quota, is full.",
     (d) => `The store has no room left${d.threadId ? ` for thread ${d.threadId}` : ""}: ${d.reason}.`,
-    "Nothing acknowledged is lost. Make room, open the thread and resume().",
+    "Nothing acknowledged is lost. Make room, open the thread and resume it.",
   ),
   STORE_UNSUITABLE: entry<{ file: string; kind: string }>(
     "A SQLite file lies on a network file system, where its locks do not hold.",

@@ -5,7 +5,7 @@ import { outputText } from "../output-text.ts";
 import { diffSpan } from "../rows/highlight.ts";
 import { markdownLine } from "../rows/markdown.ts";
 import { sanitize, sanitizeLine, spell } from "../terminal/sanitize.ts";
-import { type Row, type Span, wrap } from "../terminal/width.ts";
+import { fit, type Row, type Span, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { Block } from "../view/view.ts";
 
@@ -52,10 +52,10 @@ export function blockRows(block: Block, columns: number, texts: Texts): Row[] {
       const gap: Row[] = block.tone === "dim" ? [] : [[]];
       return [
         ...gap,
-        ...lines.flatMap((line) =>
+        ...lines.flatMap((line, at) =>
           wrap(
             [
-              { text: lead, style },
+              { text: at === 0 ? lead : "  ", style },
               { text: line, style },
             ],
             columns,
@@ -119,8 +119,9 @@ function callRows(block: Extract<Block, { kind: "call" }>, columns: number, text
 }
 
 function outputRows(line: string, columns: number, whole: boolean): Row[] {
-  const rows = wrap([{ text: line, style: "dim" }], Math.max(4, columns - 2));
-  return (whole ? rows : rows.slice(0, 1)).map((row) => [{ text: "  " }, ...row]);
+  const room = Math.max(4, columns - 2);
+  const shown = whole ? line : fit(line, room);
+  return wrap([{ text: shown, style: "dim" }], room).map((row) => [{ text: "  " }, ...row]);
 }
 
 /** What a person decides about, to the last character. */

@@ -11,8 +11,17 @@ import { TerminalModes } from "../terminal/modes.ts";
 import { type Texts, textsFor } from "../texts/texts.ts";
 import { emptyEditor } from "../view/editor.ts";
 import { update } from "../view/update.ts";
-import { type DialogAnswer, type Effect, firstView, type Happening, isRunning, type View } from "../view/view.ts";
+import {
+  type DialogAnswer,
+  type Effect,
+  firstView,
+  type Happening,
+  isRunning,
+  needsTime,
+  type View,
+} from "../view/view.ts";
 import { answerOf } from "./answer-of.ts";
+import type { AppOptions } from "./app-options.ts";
 import { backgroundQuestion, escapeWait } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { lastStop } from "./last-stop.ts";
@@ -24,22 +33,7 @@ import { themeOf, themeOfReport } from "./theme.ts";
 import { threadItems } from "./thread-items.ts";
 import { waitingMail } from "./waiting-mail.ts";
 import { wholePreview } from "./whole-preview.ts";
-
-export interface AppOptions {
-  /** Goes on with this thread; else a new one begins. */
-  readonly threadId?: string;
-  /** On a copy of it. */
-  readonly fork?: boolean;
-  /** Lets the person choose one first. */
-  readonly pick?: boolean;
-  readonly lang?: string;
-  /** Lines only, nothing painted over: for screen readers. */
-  readonly plain?: boolean;
-  /** Asked at once. */
-  readonly initial?: string;
-  readonly stdin?: ReadStream;
-  readonly stdout?: WriteStream;
-}
+import { wordsOf } from "./words-of.ts";
 
 /** How long tools that are told to stop may take before they are left behind: the prompt must not wait for them. */
 const GRACE_MS = 120;
@@ -229,14 +223,8 @@ class App {
     this.#keepTime();
   }
 
-  /** Time is told while something runs, or something ends with it. */
   #keepTime(): void {
-    const { armed, behind, requests } = this.#view;
-    const needed =
-      isRunning(this.#view) ||
-      armed !== undefined ||
-      behind.length > 0 ||
-      requests.some((each) => each.expiresAt !== undefined);
+    const needed = needsTime(this.#view);
     if (needed) this.#ticker ??= setInterval(() => this.#happen({ type: "tick", now: Date.now() }), TICK_MS);
     if (needed || this.#ticker === undefined) return;
     clearInterval(this.#ticker);
@@ -251,7 +239,7 @@ class App {
   }
 
   /** Words that were sent and are part of nothing are given back. */
-  #refuse(error: BelayError | Problem, input: string | undefined): void {
+  #refuse(error: BelayError | Problem, input?: string): void {
     const words = input === undefined ? {} : { input };
     this.#happen({ type: "refused", problem: errorWords(error, this.#texts), ...words, ...this.#standing() });
   }
@@ -336,13 +324,10 @@ class App {
 
   /** Answered, also in another terminal, which may be running what was approved. */
   async #goOn(session: Session): Promise<void> {
-    for (let tries = 0; ; tries += 1) {
-      if (session !== this.#session || session.state !== "paused") return;
+    for (let tries = 0; session === this.#session && session.state === "paused"; tries += 1) {
       const result = await session.resume().result;
-      if (result.status !== "failed" || result.error.code !== "THREAD_BUSY" || tries > 40) {
-        if (result.status !== "failed") return;
-        return this.#refuse(result.error, undefined);
-      }
+      if (result.status !== "failed") return;
+      if (result.error.code !== "THREAD_BUSY" || tries > 40) return this.#refuse(result.error);
       await sleep(250);
     }
   }
@@ -403,18 +388,5 @@ class App {
     if (session !== undefined && session.state !== "created" && session.state !== "initialized") {
       this.#stdout.write(`${this.#texts.app.goodbye(session.threadId)}\n`);
     }
-  }
-}
-
-/** What the person said by it. */
-function wordsOf(effect: Effect): string | undefined {
-  switch (effect.do) {
-    case "run":
-    case "resume":
-      return effect.input;
-    case "mail":
-      return effect.text;
-    default:
-      return undefined;
   }
 }

@@ -4,6 +4,7 @@ import type { BelayEvent, Interrupt, Message } from "@belay/core";
 import { messageText } from "@belay/core";
 import { outputText } from "../output-text.ts";
 import { afterLine } from "../rows/markdown.ts";
+import { sentences } from "../texts/sentences.ts";
 import type { Texts } from "../texts/texts.ts";
 import { callLabel } from "./call-label.ts";
 import { openDialog } from "./dialog.ts";
@@ -259,6 +260,6 @@ function wasCut({ transcript }: View): boolean {
 function onRunEnd(view: View, event: EventOf<"run-end">, own: boolean, texts: Texts): View {
   if (!own || event.status !== "failed" || event.error === undefined) return view;
   const { message, hint } = event.error as { readonly message: string; readonly hint?: string };
-  const failed = note(endStream(view), [message, hint].filter(Boolean).join(" "), "error");
+  const failed = note(endStream(view), sentences(message, hint), "error");
   return note(failed, texts.stop.failed, "dim");
 }

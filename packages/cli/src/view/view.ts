@@ -277,6 +277,13 @@ export function isRunning(view: View): boolean {
   return view.starting || view.state === "running" || view.calls.length > 0;
 }
 
+/** Time is told while something runs, or something ends with it. */
+export function needsTime(view: View): boolean {
+  const { armed, behind, requests } = view;
+  const ends = requests.some(({ expiresAt }) => expiresAt !== undefined);
+  return isRunning(view) || armed !== undefined || behind.length > 0 || ends;
+}
+
 /** Enter alone goes on. */
 export function canGoOn(view: View): boolean {
   if (isRunning(view)) return false;

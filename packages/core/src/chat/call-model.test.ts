@@ -81,6 +81,12 @@ describe("another try", () => {
     });
   }
 
+  it("names the innermost cause, where the error itself does not", async () => {
+    const cause = new Error("terminated", { cause: new Error("other side closed") });
+    const { result } = await timed([fails({ isRetryable: false, cause }, "no answer")]);
+    expect(result).toMatchObject({ error: { message: expect.stringMatching(/: no answer: other side closed$/) } });
+  });
+
   it("is not made once anything was shown: the text is kept, tagged by error, and S7 says so to the model", async () => {
     const { result, kit, events } = await timed([[{ text: "Hel" }, ...fails({ statusCode: 503 })], "lo"]);
     expect(result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });

@@ -13,6 +13,9 @@ import { point } from "../point.ts";
 import { Answer } from "./answer.ts";
 import { isOverflow, isWorthRetrying, type RetrySettings, retryDelay } from "./retry.ts";
 
+/** Causes can go in a circle. */
+const MOST_CAUSES = 8;
+
 export interface ModelTimeouts {
   /** From the request to the first event. */
   readonly firstTokenMs?: number;
@@ -44,9 +47,22 @@ export function callModel(frame: Frame, call: ModelCall): Promise<ModelCallEnd> 
 }
 
 function modelError(model: Model, tries: number, error: unknown): BelayError {
-  if (isOverflow(error)) return belayError("CONTEXT_OVERFLOW", { model: model.id, reason: errorText(error) }, error);
+  const reason = reasonOf(error);
+  if (isOverflow(error)) return belayError("CONTEXT_OVERFLOW", { model: model.id, reason }, error);
   if (isTimeout(error)) return error;
-  return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason: errorText(error) }, error);
+  return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason }, error);
+}
+
+/** Clients wrap what they met: that a connection broke is said by the innermost cause only. */
+function reasonOf(error: unknown): string {
+  let inner = error;
+  for (let depth = 0; depth < MOST_CAUSES && causeOf(inner) !== undefined; depth += 1) inner = causeOf(inner);
+  const [reason, first] = [errorText(error), errorText(inner)];
+  return reason.includes(first) ? reason : `${reason}: ${first}`;
+}
+
+function causeOf(error: unknown): Error | undefined {
+  return error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
 }
 
 function isTimeout(error: unknown): error is BelayError {

@@ -1,0 +1,17 @@
+import type { ReadStream, WriteStream } from "node:tty";
+
+export interface AppOptions {
+  /** Goes on with this thread; else a new one begins. */
+  readonly threadId?: string;
+  /** On a copy of it. */
+  readonly fork?: boolean;
+  /** Lets the person choose one first. */
+  readonly pick?: boolean;
+  readonly lang?: string;
+  /** Lines only, nothing painted over: for screen readers. */
+  readonly plain?: boolean;
+  /** Asked at once. */
+  readonly initial?: string;
+  readonly stdin?: ReadStream;
+  readonly stdout?: WriteStream;
+}
