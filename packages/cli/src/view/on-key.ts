@@ -6,11 +6,13 @@ import type { Texts } from "../texts/texts.ts";
 import { leavesWriting, onDialogKey, takesKeys } from "./dialog.ts";
 import { edit, editorOf, emptyEditor } from "./editor.ts";
 import { block } from "./on-event.ts";
-import { onPopupKey } from "./popup.ts";
+import { leavesPopup, onPopupKey } from "./popup.ts";
 import { type Armed, canGoOn, type Effect, isHeld, isRunning, type Step, still, type View } from "./view.ts";
 
 /** How long the second of two keys may take. */
 const AGAIN_MS = 1_500;
+/** Whoever hammers Esc means the run that has just stopped, not the draft or the way back. */
+const HAMMER_MS = 500;
 
 export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
   if (before.quitting) return still(before);
@@ -31,7 +33,10 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
       return onEscape(view, now, again("rewind"));
     default:
   }
-  if (view.popup !== undefined) return onPopupKey(view, key, texts);
+  if (view.popup !== undefined) {
+    if (!leavesPopup(view.popup, key)) return onPopupKey(view, key, texts);
+    return onKey({ ...view, popup: undefined }, key, now, texts);
+  }
   if (key.name === "ctrl-o") return still(unfold(view));
   if (key.name === "ctrl-d" && view.draft.text === "") return quit(view);
   if (takesKeys(view)) return onDialogKey(view, key, now, texts);
@@ -46,6 +51,8 @@ function onEscape(view: View, now: number, again: boolean): Step {
   const back = leavesWriting(view);
   if (back !== undefined) return still(back);
   if (isRunning(view) || view.requests.length > 0) return interrupt(view);
+  if (view.pauseType === "user_interrupt" && now - (view.restedAt ?? 0) < HAMMER_MS)
+    return still({ ...view, restedAt: now });
   if (view.draft.text !== "") return still(cleared(view));
   if (again) return { view, effects: [{ do: "list-rewind" }] };
   return still({ ...view, armed: { what: "rewind", until: now + AGAIN_MS } });

@@ -5,6 +5,12 @@ import type { Texts } from "../texts/texts.ts";
 import { edit } from "./editor.ts";
 import { type Popup, type Step, still, type ThreadItem, type View } from "./view.ts";
 
+/** Where nothing is to be written, what is typed is meant for what lies below. */
+export function leavesPopup(popup: Popup, key: Key): boolean {
+  if (key.name !== "text" && key.name !== "paste") return false;
+  return popup.kind === "rewind" || (popup.kind === "help" && key.text !== "?");
+}
+
 export function onPopupKey(view: View, key: Key, texts: Texts): Step {
   const popup = view.popup!;
   switch (popup.kind) {

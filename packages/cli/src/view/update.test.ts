@@ -128,6 +128,23 @@ describe("ESC", () => {
     expect(after(esc, key("left"), esc).effects).toEqual([]);
   });
 
+  test("D5: hammered, it is one stop: the draft stays, and no list opens", () => {
+    const presses = [100, 200, 600, 1_000].map((ms) => key("escape", 5 + ms));
+    const { view, effects } = after(running, typed("draft", 5), key("escape", 5), stopped, ...presses);
+    expect(effects).toEqual([{ do: "interrupt" }]);
+    expect(view).toMatchObject({ draft: { text: "draft" }, armed: undefined, popup: undefined });
+    expect(update(view, key("escape", 2_000), en).view.draft.text).toBe("");
+  });
+
+  test("what is typed over a list that takes no words closes it, and stands on the prompt", () => {
+    const items = [{ messageId: "m", text: "go", calls: [] }];
+    for (const opens of [{ type: "rewind-items", items } as const, typed("?")]) {
+      const { view } = after(opens, typed("he"), typed("llo"));
+      expect(view).toMatchObject({ popup: undefined, draft: { text: "hello" } });
+    }
+    expect(after(typed("?"), typed("?")).view).toMatchObject({ popup: undefined, draft: { text: "" } });
+  });
+
   test("what is sent while it stops goes in place of what was stopped, when that is done", () => {
     const { view, effects } = after(running, esc, typed("instead"), enter, stopped);
     expect(effects).toEqual([{ do: "interrupt" }, { do: "resume", input: "instead" }]);
