@@ -1,34 +1,45 @@
 // What a worker does with one thread.
 
+import { belayError } from "../error.ts";
 import { answerHere } from "./answer-here.ts";
 import { resumeRun } from "./begin-run.ts";
-import { nodesWait, setAside } from "./idle.ts";
+import { restsOn, setAside } from "./idle.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { type AnswerMail, read } from "./mailbox.ts";
 import type { LiveRun } from "./run.ts";
 import { startQueued } from "./start-queued.ts";
 
-/** Goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */
+/** Goes on after a crash, or starts what waits, to the next end or pause. Throws why it could not, and also where a thread that only crashes is set aside. */
 export async function moveOn(thread: LiveThread, mostCrashes: number): Promise<void> {
   if (thread.execution !== undefined) return;
   await thread.calls?.over;
-  if (thread.pauseType === "tool_interrupt" && thread.standing.interrupts.some(({ kind }) => kind === "node")) {
-    // Answers do not speak for whoever is to go on past a node.
+  const isToGoOn = thread.standing.interrupts.some(({ kind }) => kind === "node" || kind === "manual");
+  if (thread.pauseType === "tool_interrupt" && isToGoOn) {
+    // Answers do not speak for whoever is to go on past a node, or has paused it.
     await putAway(thread);
     await thread.calls?.over;
-    await thread.append(nodesWait(thread.setup.clock.now()));
+    await thread.append(restsOn(thread.setup.clock.now()));
   } else if (thread.pauseType === "tool_interrupt") {
-    await resumeRun(thread, {}).result;
+    await ended(resumeRun(thread, {}));
   } else if (thread.pauseType === "crash") {
-    const crashes = (await thread.recall.load(true)).crashes;
-    if (crashes >= mostCrashes) return thread.append(setAside);
-    await resumeRun(thread, {}).result;
+    const { crashes } = await thread.recall.load(true);
+    if (crashes >= mostCrashes) {
+      await thread.append(setAside);
+      throw belayError("THREAD_SET_ASIDE", { threadId: thread.key.threadId, crashes });
+    }
+    await ended(resumeRun(thread, {}));
   } else if (thread.state === "paused") {
     await putAway(thread);
   } else {
     await startQueued(thread);
   }
-  for (let run = running(thread); run !== undefined; run = running(thread)) await run.result;
+  for (let run = running(thread); run !== undefined; run = running(thread)) await ended(run);
+}
+
+/** What a run fails with is on record, unless the store failed it. */
+async function ended(run: Pick<LiveRun, "result">): Promise<void> {
+  const result = await run.result;
+  if (result.status === "failed" && result.error.code.startsWith("STORE_")) throw result.error;
 }
 
 function running({ execution }: LiveThread): LiveRun | undefined {

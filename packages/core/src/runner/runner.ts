@@ -315,25 +315,20 @@ export class Runner<Out = string, Deps = unknown> {
         clock: this.#setup.clock,
         find: () => this.#movable(),
         move: (row) => this.#move(row),
+        log: this.#setup.log,
       },
       options,
     );
   }
 
   async #move(row: ThreadRow): Promise<boolean> {
-    try {
-      const session = await this.open(row.threadId);
-      await session.refresh();
-      await session.moveOn(MOST_CRASHES);
-      if (session.pauseType === "crash") return false;
-      // An input that a hook refuses waits as before, and would be tried again and again.
-      const key = { tenant: this.#tenant, threadId: row.threadId };
-      const now = await this.#setup.store.load(key, Number.MAX_SAFE_INTEGER);
-      return now?.row.head !== row.head;
-    } catch {
-      // Somebody else was faster, or the thread cannot be read: it is looked at again.
-      return false;
-    }
+    const session = await this.open(row.threadId);
+    await session.refresh();
+    await session.moveOn(MOST_CRASHES);
+    if (session.pauseType === "crash") return false;
+    // An input that a hook refuses waits as before, and would be tried again and again.
+    const now = await loadThread(this.#setup.store, this.#key(row.threadId), Number.MAX_SAFE_INTEGER);
+    return now?.row.head !== row.head;
   }
 
   /** Lets go of all threads at their next safe point; what takes longer than `timeoutMs` is aborted. They go on elsewhere. */

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agent } from "../chat/agent.ts";
 import { approve } from "../interrupt/answer.ts";
+import type { LogEntry } from "../log.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import type { Store } from "../store/store.ts";
 import { eachStore } from "../testing/each-store.ts";
@@ -28,7 +29,7 @@ async function looksOf(tookMs: number): Promise<number> {
     return new Promise<never[]>((resolve) => clock.setTimeout(() => resolve([]), tookMs));
   };
   const stop = new AbortController();
-  const done = workOn({ clock, find, move: async () => true, closed: false }, { signal: stop.signal });
+  const done = workOn({ clock, find, move: async () => true, closed: false, log: () => {} }, { signal: stop.signal });
   await clock.advance(10_000);
   stop.abort();
   await clock.advance(tookMs);
@@ -184,6 +185,48 @@ describe("runner.work", () => {
     await until(async () => (await stateOf(store, "good")) === "completed");
   });
 
+  it("C5: what keeps a worker from its work is told to the log: once while it lasts, and anew when it comes back", async () => {
+    const store = await eachStore[0]!.make();
+    const side = faultyStore(store);
+    const logged: string[] = [];
+    const log = ({ error, threadId }: LogEntry) => logged.push(`${threadId}: ${error.message}`);
+    const worker = await openKit(["whole"], { store: side, threadId: "its own", runner: { log } });
+    const fail = { fail: "before" } as const;
+    side.plan("threads", fail, fail, fail, {}, {}, fail, fail);
+    const work = working(worker.runner);
+    const away = ": The store failed: threads failed before the commit";
+    await until(() => logged.length === 2);
+    expect(logged).toEqual([away, away]);
+    // It can look and not write; the thread is as it was, and goes on when it can.
+    side.plan("append", fail, fail, fail);
+    await crashed(store, [[{ text: "ha" }, { stall: true }]]);
+    await until(async () => (await stateOf(store)) === "completed");
+    expect(logged.slice(2)).toEqual(["thread: The store failed for thread thread: append failed before the commit"]);
+    work.stop();
+    await work.done;
+  });
+
+  it("C5: a worker of a runner that lacks a thread's agent says so once, whatever the number of its threads", async () => {
+    const store = await eachStore[0]!.make();
+    for (const threadId of ["a", "b", "c"]) await crashed(store, [[{ text: "ha" }, { stall: true }]], { threadId });
+    const logged: string[] = [];
+    const log = ({ error }: LogEntry) => logged.push(error.code);
+    const other = createRunner({ agent: agent({ name: "another", model: scriptedModel("no") }), store, log });
+    const work = working(other);
+    await until(() => logged.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(logged).toEqual(["AGENT_MISMATCH"]);
+    work.stop();
+    await work.done;
+  });
+
+  it("work() refuses a concurrency or a pollMs that means nothing", async () => {
+    const { runner } = await openKit([]);
+    for (const options of [{ concurrency: 0 }, { concurrency: Number.NaN }, { pollMs: -1 }, { pollMs: "5" as never }]) {
+      await expect(runner.work(options)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    }
+  });
+
   it("C5: a thread that kills its worker three times at one place is set aside, and a person can resume it", async () => {
     const store = await eachStore[0]!.make();
     const deadly = (execute: () => unknown) =>
@@ -204,12 +247,15 @@ describe("runner.work", () => {
       work.stop();
       await until(async () => (await store.load(key()))?.row.lease === undefined);
     }
-    const last = await openKit(["well"], { store, threadId: "w4", tools: [deadly(() => "done")] });
+    const logged: unknown[] = [];
+    const log = ({ error, threadId }: LogEntry) => logged.push(`${threadId}: ${error.code}`);
+    const last = await openKit(["well"], { store, threadId: "w4", tools: [deadly(() => "done")], runner: { log } });
     working(last.runner);
     await until(async () => (await stateOf(store)) === "error");
     const facts = await readFacts(store, key(), 0);
     expect(facts.findLast((fact) => fact.type === "run-end")).toMatchObject({ error: { code: "THREAD_SET_ASIDE" } });
     expect(factProblems(facts)).toEqual([]);
+    expect(logged).toEqual(["thread: THREAD_SET_ASIDE"]);
     const session = await last.runner.open("thread");
     await session.refresh();
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "well" });

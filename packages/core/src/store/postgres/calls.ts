@@ -17,6 +17,8 @@ const MOST_WAIT_MS = 400;
 // biome-ignore lint/suspicious/noExplicitAny: the columns of a row are what its statement says.
 export type Rows = readonly any[];
 
+const unanswered = () => "PostgreSQL has not answered in time.";
+
 export class Calls {
   readonly #pool: PostgresPool;
   readonly #schema: string;
@@ -64,13 +66,13 @@ export class Calls {
 
   query(query: PostgresQuery): Promise<PostgresResult> {
     const answer = this.#pool.query({ ...query, query_timeout: this.#retryMs });
-    return inTime(answer, 2 * this.#retryMs, "PostgreSQL");
+    return inTime(answer, 2 * this.#retryMs, unanswered);
   }
 
   async connect(): Promise<PostgresClient> {
     const client = this.#pool.connect();
     try {
-      return await inTime(client, 2 * this.#retryMs, "PostgreSQL");
+      return await inTime(client, 2 * this.#retryMs, unanswered);
     } catch (error) {
       // Should it come after all.
       client.then(

@@ -28,7 +28,8 @@ export async function call(
   const began = performance.now();
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
     try {
-      return readReply(await inTime(run(client, scripts[name], tenantKey, args), ANSWER_MS, "Redis"), key);
+      const answer = run(client, scripts[name], tenantKey, args);
+      return readReply(await inTime(answer, ANSWER_MS, () => unanswered(client)), key);
     } catch (error) {
       const over = client.status === "end" || performance.now() - began > TRIES_MS;
       if (over || !isPassing(error)) throw asStoreError(key, error);
@@ -44,6 +45,11 @@ async function run(client: RedisClient, { sha, text }: Script, key: string, args
     if (!isUnknownScript(error)) throw error;
     return client.eval(text, 1, key, ...args);
   }
+}
+
+/** Why it cannot connect is told to the listeners of the client's errors, and not to who waits for an answer. */
+function unanswered({ status }: RedisClient): string {
+  return `Redis has not answered in time${status === "ready" ? "" : `: its client is ${status}`}.`;
 }
 
 function readReply(reply: unknown, key: ThreadKey | undefined): Reply {

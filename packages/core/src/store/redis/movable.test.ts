@@ -113,7 +113,7 @@ describe("threads that can move, in Redis", () => {
       await client.zrem(movable, "unmarked");
       await step(store, "ended", "completed");
       for (const id of ["ended", "deleted"]) await client.zadd(movable, 0, id);
-      expect([await list(), await client.zrange(movable, 0, -1)]).toEqual([[], []]);
+      expect([await list(), await client.zrange(movable, "0", "-1")]).toEqual([[], []]);
       vi.advanceTimersByTime(30_000);
       expect(await list()).toEqual(["unmarked"]);
     } finally {
