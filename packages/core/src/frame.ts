@@ -78,6 +78,8 @@ export interface Desk {
   saidMeanwhile(place: FramePlace, branches: readonly string[]): readonly Message[];
   /** Open requests of whatever lies at or below `path`. */
   openBelow(path: string): readonly string[];
+  /** Nobody waits any more for what is asked at or below `path`: it is withdrawn, and calls that wait for it end; `forGood`, also those to agents. Nothing where nobody is asked. */
+  closedBelow(frame: Frame, path: string, forGood: boolean): readonly Fact[];
   /** A request of the thread. */
   request(id: string): RequestState | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so. */
@@ -188,6 +190,12 @@ export class Frame {
   child(agentName: string, runPath: string, scope: Scope, hears: boolean): Frame {
     const { signal, clock, deps, desk, beginning } = this;
     return new Frame({ ...this.place, agentName, runPath }, scope, signal, clock, deps, desk, beginning, hears);
+  }
+
+  /** The frame of the one that has the word, where it was handed over. */
+  get speaker(): Frame {
+    const { scope, place, hears } = this;
+    return scope.active === undefined ? this : this.child(scope.active, place.runPath, scope, hears);
   }
 
   /** The facts by which a child begins, and ends. */

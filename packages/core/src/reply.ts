@@ -29,6 +29,7 @@ async function runHooked(agent: AnyAgent, frame: Frame, after: readonly Hook[]):
       frame.signal.stop === undefined &&
       frame.desk.hasMail(frame, "steer");
     if (!more) return agent.chats ? { ...ended, facts: [] } : ended;
+    if (ended.turn !== undefined) frame.speaker.turnEnd(ended.turn);
   }
 }
 

@@ -323,6 +323,7 @@ export class TurnCalls implements Recording, StopListener {
           return running.ended("ok", end.output);
         case "failed":
           running.first = end.facts;
+          running.failed = path;
           return running.ended("error", `${agent.name} failed: ${end.error.message}`);
         case "asking":
           return this.#agentAsks(call, path, end.facts);
@@ -431,6 +432,8 @@ class RunningCall implements CallEnding, Recording {
   /** What an agent inside it recorded last, and what it did that ends those above it. */
   first: readonly Fact[] | undefined;
   action: Action | undefined;
+  /** The path of an agent inside it that has failed. */
+  failed: string | undefined;
   /** What ran, where it is not what the model asked for. */
   ranArgs: Json | undefined;
   #outcome: Outcome = "unknown";
@@ -469,8 +472,10 @@ class RunningCall implements CallEnding, Recording {
   }
 
   facts(): readonly Fact[] {
+    // Others inside that agent may have asked people, and nobody goes on with them.
+    const open = this.failed === undefined ? none : this.#frame.desk.closedBelow(this.#frame, this.failed, true);
     const end = this.#turn.endOf(this.#call, this.#serial, this.#outcome, this.#output, this.#more());
-    return this.first === undefined ? end : [...this.first, ...end];
+    return this.first === undefined ? end : [...open, ...this.first, ...end];
   }
 
   /** Questions that nobody waits for any more, and what it did besides. */

@@ -33,6 +33,19 @@ describe("session.observe()", () => {
     });
   }
 
+  test("W5: at once, too, by a session that has not heard that the run has ended elsewhere", async () => {
+    const { session, store } = await openKit([[{ text: "so" }, { stall: true }], "one"]);
+    const run = session.run("go");
+    await listen(run).until(({ type }) => type === "text-delta");
+    await session.interrupt();
+    const other = await openKit([" long"], { store });
+    expect((await other.session.resume().result).status).toBe("completed");
+    expect(session.state).toBe("paused");
+    await session.observe("it rains");
+    expect(await session.waiting()).toEqual([]);
+    expect(history(session.messages)).toEqual(["user: go", "assistant: so long", "user: it rains"]);
+  });
+
   test("W5, H2: while it runs it enters at the next model call, and makes no turn of its own", async () => {
     const working = gate();
     const go = gate();

@@ -36,7 +36,7 @@ import type { AnswerSchemas } from "./answer-schemas.ts";
 import type { Feed } from "./feed.ts";
 import type { HotRoom } from "./hot.ts";
 import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
-import { asked } from "./requests.ts";
+import { asked, closedBelow } from "./requests.ts";
 import { storeError } from "./store-error.ts";
 
 /** What is the same for all threads of a runner. */
@@ -266,6 +266,11 @@ export class Drive implements Desk {
   openBelow(path: string): readonly string[] {
     const below = `${path}/`;
     return openRequests(this.state).flatMap(({ id, address }) => (address.startsWith(below) ? [id] : []));
+  }
+
+  closedBelow({ place }: Frame, runPath: string, forGood: boolean): readonly Fact[] {
+    if (this.state.requests === undefined) return nothing;
+    return closedBelow({ ...place, runPath }, this.state, forGood);
   }
 
   request(id: string): RequestState | undefined {

@@ -87,6 +87,17 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     tail: facts.length,
     pause: undefined,
   });
+  /** Calls whose question was answered, and that did not come to go on, do so by the next resume(). */
+  const answered = () => answeredCalls(place, state, circumstances.from, endedIn(ended.facts));
+  /** People are asked, or are to go on past something, or both. */
+  const asks = (interrupts: readonly Interrupt[], facts: readonly Fact[], more?: Partial<StateEvent>): Ending => {
+    const open = interrupts.length === 0 || isAsked(state, ended.facts);
+    const { handle, token } = newHandle(place, open ? "tool_interrupt" : "node_interrupt", circumstances);
+    const { interruptType: pauseType } = handle;
+    const paused = move("paused", { pauseType, ...(interrupts.length > 0 && { interrupts }), ...more, ...token });
+    const halts = circumstances.halts.map((each) => haltFact(place, each));
+    return { ...ends(...halts, ...facts, paused), pause: { interrupts: undefined, handle } };
+  };
   if (intent === "terminate") {
     return ends(
       ...closing(place, state, endedIn(ended.facts), "user", true),
@@ -102,35 +113,31 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       );
     case "failed": {
       // An exception while paused leaves it paused (S7): the next resume() meets it again.
-      if (circumstances.only === "calls") return ends();
+      if (circumstances.only === "calls") return ends(...answered());
       const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
-      return ends(end, move("error", { attempt: ended.attempt ?? 1 }));
+      return ends(...answered(), end, move("error", { attempt: ended.attempt ?? 1 }));
     }
     case "stopped": {
-      const answered = answeredCalls(place, state, circumstances.from, endedIn(ended.facts));
-      if (intent === "let-go") return ends(...answered);
-      const pauseType = asked === undefined ? "manual" : "user_interrupt";
+      const held = answered();
+      // Calls that were answered after the run had failed: it stays so, and what waits for people still does.
+      if (intent === "let-go" || state.state === "error") return ends(...held);
+      const { attempt } = ended;
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
+      // pause() takes nothing back: people are asked as before.
+      if (asked === undefined && isAsked(state, ended.facts)) {
+        return asks([...circumstances.halts, interrupt], [...held, interruptedFact(place, interrupt)], { attempt });
+      }
+      const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const { handle, token } = newHandle(place, pauseType, circumstances);
-      const { attempt } = ended;
       const paused = move("paused", { pauseType, interrupts: [interrupt], attempt, ...token });
-      const withdrawn = closing(place, state, endedIn([...ended.facts, ...answered]), interrupt.by);
-      const ending = ends(...answered, ...withdrawn, ...circumstances.said, interruptedFact(place, interrupt), paused);
+      const withdrawn = closing(place, state, endedIn([...ended.facts, ...held]), interrupt.by);
+      const ending = ends(...held, ...withdrawn, ...circumstances.said, interruptedFact(place, interrupt), paused);
       return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
     }
-    case "asking": {
-      if (intent === "let-go" || circumstances.only === "calls") return ends();
-      const { halts } = circumstances;
-      const open = halts.length === 0 || isAsked(state, ended.facts);
-      const { handle, token } = newHandle(place, open ? "tool_interrupt" : "node_interrupt", circumstances);
-      const { interruptType: pauseType } = handle;
-      const paused = move("paused", { pauseType, ...(halts.length > 0 && { interrupts: halts }), ...token });
-      return {
-        ...ends(...halts.map((each) => haltFact(place, each)), paused),
-        pause: { interrupts: undefined, handle },
-      };
-    }
+    case "asking":
+      if (intent === "let-go" || circumstances.only === "calls") return ends(...answered());
+      return asks(circumstances.halts, answered());
     default:
       return ended satisfies never;
   }

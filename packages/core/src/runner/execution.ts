@@ -383,8 +383,9 @@ export class Execution {
     return this.#waitForReceipt();
   }
 
-  /** Parks at the next boundary, whichever it is. */
+  /** Parks at the next boundary, whichever it is. Calls that people have answered run: the thread is paused as it is. */
   pause(): Promise<Receipt> {
+    if (this.only === "calls") return this.#waitForReceipt();
     this.#parking = true;
     this.signal.haltAt("after-model");
     this.signal.haltAt("after-tools");

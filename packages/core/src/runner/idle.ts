@@ -50,11 +50,12 @@ export function breakpointSet(breakpoint: Breakpoint): IdleFacts {
   };
 }
 
-/** All is answered, and nodes of graphs wait for somebody to go on. */
-export function nodesWait(now: number): IdleFacts {
+/** All is answered, and somebody has to go on: past nodes of graphs, or because of pause(). */
+export function restsOn(now: number): IdleFacts {
   return (place, state) => {
     const expired = expiries(place, state, now, new Set());
-    const pauseType = openRequests(state).length > expired.length ? "tool_interrupt" : "node_interrupt";
+    const other = state.interrupts.some(({ kind }) => kind === "node") ? "node_interrupt" : "manual";
+    const pauseType = openRequests(state).length > expired.length ? "tool_interrupt" : other;
     return [...expired, { ...samePause(place, state), pauseType }];
   };
 }

@@ -37,6 +37,8 @@ export async function observe(
 export async function takeObserved(thread: LiveThread): Promise<void> {
   const { setup, key } = thread;
   const rests = () => !thread.isWriting && (thread.state === "initialized" || thread.state === "completed");
+  // Others may have moved it since.
+  await thread.refresh().catch(() => {});
   if (!rests() || !thread.host.accepts() || thread.closing !== undefined) return;
   try {
     const commands = await observedIn(setup.store, key);

@@ -6,6 +6,7 @@ import type { FramePlace } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
 import { type Groups, isExpired, judgeAnswer } from "../interrupt/decision.ts";
 import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+import { isWithin } from "../journal/reduce.ts";
 import { hasAgent, isParked, openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import type { Outcome } from "../message.ts";
@@ -137,6 +138,16 @@ export function waitingEnds(
     }
   }
   return facts;
+}
+
+/** An agent has ended, and nobody waits any more for what was asked inside it: what asked has its end. */
+export function closedBelow(place: FramePlace, state: ThreadState, forGood: boolean): Fact[] {
+  const within = [place.runPath];
+  const scopes = new Map([...state.scopes].filter(([path]) => isWithin(path, within)));
+  const which = openRequests(state).filter(({ id }) => scopes.has(state.requests!.get(id)!.runPath));
+  if (which.length === 0) return [];
+  const ends = waitingEnds(place, { ...state, scopes }, none, which, forGood);
+  return [...ends, ...withdrawals(place, state, "runtime", which)];
 }
 
 /**

@@ -62,7 +62,8 @@ export function factProblems(facts: readonly Fact[]): string[] {
     if (fact.forked === undefined && !stays && !moves[from].includes(fact.state))
       problems.push(`fact ${fact.seq} moves from ${from} to ${fact.state}`);
     state = fact.state;
-    const waits = new Set(fact.pauseType === "tool_interrupt" ? asks.values() : []);
+    // Code waits for a person over such a pause, and while another branch has failed.
+    const waits = new Set(fact.pauseType === "tool_interrupt" || state === "error" ? asks.values() : []);
     // A call to an agent is stopped, and goes on, in its place.
     const inside = (address: string) => (state === "paused" || state === "error") && holdsAgent(facts, i, address);
     const endless = [...open].filter(([callId, { address }]) => !waits.has(callId) && !inside(address));

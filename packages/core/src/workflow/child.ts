@@ -59,7 +59,9 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   const child = frame.child(agent.name, path, desk.scope(path)!, frame.hears && !place.deaf);
   child.branches = branchesOf(frame, place);
   child.isNew = !begun;
-  const ended = await runReply(agent, child);
+  // Its turn ends here: whoever runs it has turns of its own, or none.
+  const { turn, ...ended } = await runReply(agent, child);
+  if (turn !== undefined && ended.how !== "completed") child.speaker.turnEnd(turn);
   switch (ended.how) {
     case "completed": {
       const output = storable(ended.output, agent.name);
@@ -71,7 +73,7 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
         const action = acts(child, ended.action);
         return ended.facts.length + action.length === 0 ? [end] : [...ended.facts, ...action, end];
       });
-      if (ended.turn !== undefined) speaker(child).turnEnd(ended.turn);
+      if (turn !== undefined) child.speaker.turnEnd(turn);
       point("child:end", path);
       return ended.action === undefined
         ? { how: "completed", output }
@@ -83,7 +85,6 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
     }
     case "asking":
     case "stopped":
-      if (ended.turn !== undefined) speaker(child).turnEnd(ended.turn);
       return ended;
     default:
       return ended satisfies never;
@@ -92,12 +93,6 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
 
 function branchesOf({ branches }: Frame, { beside, path }: ChildPlace): readonly string[] {
   return beside ? [...branches, path] : branches;
-}
-
-/** The one that has the word in it, where it was handed over. */
-function speaker(child: Frame): Frame {
-  const { scope, place, hears } = child;
-  return scope.active === undefined ? child : child.child(scope.active, place.runPath, scope, hears);
 }
 
 /** What it changes around it is decided when it is written, and by all that is on record then. */

@@ -6,7 +6,7 @@
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
-import type { Action, Fact } from "../event.ts";
+import type { Action } from "../event.ts";
 import type { Frame, Hot } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
@@ -365,10 +365,12 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return belayError("REPLAY_DIVERGED", { address: this.address, problem });
   }
 
-  /** What it asked, and those inside it: nobody waits for the answers any more. */
-  #withdrawals(): readonly Fact[] {
+  /** Nobody is asked any more what it asked, or those inside it. One that failed may be tried again: agents in calls go on in their place. */
+  #endsWith(ended: Ended): void {
     const { desk } = this.#frame;
-    return desk.openBelow(this.address).map((id) => this.#frame.withdrawn(id));
+    if (desk.openBelow(this.address).length === 0) return this.#end(ended);
+    const facts = () => desk.closedBelow(this.#frame, this.address, ended.how === "completed");
+    desk.record({ facts, recorded: () => this.#end(ended), alone: true });
   }
 
   #completed(output: unknown): void {
@@ -377,9 +379,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const { exit, breakLoop } = this.#action ?? {};
     const given = exit?.output ?? breakLoop?.output ?? output ?? null;
     try {
-      const ended = completed(this.#frame, storable(given, this.#name), this.#action);
-      const withdrawn = this.#withdrawals();
-      this.#end(withdrawn.length === 0 ? ended : { ...ended, facts: [...withdrawn, ...ended.facts] });
+      this.#endsWith(completed(this.#frame, storable(given, this.#name), this.#action));
     } catch (error) {
       this.#end({ how: "failed", facts: [], error: error as BelayError });
     }
@@ -391,7 +391,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#leave(undefined);
     const known = error instanceof BelayError;
     const failure = known ? error : belayError("AGENT_FAILED", { agent: this.#name, reason: errorText(error) }, error);
-    this.#end({ how: "failed", facts: this.#withdrawals(), error: failure });
+    this.#endsWith({ how: "failed", facts: [], error: failure });
   }
 }
 

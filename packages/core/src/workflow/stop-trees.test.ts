@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { approve } from "../interrupt/answer.ts";
 import { reduce } from "../journal/reduce.ts";
 import { newThread } from "../journal/state.ts";
+import { Runner } from "../runner/runner.ts";
 import type { Store } from "../store/store.ts";
 import {
   asker,
@@ -20,7 +21,7 @@ import {
   wrong,
 } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { history, listen, until } from "../testing/session-kit.ts";
+import { gate, history, listen, until } from "../testing/session-kit.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";
@@ -241,6 +242,47 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     await run.result;
     const result = await session.resume({ input: "and this" }).result;
     expect(result).toMatchObject(done('z(["b(and this)","d(c(and this))"])'));
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("S6: pause() takes nothing back from people: what one branch asks can be answered, and resume() goes on with all", async () => {
+    const store = await make();
+    const log = newLog();
+    const go = gate();
+    const slow = worker(
+      log,
+      "b",
+      doing(log, "slow", () => go.opened.then(() => "slept")),
+    );
+    const root = () => parallel({ name: "par", agents: [worker(log, "a", gated(log, "pay")), slow] });
+    const session = await enter(root(), store);
+    const run = session.run("hi");
+    await until(() => session.interrupts.length === 1 && log.did.includes("slow"));
+    const [request] = session.interrupts;
+    const parked = session.pause();
+    go.open();
+    expect(await parked).toMatchObject({ accepted: true, finished: ["b-call"] });
+    expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
+    expect(session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
+    expect(session.interrupts.map(({ kind }) => kind).sort()).toEqual(["approval", "manual"]);
+    expect(await session.answer(request!.id, approve())).toEqual({ open: 0 });
+    await until(() => log.did.includes("pay"));
+    await session.close();
+    // Answers do not speak for whoever has paused it.
+    const claims = new Runner<unknown, unknown>({ agent: root(), store });
+    const enough = new AbortController();
+    const working = claims.work({ signal: enough.signal, pollMs: 1 });
+    const state = async () => (await factsIn(store)).findLast((fact) => fact.type === "state");
+    await until(async () => (await state())?.pauseType === "manual");
+    enough.abort();
+    await working;
+    await claims.close();
+    const other = await enter(root(), store);
+    expect(other).toMatchObject({ state: "paused", pauseType: "manual" });
+    expect(await other.resume().result).toMatchObject({
+      status: "completed",
+      output: ["a[ok pay done]", "b[ok slept]"],
+    });
     expect(await wrong(store, log)).toEqual([]);
   });
 

@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { approve, respond } from "../interrupt/answer.ts";
+import { humanInput } from "../interrupt/request.ts";
+import type { Store } from "../store/store.ts";
+import {
+  type AnyAgent,
+  asker,
+  doing,
+  echo,
+  enter,
+  factsIn,
+  gated,
+  type Log,
+  newLog,
+  talker,
+  worker,
+  wrong,
+} from "../testing/agent-tree.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { gate, settle, until } from "../testing/session-kit.ts";
+import { defineAgent } from "./define-agent.ts";
+import { parallel } from "./parallel.ts";
+
+/** Fails until it is told to do better. */
+const failing = (log: Log, name: string, now: { well: boolean }): AnyAgent =>
+  talker(log, name, () => (now.well ? "well" : [{ throw: Object.assign(new Error("no"), { isRetryable: false }) }]));
+
+const asking = (log: Log, name: string): AnyAgent =>
+  worker(
+    log,
+    name,
+    doing(log, "ask", async (ctx) => `heard ${await ctx.ask(humanInput("Who?"))}`),
+    "ask-call",
+  );
+
+const open = async (store: Store) =>
+  (await factsIn(store)).reduce((ids, fact) => {
+    if (fact.type === "action" && fact.action.interrupted?.kind !== undefined) ids.add(fact.action.interrupted.id);
+    if (fact.type === "request-answered" && !fact.open) ids.delete(fact.id);
+    return ids;
+  }, new Set<string>()).size;
+
+describe.each(eachStore)("one branch fails while another one waits for people, on $name", ({ make }) => {
+  for (const how of ["interrupt", "pause"] as const) {
+    test(`S7, Q3: ${how}() while a call runs that was approved after the run had failed: it stays failed, and goes on by resume()`, async () => {
+      const store = await make();
+      const log = newLog();
+      const now = { well: false };
+      const works = gate();
+      const go = gate();
+      const pay = doing(log, "pay", async () => {
+        works.open();
+        await go.opened;
+        return "paid";
+      });
+      const payer = worker(log, "payer", { ...pay, needsApproval: true, onStop: "finish" }, "pay-call");
+      const root = () => parallel({ name: "par", agents: [failing(log, "bad", now), payer] });
+      const session = await enter(root(), store);
+      expect((await session.run("hi").result).status).toBe("failed");
+      const [request] = session.interrupts.length > 0 ? session.interrupts : await openIn(store);
+      expect(await session.answer(request!.id, approve())).toEqual({ open: 0 });
+      await works.opened;
+      const receipt = session[how]();
+      go.open();
+      await receipt;
+      await until(async () => (await factsIn(store)).some((fact) => fact.type === "tool-end"));
+      await settle();
+      expect(session.state).toBe("error");
+      now.well = true;
+      const other = await enter(root(), store);
+      expect(await other.resume().result).toMatchObject({
+        status: "completed",
+        output: ["well", "payer[ok paid]"],
+      });
+      expect(log.did).toEqual(["pay"]);
+      expect(await wrong(store, log)).toEqual([]);
+    });
+  }
+
+  test("W4: code fails beside an agent that asks: nobody is asked any more, its call has its end, and resume() goes on with it", async () => {
+    const store = await make();
+    const log = newLog();
+    const now = { well: false };
+    const both = [failing(log, "bad", now), asking(log, "asks")] as const;
+    const root = () =>
+      defineAgent({
+        name: "code",
+        agents: both,
+        run: async (ctx) => {
+          const [bad, asks] = both;
+          const asked = ctx.run(asks, "go");
+          await ctx.step("waits", () => until(async () => (await open(store)) === 1).then(() => null));
+          return [await ctx.run(bad, "go"), await asked];
+        },
+      });
+    const session = await enter(root(), store);
+    expect((await session.run("hi").result).status).toBe("failed");
+    expect(await open(store)).toBe(0);
+    expect(await wrong(store, log)).toEqual([]);
+    now.well = true;
+    expect(await session.resume().result).toMatchObject({ status: "completed" });
+    expect(log.did).toEqual(["ask"]);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("Q3, C1: an answer that comes after its branch was left, and before the run fails: the call goes on with it by resume(), elsewhere too", async () => {
+    const store = await make();
+    const log = newLog();
+    const now = { well: false };
+    const go = gate();
+    const slow = worker(
+      log,
+      "slow",
+      doing(log, "wait", () => go.opened.then(() => "waited")),
+      "wait-call",
+    );
+    const inner = () => parallel({ name: "inner", agents: [failing(log, "bad", now), asking(log, "asks")] });
+    const root = () => parallel({ name: "par", agents: [inner(), slow] });
+    const session = await enter(root(), store);
+    const run = session.run("hi");
+    await until(() => session.interrupts.length === 1 && log.did.includes("wait"));
+    await settle();
+    expect(await session.answer(session.interrupts[0]!.id, respond("ann"))).toEqual({ open: 0 });
+    go.open();
+    expect((await run.result).status).toBe("failed");
+    expect(await wrong(store, log)).toEqual([]);
+    await session.close();
+    now.well = true;
+    const other = await enter(root(), store);
+    expect(await other.resume().result).toMatchObject({
+      status: "completed",
+      output: [["well", "asks[ok heard ann]"], "slow[ok waited]"],
+    });
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("W4: an agent in a call fails while one inside it asks: the call has its end, and nobody is asked any more", async () => {
+    const store = await make();
+    const log = newLog();
+    const inner = parallel({
+      name: "par",
+      agents: [failing(log, "bad", { well: false }), asking(log, "asks"), worker(log, "payer", gated(log, "pay"))],
+    });
+    const session = await enter(asker(log, "outer", inner), store);
+    const result = await session.run("hi").result;
+    expect(result.status).toBe("completed");
+    expect(await open(store)).toBe(0);
+    expect(await wrong(store, log)).toEqual([]);
+    expect((await session.run("and?").result).status).toBe("completed");
+  });
+
+  test("W4: code that ends without the agent that asks: its call has its end, and nobody is asked any more", async () => {
+    const store = await make();
+    const log = newLog();
+    const asks = asking(log, "asks");
+    const says = echo(log, "e");
+    const root = defineAgent({
+      name: "code",
+      agents: [asks, says],
+      run: async (ctx) => {
+        void ctx.run(asks, "go").catch(() => {});
+        await ctx.step("waits", () => until(async () => (await open(store)) === 1).then(() => null));
+        return ctx.run(says, "go");
+      },
+    });
+    const session = await enter(root, store);
+    expect(await session.run("hi").result).toMatchObject({ status: "completed", output: "e(go)" });
+    const facts = await factsIn(store);
+    const calls = facts.filter(({ type }) => type === "tool-start" || type === "tool-end").map(({ type }) => type);
+    expect(calls).toEqual(["tool-start", "tool-end"]);
+    expect(await open(store)).toBe(0);
+  });
+});
+
+async function openIn(store: Store) {
+  return (await factsIn(store)).flatMap((fact) =>
+    fact.type === "action" && fact.action.interrupted?.kind === "approval" ? [fact.action.interrupted] : [],
+  );
+}
