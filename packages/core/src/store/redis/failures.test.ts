@@ -184,6 +184,35 @@ describe("a server that does not write", () => {
     expect(again.problems()).toEqual([]);
   });
 
+  test("P8: out of memory, threads and rules can still be removed, once, and that makes room", async () => {
+    await store.append(key, append(0, { remember: [{ id: "rule", at: 1, body: "" }], raise: [{ id: "r", body: "" }] }));
+    const fork = { ...key, threadId: "fork" };
+    await store.append(fork, append(1, { parent: { threadId: "thread", seq: 1 } }));
+    await admin.config("SET", "maxmemory", "1mb");
+    try {
+      await expect(store.append(key, append(1))).rejects.toMatchObject({ code: "STORE_FULL" });
+      expect([await store.removeRule("default", "rule"), await store.delete(key, 1)]).toEqual([true, true]);
+      expect([await store.requests("default"), (await store.load(fork))?.lines.length]).toEqual([[], 2]);
+      expect(await store.delete(fork)).toBe(true);
+      expect(await store.threads("default")).toEqual([]);
+    } finally {
+      await admin.config("SET", "maxmemory", "0");
+    }
+  });
+
+  test("F6: where the server has lost a thread that runs, its run says so", async () => {
+    const kit = await openKit(
+      async () => {
+        await admin.flushall();
+        return "said in vain";
+      },
+      { store } as never,
+    );
+    const error = { code: "FENCED", message: expect.stringContaining("or is gone") };
+    expect(await kit.session.run("go").result).toMatchObject({ status: "failed", error });
+    expect(await store.threads("default")).toEqual([]);
+  });
+
   test("F6: a replica that becomes the one to write to is waited for; one that does not is STORE_FAILED, and can be read", async () => {
     await store.append(key, append(0));
     await admin.config("SET", "replica-serve-stale-data", "yes");

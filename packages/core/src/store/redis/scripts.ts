@@ -361,7 +361,10 @@ return {'found', found and second(found) or false}
 
 const rules = `return {'all', redis.call('HGETALL', base .. ':rules')}`;
 
-/** Of what is removed nothing is left to know it by: for a while the number of whoever removed it is kept. */
+/**
+ * Of what is removed nothing is left to know it by: for a while the number of whoever removed it is kept. After something was
+ * removed: a full server lets nobody begin with what needs room.
+ */
 const done = `
 local before = base .. ':did:' .. ARGV[1]
 if redis.call('EXISTS', before) == 1 then return {'yes'} end
@@ -398,8 +401,8 @@ local function drop(journal)
   for _, entry in ipairs(beyond) do redis.call('XDEL', of(journal, 'lines'), entry[1]) end
 end
 
-did()
 redis.call('HDEL', threads, id)
+did()
 redis.call('ZREM', movable, id)
 row = row or damaged
 local journal = row[JOURNAL]
