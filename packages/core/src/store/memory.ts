@@ -262,7 +262,7 @@ class MemoryStore implements Store {
       this.#shared.get(key.tenant)?.open.delete(id);
       this.#shared.get(key.tenant)?.threads.delete(id);
     }
-    if (thread.watchers === undefined) return true;
+    if (thread.watchers === undefined || thread.watchers.size === 0) return true;
     this.#early.set(name(key), thread.watchers);
     notify(thread.watchers, "append");
     return true;
