@@ -334,6 +334,23 @@ describe("another terminal", { timeout: 60_000 }, () => {
     expect(await other).toContain("To go on: belay --resume");
   });
 
+  test("P6: Esc where a run of another terminal is looked on at stops it there, and both screens say so", async () => {
+    const first = await talk([["One."], ["Two ", { stall: true }]]);
+    first.ask("begin");
+    await first.untilSeen("One.");
+    await first.untilSeen("· ready");
+    const second = await talk([], { folder: first.folder, args: ["--continue"] });
+    // Also while the thread is being opened there.
+    first.ask("count");
+    await second.untilSeen("esc to interrupt");
+    await first.untilSeen("Two");
+    second.press(ESC);
+    await first.untilSeen("■ Interrupted.");
+    await second.untilSeen("■ Interrupted.");
+    await second.untilSeen("Enter alone to go on");
+    expect(await (await first.wire.arrived(2)).ended).toBe("closed");
+  });
+
   test("interrupts what runs here: the screen says so, and Enter goes on", async () => {
     const terminal = await talk([["One ", { stall: true }], ["two."]]);
     terminal.ask("count");

@@ -29,6 +29,7 @@ import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
 import { effectLabels, rewindItems } from "./rewind.ts";
 import { InkScreen, type Screen } from "./screen.tsx";
+import { stopAnywhere } from "./stop-anywhere.ts";
 import { themeOf, themeOfReport } from "./theme.ts";
 import { threadItems } from "./thread-items.ts";
 import { waitingMail } from "./waiting-mail.ts";
@@ -152,10 +153,13 @@ class App {
     this.#session = session;
     const { threadId } = session;
     const row = (await this.#setup.runner.threads()).find((each) => each.threadId === threadId);
+    // Another terminal may have begun to run it since it was opened.
+    const begun = row?.state === "running" && row.lease !== undefined && session.pauseType !== "crash";
     this.#take({ type: "opened", threadId });
     await new Promise<void>((resolve) => {
       const caughtUp = () => {
-        const { state, pauseType, interrupts } = session;
+        const runs = { state: "running", pauseType: undefined, interrupts: [] } as const;
+        const { state, pauseType, interrupts } = begun ? runs : session;
         const requests = pauseType === "tool_interrupt" ? interrupts : [];
         this.#happen({ type: "caught-up", state, pauseType, requests, now: Date.now() });
         resolve();
@@ -276,7 +280,7 @@ class App {
         return session === this.#session ? this.#happen(waitingMail(waiting, running)) : undefined;
       }
       case "interrupt": {
-        if (!this.#token.isBound) this.#token.bind(session);
+        if (!this.#token.isBound) this.#token.bind(stopAnywhere(this.#setup.runner, session));
         await this.#token.trigger({ reason: "direction_change", graceMs: GRACE_MS });
         this.#token.clear();
         return this.#happen({ type: "stop-ended" });
@@ -313,7 +317,7 @@ class App {
 
   /** What it does comes as events; what only its result tells is told here. */
   async #follow(session: Session, input: string | undefined, begin: () => ReturnType<Session["run"]>): Promise<void> {
-    this.#token.bind(session);
+    this.#token.bind(stopAnywhere(this.#setup.runner, session));
     const before = session.messages.length;
     const result = await begin().result;
     if (result.status !== "failed") return;
