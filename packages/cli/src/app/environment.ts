@@ -2,6 +2,11 @@
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** A terminal that obeys nothing would show what others obey. */
+export function isDumb({ TERM }: Environment): boolean {
+  return TERM === "dumb";
+}
+
 /** BELAY_ESC_MS: for lines so slow that an arrow key comes in pieces. */
 export function escapeWait({ BELAY_ESC_MS = "" }: Environment): { readonly escapeMs?: number } {
   return /^\d{1,4}$/.test(BELAY_ESC_MS) ? { escapeMs: Number(BELAY_ESC_MS) } : {};

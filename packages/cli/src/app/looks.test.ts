@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
-import { ESC, TAB } from "../testing/terminal.ts";
+import { CTRL_D, ENTER, ESC, TAB } from "../testing/terminal.ts";
 
 const { talk } = testTalks(wireServer);
 
@@ -79,6 +79,18 @@ describe("what is drawn", { timeout: 60_000 }, () => {
     await terminal.until("State: ready");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
     expect(terminal.raw.match(/\u001b\[\d*[ABCDHJ]/g) ?? []).toEqual([]);
+  });
+
+  test("a terminal that is dumb gets lines and no sequence at all", async () => {
+    const terminal = await talk([["Hello there."]], { env: { TERM: "dumb" }, ready: ">" });
+    terminal.press("hu");
+    await terminal.until("> hu");
+    terminal.press(`\u007fi${ENTER}`);
+    await terminal.until("Agent: Hello there.");
+    await terminal.until("State: ready");
+    terminal.press(CTRL_D);
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.raw).not.toContain(ESC);
   });
 
   test("plain: what waits to be read is said, once, and again when a stop holds it", async () => {

@@ -22,7 +22,7 @@ import {
 } from "../view/view.ts";
 import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
-import { backgroundQuestion, escapeWait } from "./environment.ts";
+import { backgroundQuestion, escapeWait, isDumb } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { lastStop } from "./last-stop.ts";
 import { PlainScreen } from "./plain-screen.ts";
@@ -81,12 +81,13 @@ class App {
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
     this.#view = update(this.#view, welcome, this.#texts).view;
     this.#keys = new KeyDecoder((key) => this.#onKey(key), escapeWait(process.env));
-    this.#modes = new TerminalModes(this.#stdin, this.#stdout, {
+    const events = {
       interrupted: () => this.#onKey({ name: "ctrl-c" }),
       continued: () => this.#screen?.redraw(this.#view),
-      asked: (code) => void this.#quit(code),
+      asked: (code: number) => void this.#quit(code),
       ending: () => this.#screen?.close(this.#view),
-    });
+    };
+    this.#modes = new TerminalModes(this.#stdin, this.#stdout, events, isDumb(process.env));
   }
 
   /** A terminal that does not know says 0. */
@@ -98,7 +99,8 @@ class App {
   #openScreen(): Screen {
     const { previewOf, modelName } = this.#setup;
     const around = { texts: this.#texts, previewOf, modelName };
-    if (this.#options.plain) return new PlainScreen(this.#stdout, around);
+    const dumb = isDumb(process.env);
+    if (this.#options.plain || dumb) return new PlainScreen(this.#stdout, around, dumb);
     return new InkScreen(this.#stdout, this.#view, around, themeOf(process.env));
   }
 

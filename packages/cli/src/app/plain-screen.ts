@@ -18,6 +18,7 @@ const MOST_BLOCKS = 50;
 export class PlainScreen implements Screen {
   readonly #out: WriteStream;
   readonly #around: Around;
+  readonly #isDumb: boolean;
   #drawn = 0;
   #epoch = 0;
   #said = "";
@@ -25,9 +26,11 @@ export class PlainScreen implements Screen {
   #line = "";
   #mailed: readonly string[] = [];
 
-  constructor(out: WriteStream, around: Around) {
+  /** `isDumb`: the line that is typed cannot be cleared, only left. */
+  constructor(out: WriteStream, around: Around, isDumb = false) {
     this.#out = out;
     this.#around = around;
+    this.#isDumb = isDumb;
   }
 
   draw(view: View): boolean {
@@ -128,7 +131,10 @@ export class PlainScreen implements Screen {
     const grows = lines.length === 0 && this.#line !== "" && line.startsWith(this.#line);
     // What is typed at the end is only written on: it is heard once.
     if (grows) this.#out.write(line.slice(this.#line.length));
-    else this.#out.write(`\r\u001b[K${lines.map((each) => `${each}\n`).join("")}${line}`);
+    else {
+      const cleared = !this.#isDumb ? "\r\u001b[K" : this.#line === "" ? "" : "\n";
+      this.#out.write(`${cleared}${lines.map((each) => `${each}\n`).join("")}${line}`);
+    }
     this.#line = line;
   }
 }

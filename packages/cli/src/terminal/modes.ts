@@ -26,14 +26,17 @@ export class TerminalModes {
   readonly #stdin: ReadStream;
   readonly #stdout: WriteStream;
   readonly #events: ModeEvents;
+  readonly #isDumb: boolean;
   #on = false;
   #asked = false;
   readonly #undo: (() => void)[] = [];
 
-  constructor(stdin: ReadStream, stdout: WriteStream, events: ModeEvents) {
+  /** A terminal that is dumb is told nothing: it would show it. */
+  constructor(stdin: ReadStream, stdout: WriteStream, events: ModeEvents, isDumb = false) {
     this.#stdin = stdin;
     this.#stdout = stdout;
     this.#events = events;
+    this.#isDumb = isDumb;
   }
 
   /** Takes the terminal, until `release()`. */
@@ -74,7 +77,7 @@ export class TerminalModes {
     this.#on = true;
     this.#stdin.setRawMode(true);
     this.#stdin.resume();
-    this.#stdout.write(PASTE_ON);
+    this.#tell(PASTE_ON);
   }
 
   /** Safe to call at any time, any number of times. */
@@ -84,10 +87,14 @@ export class TerminalModes {
     try {
       this.#stdin.setRawMode(false);
       this.#stdin.pause();
-      this.#stdout.write(RESTORE);
+      this.#tell(RESTORE);
     } catch {
       // The terminal is gone: there is nothing to restore.
     }
+  }
+
+  #tell(sequence: string): void {
+    if (!this.#isDumb) this.#stdout.write(sequence);
   }
 
   #stop(): void {

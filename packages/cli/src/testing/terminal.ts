@@ -29,7 +29,7 @@ export function openTerminal(command: string, args: readonly string[], options: 
   const { columns: cols = 90, rows = 30 } = options;
   const screen = new xterm.Terminal({ cols, rows, scrollback: 20_000, allowProposedApi: true });
   const env = { PATH: process.env.PATH, TERM: "xterm-256color", LANG: "en_US.UTF-8", ...options.env };
-  const pty = spawn(command, [...args], { cols, rows, cwd: options.cwd, env, name: "xterm-256color" });
+  const pty = spawn(command, [...args], { cols, rows, cwd: options.cwd, env, name: env.TERM });
   let raw = "";
   let parsed = Promise.resolve();
   pty.onData((data) => {
