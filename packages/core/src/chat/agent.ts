@@ -21,37 +21,40 @@ import { verdictOn } from "./gate.ts";
 import { chatLoop } from "./loop.ts";
 import { defaultRetry, type RetrySettings } from "./retry.ts";
 
-export interface AgentSettings extends ModelSettings {
+/** `undefined` is as if it were not there, as in all options. */
+type MaybeSettings = { readonly [Name in keyof ModelSettings]?: ModelSettings[Name] | undefined };
+
+export interface AgentSettings extends MaybeSettings {
   /** How often a failed model call is tried again. */
-  readonly retry?: Partial<RetrySettings>;
+  readonly retry?: { readonly [Name in keyof RetrySettings]?: RetrySettings[Name] | undefined } | undefined;
 }
 
 export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly name: string;
   readonly model: Model;
-  readonly instructions?: string;
-  readonly tools?: readonly Tool<Deps>[];
+  readonly instructions?: string | undefined;
+  readonly tools?: readonly Tool<Deps>[] | undefined;
   /** Agents, made by agent(…), that it may hand the conversation over to; they, and it, may hand it on or back. */
-  readonly subAgents?: readonly Agent<unknown, Deps>[];
+  readonly subAgents?: readonly Agent<unknown, Deps>[] | undefined;
   /** The run's output must fit this schema; the result has its type. */
-  readonly output?: S;
-  readonly settings?: AgentSettings;
+  readonly output?: S | undefined;
+  readonly settings?: AgentSettings | undefined;
   /**
    * What of the history is sent: a pure function of it, or a budget of tokens under which it is kept by recorded
    * summaries. All of it by default.
    */
-  readonly context?: ((history: readonly Message[]) => readonly Message[]) | ContextBudget;
+  readonly context?: ((history: readonly Message[]) => readonly Message[]) | ContextBudget | undefined;
   /** Turns a run may take before it fails with MAX_TURNS. */
-  readonly maxTurns?: number;
-  readonly timeouts?: ModelTimeouts;
+  readonly maxTurns?: number | undefined;
+  readonly timeouts?: ModelTimeouts | undefined;
   /** How long a stop waits for a tool that was told to abort. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** Which calls may run, must be approved by a person, or never run. */
-  readonly permissions?: Permissions;
+  readonly permissions?: Permissions | undefined;
   /** Called around what it does: one object of hooks, or several, the outermost first. */
-  readonly hooks?: HooksGiven<Deps>;
+  readonly hooks?: HooksGiven<Deps> | undefined;
   /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
-  readonly repair?: "synthetic" | "drop";
+  readonly repair?: "synthetic" | "drop" | undefined;
 }
 
 type OutputOf<S> = S extends StandardSchema ? InferOutput<S> : string;

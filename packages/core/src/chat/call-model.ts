@@ -18,11 +18,11 @@ const MOST_CAUSES = 8;
 
 export interface ModelTimeouts {
   /** From the request to the first event. */
-  readonly firstTokenMs?: number;
+  readonly firstTokenMs?: number | undefined;
   /** Between two events. */
-  readonly idleMs?: number;
+  readonly idleMs?: number | undefined;
   /** The whole call. */
-  readonly totalMs?: number;
+  readonly totalMs?: number | undefined;
 }
 
 export interface ModelCall {

@@ -11,11 +11,11 @@ export interface ContextBudget {
   /** The prompt is kept under this many tokens, as far as they can be estimated. */
   readonly maxTokens: number;
   /** How many tokens of the newest messages stay as they are; a third by default. */
-  readonly keepTokens?: number;
+  readonly keepTokens?: number | undefined;
   /** Writes the summaries; the agent's own model by default. */
-  readonly model?: Model;
+  readonly model?: Model | undefined;
   /** What a summary must keep. */
-  readonly instructions?: string;
+  readonly instructions?: string | undefined;
 }
 
 /** What the loop works with: everything checked, everything that is the same each turn made once. */

@@ -21,20 +21,20 @@ export interface NodeOptions<State> {
 
 export interface GraphOptions<State, Keys extends string> {
   /** What the state is when a run begins. */
-  readonly state?: State;
+  readonly state?: State | undefined;
   /** Where it pauses before a node runs: always, or when `when` says so of what it is given. */
-  readonly interruptBefore?: readonly Breakpoint<State, Keys>[];
+  readonly interruptBefore?: readonly Breakpoint<State, Keys>[] | undefined;
   /** Where it pauses after a node has run: always, or when `when` says so of what it gave. */
-  readonly interruptAfter?: readonly Breakpoint<State, Keys>[];
+  readonly interruptAfter?: readonly Breakpoint<State, Keys>[] | undefined;
   /**
    * Of nodes that several lead to: `any` runs them for each that arrives; `all` once for those that come, and gives them
    * by where they came from. Where it is not said they run once for those that come, and one that comes alone is given as
    * it is.
    */
-  readonly trigger?: Trigger;
+  readonly trigger?: Trigger | undefined;
   /** The most node runs of one run of the graph. */
-  readonly maxSteps?: number;
-  readonly hooks?: HooksGiven<unknown>;
+  readonly maxSteps?: number | undefined;
+  readonly hooks?: HooksGiven<unknown> | undefined;
 }
 
 export type Breakpoint<State, Keys extends string> =

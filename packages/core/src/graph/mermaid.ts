@@ -5,7 +5,7 @@ import { END, type Shape, START } from "./shape.ts";
 
 export interface MermaidOptions {
   /** Nodes to mark, by key, or where a run stands. */
-  readonly at?: readonly string[] | Checkpoint;
+  readonly at?: readonly string[] | Checkpoint | undefined;
 }
 
 export function toMermaid({ nodes, edges, branches }: Shape, { at = [] }: MermaidOptions = {}): string {

@@ -36,16 +36,19 @@ export interface RememberPattern {
   readonly args?: { readonly [path: string]: Json };
 }
 
-export function approve(options: Omit<ApproveAnswer, "type"> = {}): ApproveAnswer {
-  return { ...options, type: "approve" };
+/** An option that is undefined is as if it were not there. */
+type Maybe<Options> = { readonly [Name in keyof Options]: Options[Name] | undefined };
+
+export function approve(options: Maybe<Omit<ApproveAnswer, "type">> = {}): ApproveAnswer {
+  return { ...(options as Omit<ApproveAnswer, "type">), type: "approve" };
 }
 
-export function reject(reason: string, options: { readonly by?: string } = {}): RejectAnswer {
-  return { ...options, type: "reject", reason };
+export function reject(reason: string, options: Maybe<Pick<RejectAnswer, "by">> = {}): RejectAnswer {
+  return { ...(options as Pick<RejectAnswer, "by">), type: "reject", reason };
 }
 
-export function respond(value: unknown, options: { readonly by?: string } = {}): RespondAnswer {
-  return { ...options, type: "respond", value: toJson(value, "The answer") };
+export function respond(value: unknown, options: Maybe<Pick<RespondAnswer, "by">> = {}): RespondAnswer {
+  return { ...(options as Pick<RespondAnswer, "by">), type: "respond", value: toJson(value, "The answer") };
 }
 
 const fields: Readonly<Record<Answer["type"], readonly string[]>> = {

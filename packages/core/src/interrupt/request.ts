@@ -8,21 +8,21 @@ import type { Interrupt, OnExpire, OnNewInput, RequestKind } from "./interrupt.t
 
 export interface RequestOptions {
   /** What a person needs to see to decide; plain JSON. */
-  readonly context?: unknown;
+  readonly context?: unknown | undefined;
   /** Names, for the asker's own use, what the answer belongs to. */
-  readonly stateKey?: string;
+  readonly stateKey?: string | undefined;
   /** For whoever shows it. */
-  readonly extra?: unknown;
+  readonly extra?: unknown | undefined;
   /** Milliseconds since 1970, or a Date. */
-  readonly expiresAt?: number | Date;
+  readonly expiresAt?: number | Date | undefined;
   /** What then happens; by default it counts as rejected. */
-  readonly onExpire?: OnExpire;
+  readonly onExpire?: OnExpire | undefined;
   /** Who may answer: ids, or group:name by the runner's `groups`. */
-  readonly approvers?: readonly string[];
+  readonly approvers?: readonly string[] | undefined;
   /** How many different people must approve. */
-  readonly quorum?: number;
+  readonly quorum?: number | undefined;
   /** What happens when the person says something else instead: by default the request is withdrawn. */
-  readonly onNewInput?: OnNewInput;
+  readonly onNewInput?: OnNewInput | undefined;
 }
 
 /** `T` is what `ctx.ask` gives for it. */
@@ -51,7 +51,7 @@ export function humanApproval(reason: string, options: RequestOptions = {}): Req
 /** A question; without a schema any text answers it. */
 export function humanInput<S extends StandardSchema = StandardSchema<string>>(
   question: string,
-  options: RequestOptions & { readonly schema?: S } = {},
+  options: RequestOptions & { readonly schema?: S | undefined } = {},
 ): Request<InferOutput<S>> {
   const { schema, ...rest } = options;
   return request("input", question, schema, rest);
@@ -60,7 +60,7 @@ export function humanInput<S extends StandardSchema = StandardSchema<string>>(
 /** Anything else that only the outside can give; it is answered with `respond(value)`. */
 export function customInterrupt<S extends StandardSchema = StandardSchema<Json>>(
   reason: string,
-  options: RequestOptions & { readonly schema?: S } = {},
+  options: RequestOptions & { readonly schema?: S | undefined } = {},
 ): Request<InferOutput<S>> {
   const { schema, ...rest } = options;
   return request("custom", reason, schema, rest);

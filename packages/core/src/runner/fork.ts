@@ -19,7 +19,7 @@ import { storeError } from "./store-error.ts";
 /** Where to fork: with what is on record up to a seq or with a message, or before a message was there. */
 export type ForkOptions = {
   /** The id of the new thread. */
-  readonly as?: string;
+  readonly as?: string | undefined;
 } & (
   | { readonly at: number | string; readonly before?: undefined }
   /** The id of a message. What was said together with it is taken back together. */

@@ -22,7 +22,7 @@ export interface HubOptions {
   /** How a reply reads to the others; "name: text" by default. Nothing at all is not handed on. */
   say?(reply: HubReply): string | Pick<Message, "parts"> | undefined;
   /** Replies from now on, or also those on record that were not handed on yet. */
-  readonly from?: "now" | "start";
+  readonly from?: "now" | "start" | undefined;
 }
 
 export interface Hub {

@@ -34,11 +34,11 @@ export interface DamagedRequest {
 export type Inbox = InboxItem[] & { readonly damaged: readonly DamagedRequest[] };
 
 export interface InboxFilter {
-  readonly threadId?: string;
-  readonly kind?: RequestKind;
-  readonly tool?: string;
+  readonly threadId?: string | undefined;
+  readonly kind?: RequestKind | undefined;
+  readonly tool?: string | undefined;
   /** Only what this person may answer. */
-  readonly by?: string;
+  readonly by?: string | undefined;
 }
 
 const fields: readonly string[] = ["threadId", "kind", "tool", "by"] satisfies (keyof InboxFilter)[];

@@ -11,7 +11,7 @@ import { busy, type Execution } from "./execution.ts";
 import { Feed, type Reader } from "./feed.ts";
 import { Leases } from "./leases.ts";
 import type { SessionHost } from "./live-thread.ts";
-import { readCursor } from "./options.ts";
+import { type EventOptions, readCursor } from "./options.ts";
 import { firstLoad } from "./recall.ts";
 import type { OpenOptions } from "./runner-options.ts";
 import { Session } from "./session.ts";
@@ -113,7 +113,7 @@ export class OpenSessions<Out, Deps> {
   }
 
   /** What happens on a thread, whoever has it, until this runner is closed. */
-  reader(threadId: string, { after, signal }: { readonly after?: number; readonly signal?: AbortSignal }): Reader {
+  reader(threadId: string, { after, signal }: EventOptions): Reader {
     return this.#feed(threadId).reader(readCursor(after), signal, this);
   }
 

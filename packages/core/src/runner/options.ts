@@ -13,67 +13,74 @@ type AnyAgent = Agent<unknown, never>;
 
 export interface RunOptions {
   /** Asking twice under one id is asking once: while it runs that is the same run, and later what was recorded of it. */
-  readonly id?: string;
+  readonly id?: string | undefined;
 }
 
 export interface SendOptions {
   /** Sending twice under one id is sending once. */
-  readonly id?: string;
-  readonly by?: string;
+  readonly id?: string | undefined;
+  readonly by?: string | undefined;
 }
 
 export interface InterruptOptions {
   /** The same stop sent twice under one id is one. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Only this run, only this segment of it: a late ESC cannot hit a later one. */
-  readonly runId?: string;
-  readonly segment?: number;
+  readonly runId?: string | undefined;
+  readonly segment?: number | undefined;
   /** At once (the default), or when the model has ended, or when the turn's calls have. */
-  readonly mode?: "now" | "after-model" | "after-tools";
+  readonly mode?: "now" | "after-model" | "after-tools" | undefined;
   /** With a mode for later: stop at once when it takes longer than this. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** How long tools that were told to abort may take. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** Ends all grace at once. */
-  readonly force?: boolean;
-  readonly reason?: "direction_change" | "add_info" | "pause_to_think" | (string & {});
+  readonly force?: boolean | undefined;
+  readonly reason?: "direction_change" | "add_info" | "pause_to_think" | (string & {}) | undefined;
   /** For the record and the event; not part of the conversation. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** Drops the cut answer instead of keeping it. */
-  readonly rollbackPartial?: boolean;
+  readonly rollbackPartial?: boolean | undefined;
   /** Who stops it. */
-  readonly by?: string;
+  readonly by?: string | undefined;
 }
 
 export interface ResumeOptions {
   /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
-  readonly mode?: "continue" | "rethink";
-  readonly input?: Input;
+  readonly mode?: "continue" | "rethink" | undefined;
+  readonly input?: Input | undefined;
   /** The agent that the input is for, by its path, where several were cut; or the graph whose state is changed. */
-  readonly to?: string;
+  readonly to?: string | undefined;
   /** Changes the state of the graph that has stopped, or of the whole, by top-level key: what comes next sees it. */
-  readonly state?: Readonly<Record<string, unknown>>;
+  readonly state?: Readonly<Record<string, unknown>> | undefined;
   /** What people say to open requests, by the request's id. */
-  readonly answers?: Readonly<Record<string, Answer>>;
+  readonly answers?: Readonly<Record<string, Answer>> | undefined;
   /** What to do when the agent is not the one that the run began with: tell it as an event (the default), refuse, or ask. */
-  readonly drift?: Drift;
-  readonly by?: string;
+  readonly drift?: Drift | undefined;
+  readonly by?: string | undefined;
 }
 
 export interface BreakpointOptions {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
-  readonly graph?: string;
-  readonly at?: "before" | "after";
+  readonly graph?: string | undefined;
+  readonly at?: "before" | "after" | undefined;
   /** False: it does not stop there any more, also where it was compiled to. */
-  readonly stop?: boolean;
+  readonly stop?: boolean | undefined;
   /** Only where what the node is given, or gave, has this in it: the same value, or an object with at least these keys. */
-  readonly when?: Json;
+  readonly when?: Json | undefined;
+}
+
+export interface EventOptions {
+  /** The seq of the last fact that was seen; all facts by default. */
+  readonly after?: number | undefined;
+  /** Ends the reading, and nothing else. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface AnswerOptions {
   /** The same answer given twice under one id is one. */
-  readonly id?: string;
+  readonly id?: string | undefined;
 }
 
 export function readStop(options: InterruptOptions, now: number): Stop {

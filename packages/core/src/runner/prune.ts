@@ -8,9 +8,9 @@ export interface PruneOptions {
   /** How long nothing must have been written to a thread. */
   readonly idleMs: number;
   /** Also those that are paused, by whatever: a stop, a question, a crash; and those that never began. */
-  readonly paused?: boolean;
+  readonly paused?: boolean | undefined;
   /** Only tells which it would remove. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** Ids of the threads that are removed, or would be. */

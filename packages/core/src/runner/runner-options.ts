@@ -19,41 +19,41 @@ const MAX_HOT = 1_000;
 
 export interface RunnerOptions<Out, Deps> {
   /** The agent, or several: the first is the one for new threads that name none. */
-  readonly agent?: Agent<Out, Deps>;
-  readonly agents?: readonly Agent<Out, Deps>[];
+  readonly agent?: Agent<Out, Deps> | undefined;
+  readonly agents?: readonly Agent<Out, Deps>[] | undefined;
   /** In memory by default. */
-  readonly store?: Store;
+  readonly store?: Store | undefined;
   /** Threads of one tenant are invisible to the others. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   /** What tools find in ctx.deps; never recorded. */
-  readonly deps?: Deps;
+  readonly deps?: Deps | undefined;
   /** How long a thread stays ours when this process is gone. */
-  readonly leaseTtlMs?: number;
+  readonly leaseTtlMs?: number | undefined;
   /** The most that one input, or one result of a tool, may take, in bytes of JSON; 32 MiB by default. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** Which calls may run, must be approved by a person, or never run; agents may say more. */
-  readonly permissions?: Permissions;
+  readonly permissions?: Permissions | undefined;
   /** Nobody is there to ask: what would ask is denied. */
-  readonly unattended?: boolean;
+  readonly unattended?: boolean | undefined;
   /** Who belongs to the groups that requests name as approvers. */
-  readonly groups?: Groups;
+  readonly groups?: Groups | undefined;
   /** How many tools that wait for a person stay in memory; the others begin again from their recorded steps. */
-  readonly maxHot?: number;
+  readonly maxHot?: number | undefined;
   /** How long the handle of a pause is good; for ever by default. */
-  readonly tokenTtlMs?: number;
+  readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were left alone for so long; by default none. */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
   /** Called around what every agent does, outside of its own: one object of hooks, or several, the outermost first. */
-  readonly hooks?: HooksGiven<Deps>;
+  readonly hooks?: HooksGiven<Deps> | undefined;
   /** Told what goes wrong beside a run and fails nothing, such as a hook after a step; the console by default. */
-  readonly log?: Log;
-  readonly clock?: Clock;
+  readonly log?: Log | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 export interface OpenOptions<Deps> {
   /** The name of the agent for a new thread. */
-  readonly agent?: string;
-  readonly deps?: Deps;
+  readonly agent?: string | undefined;
+  readonly deps?: Deps | undefined;
 }
 
 /** By name; the first is the one for new threads that name none. */

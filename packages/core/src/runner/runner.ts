@@ -18,7 +18,14 @@ import { type HistoryPoint, historyPoints } from "./history-points.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import type { Input } from "./input.ts";
 import { OpenSessions, readId, unlessBusy } from "./open-sessions.ts";
-import type { AnswerOptions, InterruptOptions, ResumeOptions, RunOptions, SendOptions } from "./options.ts";
+import type {
+  AnswerOptions,
+  EventOptions,
+  InterruptOptions,
+  ResumeOptions,
+  RunOptions,
+  SendOptions,
+} from "./options.ts";
 import { type PruneOptions, pruneThreads, readIdle } from "./prune.ts";
 import { loadThread } from "./read-facts.ts";
 import { readPast } from "./read-past.ts";
@@ -204,10 +211,7 @@ export class Runner<Out = string, Deps = unknown> {
   }
 
   /** Facts of a thread from any cursor, then what happens; in any process. Ends with `signal`, or when the runner is closed. */
-  events(
-    threadId: string,
-    options: { readonly after?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterable<BelayEvent> {
+  events(threadId: string, options: EventOptions = {}): AsyncIterable<BelayEvent> {
     this.#sessions.refuseIfClosed();
     return this.#sessions.reader(threadId, options);
   }
@@ -243,7 +247,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** Of a thread that is damaged: what can be read of it as a thread of its own. The damaged one stays as it is. */
   async repair(
     threadId: string,
-    options: { readonly as?: string } = {},
+    options: { readonly as?: string | undefined } = {},
   ): Promise<{ readonly session: Session<Out>; readonly lost: Lost }> {
     this.#sessions.refuseIfClosed();
     const id = this.#newId(options.as);
@@ -332,7 +336,7 @@ export class Runner<Out = string, Deps = unknown> {
   }
 
   /** Lets go of all threads at their next safe point; what takes longer than `timeoutMs` is aborted. They go on elsewhere. */
-  async drain(options: { readonly timeoutMs?: number } = {}): Promise<void> {
+  async drain(options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
     const sessions = this.#sessions;
     sessions.closed = true;
     const { clock } = this.#setup;

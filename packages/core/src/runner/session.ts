@@ -30,6 +30,7 @@ import { observe } from "./observe.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  type EventOptions,
   type InterruptOptions,
   type ResumeOptions,
   type RunOptions,
@@ -149,7 +150,7 @@ export class Session<Out = string> {
   }
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
-  async removeRule(id: string, options: { readonly by?: string } = {}): Promise<boolean> {
+  async removeRule(id: string, options: { readonly by?: string | undefined } = {}): Promise<boolean> {
     return removeRule(this.#thread, id, options.by ?? "user");
   }
 
@@ -229,7 +230,7 @@ export class Session<Out = string> {
   }
 
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
-  events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<BelayEvent> {
+  events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
     const { feed, closing } = this.#thread;
     const reader = feed.reader(readCursor(options.after), options.signal, this.#thread);
     if (closing !== undefined) reader.finish();

@@ -9,10 +9,10 @@ import { Troubles } from "./troubles.ts";
 
 export interface WorkOptions {
   /** How many threads at once; 4 by default. */
-  readonly concurrency?: number;
-  readonly signal?: AbortSignal;
+  readonly concurrency?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** How long to wait before looking again when there was nothing to do; longer where a look takes long. */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
 }
 
 /** What the runner does for its worker. */

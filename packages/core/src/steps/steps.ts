@@ -53,7 +53,7 @@ export interface StepsHost {
 
 export interface AskOptions {
   /** Names the ask in its call; needed where several are open at once. */
-  readonly key?: string;
+  readonly key?: string | undefined;
 }
 
 /** What a step is given: the same key for each try of it, and the call's signal. */

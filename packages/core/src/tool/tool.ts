@@ -16,29 +16,29 @@ export interface ToolOptions<S extends StandardSchema, Deps> {
   /** Any Standard Schema of an object, or `jsonSchema<T>(…)`. */
   readonly input: S;
   execute(args: InferOutput<S>, ctx: ToolContext<Deps>): ToolReturn;
-  readonly version?: string;
+  readonly version?: string | undefined;
   /** What a stop does to a running call: abort it (the default) or wait for its end. */
-  readonly onStop?: "abort" | "finish";
+  readonly onStop?: "abort" | "finish" | undefined;
   /**
    * A person must approve each call first: always, or where this says so; a request says what the person sees. Asked once
    * for each call; a throw means ask. False: never, not even where the tool is destructive.
    */
-  needsApproval?: boolean | ((args: InferOutput<S>, ctx: ToolContext<Deps>) => Verdict | Promise<Verdict>);
+  needsApproval?: boolean | ((args: InferOutput<S>, ctx: ToolContext<Deps>) => Verdict | Promise<Verdict>) | undefined;
   /**
    * What happens to a call that a crash cut off: a person is asked what became of it, it runs again, or the model is told
    * that its outcome is unknown.
    */
-  readonly onCrash?: "ask" | "retry" | "fail";
+  readonly onCrash?: "ask" | "retry" | "fail" | undefined;
   /** Runs alone: calls before it end first, calls after it wait. */
-  readonly serial?: boolean;
-  readonly timeoutMs?: number;
+  readonly serial?: boolean | undefined;
+  readonly timeoutMs?: number | undefined;
   /** How long a stop waits for a call that was told to abort. */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** Changes nothing. */
-  readonly readOnly?: boolean;
+  readonly readOnly?: boolean | undefined;
   /** Running it twice does no harm. */
-  readonly repeatable?: boolean;
-  readonly destructive?: boolean;
+  readonly repeatable?: boolean | undefined;
+  readonly destructive?: boolean | undefined;
 }
 
 type Verdict = boolean | Request<Approval>;

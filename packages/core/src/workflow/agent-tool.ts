@@ -8,7 +8,7 @@ import { type Tool, tool } from "../tool/tool.ts";
 
 export interface AgentToolOptions {
   /** What the calling model is told about it. */
-  readonly description?: string;
+  readonly description?: string | undefined;
 }
 
 const input = jsonSchema<{ request: string }>({

@@ -13,9 +13,9 @@ export interface CustomAgentOptions<Out, Deps> {
   /** Returns the output, or, as an async generator, yields what readers are told as custom actions and returns it. */
   run(ctx: AgentContext<Deps>, input: Json): Out | Promise<Out> | AsyncGenerator<unknown, Out, void>;
   /** The agents that it may run, for the record: a change of theirs is a change of this one. */
-  readonly agents?: readonly Agent<unknown, Deps>[];
-  readonly version?: string;
-  readonly hooks?: HooksGiven<Deps>;
+  readonly agents?: readonly Agent<unknown, Deps>[] | undefined;
+  readonly version?: string | undefined;
+  readonly hooks?: HooksGiven<Deps> | undefined;
 }
 
 export function defineAgent<Out = unknown, Deps = unknown>(

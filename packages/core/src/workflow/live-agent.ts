@@ -32,7 +32,7 @@ export interface AgentContext<Deps = unknown> {
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Runs an agent inside this one; under its key (by default its name) it is run once. */
-  run(agent: AnyAgent, input: Json, options?: { readonly key?: string }): Promise<Json>;
+  run(agent: AnyAgent, input: Json, options?: { readonly key?: string | undefined }): Promise<Json>;
   /** Ends the whole run with `output`. */
   exit(output?: unknown): void;
   /** Ends the nearest loop with `output`; where there is none, the whole run. */

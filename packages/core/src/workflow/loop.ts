@@ -13,8 +13,8 @@ export interface LoopOptions<Deps> {
   readonly name: string;
   /** One, or several that run one after the other in each round. */
   readonly agents: readonly Agent<unknown, Deps>[];
-  readonly maxIterations?: number;
-  readonly hooks?: HooksGiven<Deps>;
+  readonly maxIterations?: number | undefined;
+  readonly hooks?: HooksGiven<Deps> | undefined;
   /** Says after each round whether that is enough. Pure: it is asked again of what is on record. */
   until?(output: Json, iteration: number): boolean;
 }

@@ -12,7 +12,7 @@ import { type AnyAgent, completed, composite, inputOf, together } from "./compos
 export interface ParallelOptions<Deps> {
   readonly name: string;
   readonly agents: readonly Agent<unknown, Deps>[];
-  readonly hooks?: HooksGiven<Deps>;
+  readonly hooks?: HooksGiven<Deps> | undefined;
 }
 
 export function parallel<Deps = unknown>({ name, agents, hooks }: ParallelOptions<Deps>): Agent<unknown[], Deps> {

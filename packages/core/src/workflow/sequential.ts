@@ -11,7 +11,7 @@ import { type AnyAgent, completed, composite, inputOf } from "./composite.ts";
 export interface SequentialOptions<Deps> {
   readonly name: string;
   readonly agents: readonly Agent<unknown, Deps>[];
-  readonly hooks?: HooksGiven<Deps>;
+  readonly hooks?: HooksGiven<Deps> | undefined;
 }
 
 export function sequential<Deps = unknown>({ name, agents, hooks }: SequentialOptions<Deps>): Agent<unknown, Deps> {

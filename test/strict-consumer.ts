@@ -1,0 +1,94 @@
+// A program as somebody writes it under the strictest settings of TypeScript: what may be missing is passed on as it is.
+// Compiled by consumer.test.ts against the declarations that are published; it is never run.
+
+import {
+  agent,
+  agentTool,
+  approve,
+  createRunner,
+  customInterrupt,
+  defineAgent,
+  END,
+  graph,
+  humanApproval,
+  humanInput,
+  jsonSchema,
+  loop,
+  parallel,
+  reject,
+  respond,
+  START,
+  sequential,
+  tool,
+} from "@belay/core";
+import { sqliteStore } from "@belay/core/sqlite";
+import { scriptedModel } from "@belay/core/testing";
+import { DatabaseSync } from "@photostructure/sqlite";
+
+interface Asked {
+  readonly text?: string | undefined;
+  readonly count?: number | undefined;
+  readonly flag?: boolean | undefined;
+  readonly at?: Date | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export async function product({ text, count, flag, at, signal }: Asked): Promise<void> {
+  const model = scriptedModel("hello");
+  const options = { context: text, stateKey: text, expiresAt: at, quorum: count, approvers: text ? [text] : undefined };
+  const look = tool({
+    name: "look",
+    description: "Looks.",
+    input: jsonSchema<{ at: string }>({ type: "object" }),
+    version: text,
+    timeoutMs: count,
+    graceMs: count,
+    readOnly: flag,
+    needsApproval: flag ? () => humanApproval("May it look?", options) : undefined,
+    execute: async (_args, ctx) => [
+      await ctx.ask(humanInput("Where?", { ...options, schema: undefined }), { key: text }),
+      await ctx.ask(customInterrupt("How?", options)),
+    ],
+  });
+  const helper = agent({
+    name: "helper",
+    model,
+    tools: [look],
+    instructions: text,
+    maxTurns: count,
+    context: count === undefined ? undefined : { maxTokens: count, keepTokens: count },
+    timeouts: { idleMs: count },
+    settings: { temperature: count, maxOutputTokens: count, retry: { attempts: count } },
+    hooks: undefined,
+  });
+  const inside = [helper, agent({ name: "other", model, tools: [agentTool(helper, { description: text })] })];
+  const flow = graph("flow")
+    .node("one", defineAgent({ name: "own", version: text, run: () => 1 }))
+    .edge(START, "one")
+    .edge("one", END)
+    .compile({ maxSteps: count, interruptBefore: flag ? ["one"] : undefined });
+  const whole = sequential({
+    name: "whole",
+    agents: [
+      parallel({ name: "both", agents: inside, hooks: undefined }),
+      loop({ name: "again", agents: [flow], maxIterations: count }),
+    ],
+  });
+  const store = text === undefined ? undefined : sqliteStore(new DatabaseSync(text));
+  const runner = createRunner({ agent: whole, store, tenant: text, leaseTtlMs: count, unattended: flag });
+  const session = await runner.open(text, { agent: text });
+  await session.run("go", { id: text }).result;
+  await session.interrupt({ by: text, reason: text, timeoutMs: count, force: flag });
+  await session.resume({ input: text, to: text, by: text }).result;
+  await session.steer("there", { id: text, by: text });
+  for await (const event of session.events({ after: count, signal })) if (event.type === "gap") break;
+  for await (const event of runner.events("thread", { after: count, signal })) if (event.type === "gap") break;
+  const [item] = await runner.inbox({ threadId: text, by: text });
+  for (const answer of [approve({ note: text, by: text }), reject("no", { by: text }), respond(1, { by: text })]) {
+    await runner.answer(item!.id, answer, { id: text });
+  }
+  await runner.fork("thread", { at: 1, as: text });
+  await runner.prune({ idleMs: 1, dryRun: flag });
+  await runner.work({ concurrency: count, signal });
+  await runner.drain({ timeoutMs: count });
+}
