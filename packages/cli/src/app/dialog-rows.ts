@@ -19,6 +19,7 @@ interface Drawn {
 
 /** Longer ones are put into the transcript whole, and shown here by their beginning. */
 export const MOST_PREVIEW = 14;
+const LEAST_PREVIEW = 3;
 
 export function dialogRows(
   view: View,
@@ -30,14 +31,26 @@ export function dialogRows(
   const request = requestOf(view);
   if (dialog === undefined || request === undefined) return { rows: [] };
   const { texts } = around;
-  const head = [...titleRows(request, columns, texts), ...othersRows(view, columns, texts)];
-  const tail = tailRows(view, dialog, request, columns, texts);
-  const most = Math.max(1, Math.min(MOST_PREVIEW, room - head.length - tail.rows.length));
   const body = previewRows(request, columns, around.previewOf, texts);
+  const title = titleRows(request, columns, texts).slice(0, Math.max(1, room - 2));
+  const tail = inRoom(tailRows(view, dialog, request, columns, texts), dialog, room - title.length - 1);
+  const others = othersRows(view, columns, texts);
+  // Whoever answers sees what about: the list of the others gives way first.
+  const spare = room - title.length - tail.rows.length - Math.min(body.length, LEAST_PREVIEW);
+  const head = [...title, ...(others.length <= spare ? others : others.slice(0, Math.max(0, Math.min(1, spare))))];
+  const most = Math.max(1, Math.min(MOST_PREVIEW, room - head.length - tail.rows.length));
   const shown = body.length > most ? [...body.slice(0, most - 1), dimmed(`… + ${body.length - most + 1}`)] : body;
   const rows = [...head, ...shown.map((row): Row => [{ text: "│ ", style: "ask" }, ...row]), ...tail.rows];
   if (tail.cursor === undefined) return { rows };
   return { rows, cursor: { x: tail.cursor.x, y: rows.length - tail.rows.length + tail.cursor.y } };
+}
+
+/** Of the ways to answer, those about the chosen one. */
+function inRoom(tail: Drawn, dialog: Dialog, room: number): Drawn {
+  if (dialog.mode !== "choose" || tail.rows.length <= room) return tail;
+  const most = Math.max(1, room);
+  const from = Math.max(0, dialog.cursor + 1 - most);
+  return { rows: tail.rows.slice(from, from + most) };
 }
 
 function titleRows(request: Interrupt, columns: number, texts: Texts): Row[] {

@@ -80,6 +80,26 @@ test("whatever there is to see, it leaves a row of the screen free, no row is to
   );
 });
 
+test("however small the terminal, who answers sees which request it is, something of it, and the answer that Enter gives", () => {
+  for (const rows of [6, 8, 10, 12, 16, 24]) {
+    const asked = {
+      ...first,
+      rows,
+      columns: 40,
+      state: "paused" as const,
+      requests: ["a", "b", "c"].map((id) => request(id)),
+    };
+    const { dialog, ...view } = openDialog(asked);
+    for (const [cursor, answer] of ["❯ y", "❯ t", "❯ a", "❯ e", "❯ n"].entries()) {
+      const lines = textOf({ ...view, dialog: { ...dialog!, cursor } });
+      expect(lines.length).toBeLessThan(rows);
+      expect(lines.filter((line) => line === "? Make a?")).toHaveLength(1);
+      expect(lines.some((line) => line.startsWith("│ "))).toBe(true);
+      expect(lines.some((line) => line.startsWith(answer))).toBe(true);
+    }
+  }
+});
+
 test("a deadline says how long there is, and what happens then", () => {
   const expires = (more: object) =>
     openDialog({ ...first, state: "paused", requests: [request("a", { expiresAt: 91_000, ...more })] });

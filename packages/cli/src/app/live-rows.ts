@@ -44,11 +44,12 @@ export function liveRows(view: View, around: Around): Live {
   const mail = mailRows(view, columns, around.texts);
   const left = room - status.length - prompt.rows.length - mail.length - 1;
   const dialog = dialogRows(view, columns, Math.max(3, left), around);
+  const gap: Row[] = dialog.rows.length > 0 && left <= dialog.rows.length ? [] : [[]];
   const moving = dialog.rows.length > 0 ? [] : [...streamRows(view, columns), ...callRows(view, columns)];
-  const above = [...moving, ...(dialog.rows.length > 0 ? [[], ...dialog.rows] : []), ...mail, []];
+  const above = [...moving, ...(dialog.rows.length > 0 ? [[], ...dialog.rows] : []), ...mail, ...gap];
   const kept = above.slice(Math.max(0, above.length - (room - status.length - prompt.rows.length)));
   const rows = [...kept, ...prompt.rows, ...status];
-  const dialogAt = kept.length - mail.length - 1 - dialog.rows.length;
+  const dialogAt = kept.length - mail.length - gap.length - dialog.rows.length;
   if (dialog.cursor !== undefined) return { rows, cursor: { x: dialog.cursor.x, y: dialogAt + dialog.cursor.y } };
   return asked ? { rows } : { rows, cursor: { x: prompt.cursor.x, y: kept.length + prompt.cursor.y } };
 }
