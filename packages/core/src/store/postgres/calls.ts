@@ -26,6 +26,7 @@ export class Calls {
   readonly #retryMs: number;
   #ready = false;
   #byName = true;
+  #heardAt = 0;
   #migrating: Promise<void> | undefined;
 
   constructor(pool: PostgresPool, schema: string, retryMs: number) {
@@ -65,14 +66,13 @@ export class Calls {
   // The pool may wait for a connection for ever, where the network swallows what is sent: that has an end here.
 
   query(query: PostgresQuery): Promise<PostgresResult> {
-    const answer = this.#pool.query({ ...query, query_timeout: this.#retryMs });
-    return inTime(answer, 2 * this.#retryMs, unanswered);
+    return this.#inTime(this.#pool.query({ ...query, query_timeout: this.#retryMs }));
   }
 
   async connect(): Promise<PostgresClient> {
     const client = this.#pool.connect();
     try {
-      return await inTime(client, 2 * this.#retryMs, unanswered);
+      return await this.#inTime(client);
     } catch (error) {
       // Should it come after all.
       client.then(
@@ -81,6 +81,12 @@ export class Calls {
       );
       throw error;
     }
+  }
+
+  async #inTime<T>(answer: Promise<T>): Promise<T> {
+    const got = await inTime(answer, this.#retryMs, unanswered, () => this.#heardAt);
+    this.#heardAt = performance.now();
+    return got;
   }
 
   async #migrate(): Promise<void> {

@@ -185,6 +185,33 @@ describe("a database that fails", { timeout: 60_000 }, () => {
     await back;
   });
 
+  test("F6: a call that waits in line for a connection longer than that, behind others that are answered, is made", async () => {
+    await store.load(key);
+    const one = await openPool({ max: 1 });
+    const slow: PostgresPool = {
+      on: () => {},
+      connect: () => one.connect(),
+      async query(query) {
+        const client = await one.connect();
+        try {
+          await client.query({ text: "SELECT pg_sleep(0.05)" });
+          return await client.query(query);
+        } finally {
+          client.release();
+        }
+      },
+    };
+    try {
+      const other = postgresStore(slow, { schema, retryMs: 200 });
+      await other.load(key);
+      const began = performance.now();
+      await Promise.all(Array.from({ length: 16 }, () => other.load(key)));
+      expect(performance.now() - began).toBeGreaterThan(700);
+    } finally {
+      await one.end();
+    }
+  });
+
   test("a schema may have any name that PostgreSQL takes; others are refused", async () => {
     const odd = `${schema} "odd'; --`;
     schemas.push(odd.replaceAll('"', '""'));
@@ -327,6 +354,33 @@ describe("a row that was changed behind its back", { timeout: 120_000 }, () => {
 });
 
 describe("a process that watches", { timeout: 60_000 }, () => {
+  test("P13: where nobody can listen, as on a standby, it hears all the same, and tries for a connection less and less often", async () => {
+    await store.append(key, taking(0));
+    let tries = 0;
+    const standby: PostgresPool = {
+      on: () => {},
+      query: (query) => pool.query(query),
+      async connect() {
+        tries += 1;
+        const client = await pool.connect();
+        const query = () => Promise.reject(new Error("cannot execute LISTEN during recovery"));
+        return new Proxy(client, {
+          get: (of, name) => (name === "query" ? query : Reflect.get(of, name)?.bind(of)),
+        });
+      },
+    };
+    let heard = 0;
+    const unwatch = postgresStore(standby, { schema, pollMs: 20 }).watch(key, () => heard++);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const before = heard;
+    await store.append(key, taking(1));
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    unwatch();
+    expect(heard).toBeGreaterThan(before);
+    expect(tries).toBeGreaterThan(1);
+    expect(tries).toBeLessThan(6);
+  });
+
   test("section 9: in the background only, it is not kept alive; with a pool of one connection it still hears", async () => {
     const programs = await bundlePrograms();
     try {

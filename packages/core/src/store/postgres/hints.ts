@@ -30,6 +30,8 @@ const RECENT_MS = 2_000;
 /** How often to look where nobody can listen. */
 const DEAF_POLL_MS = 25;
 const RECONNECT_MS = 200;
+/** Where it fails again and again: a standby lets nobody listen. */
+const MOST_RECONNECT_MS = 5_000;
 /** A connection that says nothing for so long is no use to listen on, and would keep the pool from closing. */
 const ANSWER_MS = 2_000;
 const EVERYTHING = "*";
@@ -56,6 +58,7 @@ export class Hints {
   #retryTimer: NodeJS.Timeout | undefined;
   #client: PostgresClient | undefined;
   #connecting = false;
+  #reconnectMs = RECONNECT_MS;
 
   constructor(pool: PostgresPool, calls: Calls, channel: string, pollMs: number) {
     this.#pool = pool;
@@ -170,6 +173,7 @@ export class Hints {
       this.#client = client;
       await client.query({ text: `LISTEN ${this.#channel}`, query_timeout: ANSWER_MS });
       this.#connecting = false;
+      this.#reconnectMs = RECONNECT_MS;
       if (this.#watchers.size === 0) return this.#leave();
       this.#hold();
       this.#tellAll();
@@ -209,7 +213,8 @@ export class Hints {
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = undefined;
       if (this.#watchers.size > 0) void this.#listen();
-    }, RECONNECT_MS);
+    }, this.#reconnectMs);
+    this.#reconnectMs = Math.min(2 * this.#reconnectMs, MOST_RECONNECT_MS);
     this.#hold();
   }
 
