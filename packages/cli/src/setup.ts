@@ -41,6 +41,8 @@ export interface SetupOptions {
   readonly unattended?: boolean;
   /** False: no MCP servers. */
   readonly mcp?: boolean;
+  /** Told of MCP servers that take their time to come up: nothing else happens until then. */
+  readonly slowServers?: (servers: readonly string[]) => void;
   /** How long the demo model takes over each word; not at all by default. */
   readonly delayMs?: number;
 }
@@ -79,7 +81,10 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   const { permissions } = readRulesFile(configFolder);
   const { model, name: modelName, demo, contextTokens } = await chooseModel(options);
   const judge = judgeBy(permissions, () => tools);
-  const servers = options.mcp === false ? undefined : await mcpServers({ configFolder, dataFolder, folder }, judge);
+  const servers =
+    options.mcp === false
+      ? undefined
+      : await mcpServers({ configFolder, dataFolder, folder }, judge, options.slowServers);
   const tools: readonly Tool<unknown>[] = [...folderTools(folder, judge), ...(servers?.tools ?? [])];
   const context = contextTokens === undefined ? {} : { context: { maxTokens: contextTokens } };
   const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder), ...context });
@@ -124,10 +129,14 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
 }
 
 /** Where no server is named, nothing of the protocol is loaded. */
-async function mcpServers(places: Places, judge: Judge): Promise<Connected | undefined> {
+async function mcpServers(
+  places: Places,
+  judge: Judge,
+  slow: SetupOptions["slowServers"],
+): Promise<Connected | undefined> {
   const files = [join(places.configFolder, "mcp.json"), join(places.folder, ".mcp.json")];
   if (!files.some((file) => existsSync(file))) return undefined;
-  return (await import("./mcp/connect.ts")).connectServers(places, judge);
+  return (await import("./mcp/connect.ts")).connectServers(places, judge, slow);
 }
 
 function realFolder(path: string): string {

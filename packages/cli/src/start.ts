@@ -39,9 +39,12 @@ export async function start(options: StartOptions): Promise<number> {
   const folder = options.folder ?? resumed ?? here();
   const unattended = !interactive && options.ask === "deny";
   const delayMs = interactive ? DEMO_DELAY_MS : 0;
-  const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs });
+  const texts = textsFor(options.lang);
+  const slowServers = (servers: readonly string[]) => {
+    if (interactive) stdout.write(`${sanitizeLine(texts.app.slowServers(servers.join(", ")), 400)}\n`);
+  };
+  const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs, slowServers });
   try {
-    const texts = textsFor(options.lang);
     for (const warning of interactive ? [] : setup.warnings)
       process.stderr.write(`${sanitizeLine(problemWords(warning, texts), 2_000)}\n`);
     const threadId = await threadOf(setup, options);

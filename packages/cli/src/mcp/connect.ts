@@ -26,7 +26,14 @@ export interface Places {
   readonly folder: string;
 }
 
-export async function connectServers({ configFolder, dataFolder, folder }: Places, judge: Judge): Promise<Connected> {
+/** After this long somebody who waits is told for whom. */
+const SLOW_MS = 1_000;
+
+export async function connectServers(
+  { configFolder, dataFolder, folder }: Places,
+  judge: Judge,
+  slow: (servers: readonly string[]) => void = () => {},
+): Promise<Connected> {
   const { servers, untrusted } = readMcpConfig(configFolder, folder);
   const warnings: Problem[] = [];
   if (untrusted !== undefined) {
@@ -37,7 +44,10 @@ export async function connectServers({ configFolder, dataFolder, folder }: Place
     const signIn = new SignIn(signInFile(dataFolder, name), config.oauth ?? {});
     return new McpServer(name, config, { folder, signIn });
   });
-  const listed = await Promise.allSettled(all.map((server) => server.tools()));
+  const open = new Set(all.map(({ name }) => name));
+  const timer = setTimeout(() => slow([...open]), SLOW_MS);
+  const listed = await Promise.allSettled(all.map((server) => server.tools().finally(() => open.delete(server.name))));
+  clearTimeout(timer);
   const taken = new Set<string>();
   const tools: Tool<unknown>[] = [];
   for (const [at, found] of listed.entries()) {

@@ -11,6 +11,7 @@ import { openDatabase } from "../data/open-database.ts";
 import { judgeBy } from "../permissions/judge.ts";
 import { readMcpConfig } from "./config.ts";
 import { type Connected, connectServers } from "./connect.ts";
+import { McpServer } from "./server.ts";
 
 const modules = fileURLToPath(new URL("../../../../node_modules/", import.meta.url));
 const everything = join(modules, "@modelcontextprotocol/server-everything/dist/index.js");
@@ -336,3 +337,37 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "unknown" } }));
 }
 `;
+
+/** Answers what it is greeted with after a while, and never says what tools it has. */
+const SLOW = `import { createInterface } from "node:readline";
+const send = (answer) => setTimeout(() => console.log(JSON.stringify({ jsonrpc: "2.0", ...answer })), 400);
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  const serverInfo = { name: "slow", version: "1" };
+  if (method === "initialize")
+    send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo } });
+  else if (method !== "tools/list" && id !== undefined) send({ id, error: { code: -32601, message: "no" } });
+});
+`;
+
+test("a server that never lists its tools is given up in time, and who waits is told for whom", async () => {
+  const file = join(home, "slow.mjs");
+  writeFileSync(file, SLOW);
+  const given = { kind: "stdio", ...node(file), env: {} } as const;
+  const server = new McpServer("slow", given, { folder, connectMs: 1_500 });
+  await expect(server.tools()).rejects.toMatchObject({ code: "MCP_DOWN", details: { server: "slow" } });
+  await server.close();
+
+  const asked = ["-e", "setTimeout(() => process.exit(1), 1_500)"];
+  const mcpServers = { late: { command: process.execPath, args: asked }, gone: { command: "no-such-command" } };
+  writeFileSync(join(config, "mcp.json"), JSON.stringify({ mcpServers }));
+  const told: (readonly string[])[] = [];
+  const places = { configFolder: config, dataFolder: join(home, "data"), folder };
+  const connected = await connectServers(
+    places,
+    judgeBy({}, () => []),
+    (servers) => told.push(servers),
+  );
+  expect([told, connected.warnings.length]).toEqual([[["late"]], 2]);
+  await connected.close();
+});

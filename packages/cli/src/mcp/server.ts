@@ -68,7 +68,13 @@ export class McpServer {
 
   async tools(): Promise<readonly McpTool[]> {
     const client = await this.#client();
-    return client.getServerCapabilities()?.tools === undefined ? [] : (await client.listTools()).tools;
+    if (client.getServerCapabilities()?.tools === undefined) return [];
+    const timeout = this.#options.connectMs ?? CONNECT_MS;
+    try {
+      return (await client.listTools(undefined, { timeout })).tools;
+    } catch (error) {
+      throw this.#down(error);
+    }
   }
 
   /** Whether it asks by ending a round of a call, rather than in the middle of one (protocol 2026-07-28). */

@@ -20,6 +20,7 @@ export const en = {
     welcomeDemo:
       "No model is set up: rules stand in for one, offline. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama.",
     welcomeKeys: "Esc stops · Enter while it runs steers · Tab queues · ? shows all keys",
+    slowServers: (servers: string) => `Waiting for MCP servers: ${servers} (--no-mcp: without them)`,
     earlier: (n: number) => `… ${count(n, "earlier entry", "earlier entries")}`,
     goodbye: (id: string) => `To go on: belay --resume ${id}`,
     prompt: "Ask, or tell it what to do",

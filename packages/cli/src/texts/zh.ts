@@ -59,6 +59,7 @@ export const zh: Texts = {
     welcome: "随时可以停下的智能体",
     welcomeDemo: "没有配置模型：离线规则代替模型。请设置 ANTHROPIC_API_KEY 或 OPENAI_API_KEY，或启动 Ollama。",
     welcomeKeys: "Esc 停止 · 运行时 Enter 插话 · Tab 排队 · ? 查看全部按键",
+    slowServers: (servers) => `正在等待 MCP 服务器：${servers}（--no-mcp：不使用）`,
     earlier: (n) => `… 之前还有 ${n} 条`,
     goodbye: (id) => `继续：belay --resume ${id}`,
     prompt: "请提问，或说明要做什么",
