@@ -13,3 +13,9 @@ it("an error that is sent as JSON keeps its words", () => {
     message: expect.stringContaining("later"),
   });
 });
+
+it("section 14: a message has the value that is wrong, and not all of a long one", () => {
+  const said = (value: string) => belayError("OPTION_INVALID", { option: "as", value, needed: "short" }).message;
+  expect(said("5")).toBe("Option as is 5; it must be short.");
+  expect(said("x".repeat(9_000))).toBe(`Option as is ${"x".repeat(100)}… (9000 characters); it must be short.`);
+});

@@ -14,6 +14,11 @@ function entry<D = Record<string, never>>(when: string, message: (d: D) => strin
   return { when, message, hint };
 }
 
+/** A value that somebody gave may be as long as they like. */
+function brief(value: string): string {
+  return value.length <= 100 ? value : `${value.slice(0, 100)}… (${value.length} characters)`;
+}
+
 type Values = string | number | boolean | undefined | null;
 
 export const catalogue = {
@@ -215,7 +220,7 @@ export const catalogue = {
   ),
   OPTION_INVALID: entry<{ option: string; value: string; needed: string }>(
     "An option has a value that means nothing.",
-    (d) => `Option ${d.option} is ${d.value}; it must be ${d.needed}.`,
+    (d) => `Option ${d.option} is ${brief(d.value)}; it must be ${d.needed}.`,
     "Correct the option; nothing was changed.",
   ),
   OUTPUT_INVALID: entry<{ agent: string; problem: string }>(

@@ -99,7 +99,7 @@ describe("bad definitions are refused when they are made", () => {
 
   it("OPTION_INVALID: a thread id that is none", async () => {
     const runner = createRunner({ agent: agent({ name: "a", model }) });
-    for (const id of ["", "x".repeat(201), 7, null]) {
+    for (const id of ["", "x".repeat(201), 7, 7n, null]) {
       await expect(runner.open(id as never)).rejects.toEqual(coded("OPTION_INVALID", "threadId"));
     }
   });

@@ -4,7 +4,7 @@
 // 2. Sessions are known weakly: one that nobody has, and that does nothing, is forgotten.
 
 import type { Agent } from "../agent.ts";
-import { type BelayError, belayError } from "../error.ts";
+import { type BelayError, belayError, errorText } from "../error.ts";
 import type { ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import { busy, type Execution } from "./execution.ts";
@@ -161,7 +161,8 @@ export class OpenSessions<Out, Deps> {
 
 export function readId(option: string, id: unknown): string {
   if (typeof id === "string" && id !== "" && id.length <= 200) return id;
-  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(id), needed: "text of 1–200 characters" });
+  const value = typeof id === "string" ? JSON.stringify(id) : errorText(id);
+  throw belayError("OPTION_INVALID", { option, value, needed: "text of 1–200 characters" });
 }
 
 /** Somebody else has it: also where they began to run it while we looked. */
