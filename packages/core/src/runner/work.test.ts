@@ -180,7 +180,7 @@ describe("runner.work", () => {
       side.kill();
       await until(async () => (await store.load(key(threadId)))?.row.lease === undefined);
     }
-    const worker = await openKit(["whole"], { store, threadId: "its own" });
+    const worker = await openKit(["whole"], { store, threadId: "its own", runner: { log: () => {} } });
     working(worker.runner, { concurrency: 1 });
     await until(async () => (await stateOf(store, "good")) === "completed");
   });
