@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { BelayError, belayError } from "../error.ts";
-import { approve, respond } from "../interrupt/answer.ts";
+import { approve, reject, respond } from "../interrupt/answer.ts";
 import { humanApproval, humanInput } from "../interrupt/request.ts";
 import type { Store } from "../store/store.ts";
 import { factsOf, stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { type Kit, openKit, settle, until } from "../testing/session-kit.ts";
+import { type Kit, openKit, settle, unhandled, until } from "../testing/session-kit.ts";
 import { detachedContext, type ToolContext } from "../tool/context.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
@@ -31,6 +31,30 @@ async function replayed(store: Store, execute: (ctx: ToolContext) => unknown): P
 const gave = async (store: Store) => toolResult(await factsOf(store), "w");
 
 describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
+  test("Q2: what fails before the code waits for it ends no process, live or replayed; the code meets it when it waits", async () => {
+    const store = await make();
+    const fails = async (ctx: ToolContext) => {
+      const first = ctx.ask(humanInput("first?"), { key: "first" });
+      const second = ctx.ask(humanInput("second?"), { key: "second" });
+      const third = ctx.step("third", () => Promise.reject(new Error("it broke")));
+      void ctx.step("fourth", () => Promise.reject(new Error("nobody waits for it")));
+      const met = [await first];
+      for (const one of [second, third]) met.push(await one.catch((error: Error) => error.message));
+      return met;
+    };
+    const seen = await unhandled(async () => {
+      const kit = await open(store, fails);
+      await kit.session.run("go").result;
+      const [first, second] = kit.session.interrupts;
+      await kit.session.answer(second!.id, reject("not now"));
+      await settle();
+      const other = await open(store, fails);
+      await other.session.resume({ answers: { [first!.id]: respond("yes") } }).result;
+    });
+    expect(seen).toEqual([]);
+    expect(await gave(store)).toMatchObject(["yes", expect.stringContaining("not now"), "it broke"]);
+  });
+
   test("Q2: a value is JSON, the same live and replayed; undefined is null", async () => {
     const store = await make();
     const values: unknown[] = [];

@@ -117,10 +117,18 @@ export class Steps {
     return left === undefined ? undefined : this.#diverged(`it ended without ${JSON.stringify(left)}`);
   }
 
-  async step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
-    const record = this.#use(key, "step");
+  step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
+    let record: StepRecord | undefined;
+    try {
+      record = this.#use(key, "step");
+    } catch (error) {
+      return Promise.reject(error);
+    }
     if (this.#broken) return never;
-    if (record !== undefined) return this.#replayed<T>(record);
+    return onRecord(record === undefined ? this.#compute(key, compute) : this.#replayed<T>(record));
+  }
+
+  async #compute<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
     this.#begin();
     if (this.#recorded.size > 0 || this.#giving) await this.#novel(key);
     const host = this.#host;
@@ -168,9 +176,14 @@ export class Steps {
   }
 
   ask<T>(request: Request<T>, options: AskOptions = {}): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#ask(request, options.key, resolve as (value: unknown) => void, reject).catch(reject);
+    const asked = new Promise<T>((resolve, refuse) => {
+      const reject = (error: unknown) => {
+        void onRecord(asked);
+        refuse(error);
+      };
+      this.#ask(request, options.key, resolve as (value: unknown) => void, reject).catch(refuse);
     });
+    return asked;
   }
 
   async #ask(
@@ -382,4 +395,10 @@ async function conclude(ask: Ask, decision: Decision): Promise<void> {
   } catch (error) {
     ask.reject(error);
   }
+}
+
+/** How it fails is on record: code that does not wait for it, or not yet, must not end the process by that. */
+export function onRecord<T>(outcome: Promise<T>): Promise<T> {
+  outcome.catch(() => {});
+  return outcome;
 }

@@ -281,3 +281,19 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   }
   throw new Error(`It never came true: ${holds}`);
 }
+
+/** Rejections that nobody took care of end a process; here they are counted. */
+export async function unhandled(during: () => Promise<void>): Promise<unknown[]> {
+  const seen: unknown[] = [];
+  const others = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", (error) => seen.push(error));
+  try {
+    await during();
+    await settle();
+  } finally {
+    process.removeAllListeners("unhandledRejection");
+    for (const other of others) process.on("unhandledRejection", other);
+  }
+  return seen;
+}

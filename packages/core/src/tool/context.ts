@@ -98,14 +98,16 @@ export class CallContext implements ToolContext {
     if (this.#stop !== undefined) throw new UserInterrupt(this.#stop.at, this.#stop.reason);
   }
 
-  async ask<T>(request: Request<T>, options?: AskOptions): Promise<T> {
-    if (this.#steps === undefined) throw belayError("ASK_DETACHED", { address: this.address });
+  // Not async: a promise of their own would be rejected beside the one that is taken care of.
+  ask<T>(request: Request<T>, options?: AskOptions): Promise<T> {
+    if (this.#steps === undefined) return Promise.reject(belayError("ASK_DETACHED", { address: this.address }));
     return this.#steps().ask(request, options);
   }
 
-  async step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
+  step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
     if (this.#steps !== undefined) return this.#steps().step(key, compute);
-    return compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
+    const alone = async () => compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
+    return alone();
   }
 
   exit(output: unknown = null): void {

@@ -4,7 +4,7 @@ import { humanInput } from "../interrupt/request.ts";
 import { memoryStore } from "../store/memory.ts";
 import { echo, enter, factsIn, gated, hanging, newLog, runs, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { listen, settle, until } from "../testing/session-kit.ts";
+import { listen, settle, unhandled, until } from "../testing/session-kit.ts";
 import { defineAgent } from "./define-agent.ts";
 import type { AgentContext } from "./live-agent.ts";
 import { loop } from "./loop.ts";
@@ -36,6 +36,21 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
       "- code",
     ]);
     expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("Q2: a child that fails before the code waits for it ends no process; the code meets it when it waits", async () => {
+    const store = await make();
+    const bad = defineAgent({ name: "bad", run: () => Promise.reject(new Error("it broke")) });
+    const slow = defineAgent({ name: "slow", run: () => settle().then(() => "slow") });
+    const root = code(async (ctx) => {
+      const [first, second] = [ctx.run(slow, null), ctx.run(bad, null)];
+      return [await first, await second.catch((error: Error) => error.message)];
+    });
+    const seen = await unhandled(async () => {
+      const session = await enter(root, store);
+      expect(await session.run("hi").result).toMatchObject(done(["slow", "Agent bad failed: it broke"]));
+    });
+    expect(seen).toEqual([]);
   });
 
   test("Q1: while it waits for a person it stays in memory, and goes on with its local state", async () => {

@@ -12,7 +12,7 @@ import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
-import { type AskOptions, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
+import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
 import { type ChildEnd, runChild, storable } from "./child.ts";
 import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
@@ -209,7 +209,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const known = this.#frame.desk.scope(place.path);
     const settled = known?.runId === this.#frame.place.runId ? known.settled : undefined;
     const isNew = known?.runId !== this.#frame.place.runId;
-    return new Promise((resolve, reject) => {
+    const ran = new Promise<Json>((resolve, reject) => {
       const begin = () => {
         this.#waiting.delete(key);
         this.#children += 1;
@@ -233,6 +233,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       if (isNew) void this.#steps.beginsNew(key).then(begin);
       else begin();
     });
+    return onRecord(ran);
   }
 
   #childAsks(path: string, key: string, end: Extract<ChildEnd, { how: "asking" }>, again: () => void): void {
