@@ -24,7 +24,8 @@ async function inShell(env: Record<string, string> = {}): Promise<Terminal & { p
   const folder = mkdtempSync(join(program.place, "out-"));
   const file = join(folder, "pid");
   const inner = `echo \\$\\$ > '${file}'; exec '${process.execPath}' '${program.main}' --model demo --no-mcp`;
-  const script = `cd '${folder}'; bash -c "${inner}"; echo "exit $?"; stty -a`;
+  // It stays a moment: what a pty is given last can be lost with its end.
+  const script = `cd '${folder}'; bash -c "${inner}"; echo "exit $?"; stty -a; sleep 0.5`;
   const options = { env: { BELAY_DATA: join(folder, ".data"), BELAY_DEMO_DELAY_MS: "60", ...env } };
   const terminal = program.openShell(script, options);
   await terminal.untilSeen(PROMPT);
