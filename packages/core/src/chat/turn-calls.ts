@@ -252,8 +252,11 @@ export class TurnCalls implements Recording, StopListener {
   #wait({ call, waits }: AskingCall): void {
     this.#asking ??= new Set();
     this.#asking.add(call);
-    for (const id of waits) this.#frame.desk.await(id, { decided: () => this.#decided(call) });
+    const { desk } = this.#frame;
+    for (const id of waits) desk.await(id, { decided: () => this.#decided(call) });
     this.#listen();
+    // Since this was read from its record.
+    if (waits.some((id) => desk.request(id)?.decision !== undefined)) this.#decided(call);
   }
 
   #listen(): void {

@@ -116,11 +116,10 @@ class GraphRun {
     for (const id of desk.openBelow(path)) {
       desk.await(id, {
         decided: () => {
-          if (this.#over) return false;
-          if (this.#rests.get(visit.id)?.how === "asking") {
-            this.#rests.delete(visit.id);
-            this.#start(visit);
-          }
+          // One that runs may have read its record before this was on it.
+          if (this.#over || this.#rests.get(visit.id)?.how !== "asking") return false;
+          this.#rests.delete(visit.id);
+          this.#start(visit);
           return true;
         },
       });

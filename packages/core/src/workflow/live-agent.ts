@@ -2,11 +2,13 @@
 // 1. What it has done is on record (steps): however it was cut, it begins again and is handed what it did.
 // 2. After a stop it has its grace to end by itself; then it is dropped, and never settles.
 // 3. While it waits for a person it stays in memory, and goes on from there where it can.
+//
+// Long, and still one piece: what it waits for, what is under way and when it rests are one count.
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
-import type { Action } from "../event.ts";
+import type { Action, Fact } from "../event.ts";
 import type { Frame, Hot } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
@@ -223,9 +225,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
             // First on record: code that goes on all the same must meet it again.
             if (settled !== undefined && end.facts.length === 0) {
               this.#steps.handOut(settled, () => reject(end.error));
-            } else if (end.facts.length === 0) reject(end.error);
-            else void this.#frame.record(() => end.facts).then(() => reject(end.error));
-          } else if (end.how === "asking") this.#childAsks(place.path, key, end, begin);
+            } else this.#recorded(end.facts, () => reject(end.error));
+          } else if (end.how === "asking") this.#recorded(end.facts, () => this.#listen(place.path, key, begin));
           else this.#cut.push(end);
           setImmediate(() => this.#settle());
         });
@@ -236,19 +237,27 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return onRecord(ran);
   }
 
-  #childAsks(path: string, key: string, end: Extract<ChildEnd, { how: "asking" }>, again: () => void): void {
-    if (end.facts.length > 0) this.#frame.desk.record({ facts: () => end.facts, recorded: () => {} });
+  /** Until they are on record, the child has not come to rest. */
+  #recorded(facts: readonly Fact[], rests: () => void): void {
+    if (facts.length === 0) return rests();
+    this.#children += 1;
+    const recorded = () => {
+      this.#children -= 1;
+      rests();
+      setImmediate(() => this.#settle());
+    };
+    this.#frame.desk.record({ facts: () => facts, recorded });
+  }
+
+  #listen(path: string, key: string, again: () => void): void {
     this.#waiting.set(key, again);
+    const decided = () => {
+      if (this.#over || this.#away || !this.#waiting.has(key)) return false;
+      again();
+      return true;
+    };
     const { desk } = this.#frame;
-    for (const id of desk.openBelow(path)) {
-      desk.await(id, {
-        decided: () => {
-          if (this.#over || this.#away) return false;
-          if (this.#waiting.has(key)) again();
-          return true;
-        },
-      });
-    }
+    for (const id of desk.openBelow(path)) desk.await(id, { decided });
   }
 
   parked(): void {

@@ -98,11 +98,10 @@ export function allOf(
       for (const id of frame.desk.openBelow(path)) {
         frame.desk.await(id, {
           decided: () => {
-            if (over) return false;
-            if (ends[index]?.how === "asking") {
-              ends[index] = undefined;
-              begin(index);
-            }
+            // One that runs may have read its record before this was on it.
+            if (over || ends[index]?.how !== "asking") return false;
+            ends[index] = undefined;
+            begin(index);
             return true;
           },
         });
