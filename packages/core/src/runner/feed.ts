@@ -156,11 +156,13 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       if (cursor !== undefined) {
         if (this.#last !== undefined && cursor >= this.#last) return this.#lastDraft(cursor) ?? this.#done();
         if (this.#gap !== undefined) return { done: false, value: this.#takeGap(this.#gap, cursor) };
-        if (this.#behind) await this.#catchUp(cursor);
-        if (this.#last === -1) continue;
+        // What has come live and follows is handed out first: the store does not have what was said between its facts.
         const event = this.#take();
         if (event !== undefined) return { done: false, value: event };
-        if (this.#behind) continue;
+        if (this.#behind) {
+          await this.#catchUp(cursor);
+          continue;
+        }
       }
       if (this.#finishing) return this.#done();
       await new Promise<void>((resolve) => this.#wake.push(resolve));
@@ -217,7 +219,11 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       this.#behind = true;
       throw error;
     }
-    this.#queue = [...facts, ...this.#queue.slice(this.#next)];
+    // Around what has come live meanwhile, which has drafts between its facts; what is there twice is handed out once.
+    const live = this.#queue.slice(this.#next);
+    const first = live.find((event) => isFact(event) && event.seq > cursor)?.seq ?? Number.POSITIVE_INFINITY;
+    const after = facts.findIndex(({ seq }) => seq >= first);
+    this.#queue = after === -1 ? [...facts, ...live] : [...facts.slice(0, after), ...live, ...facts.slice(after)];
     this.#next = 0;
   }
 
