@@ -13,6 +13,7 @@ const data = [
   "interrupt",
   "permission",
   "fingerprint",
+  "misspelt",
 ];
 
 /** A room is a folder or a file of packages/core/src; it may import from itself and from the rooms named here. */
@@ -25,6 +26,8 @@ export const arrows: Record<string, readonly string[]> = {
   "sanitize-messages": ["error", "message"],
   "history-problems": ["message"],
   lifecycle: ["error"],
+  // Knows names only.
+  misspelt: [],
   log: ["error"],
   // Where tests may cut in; knows nothing, so that anything may have points.
   point: [],

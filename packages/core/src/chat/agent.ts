@@ -9,6 +9,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
 import { type Message, messageText } from "../message.ts";
+import { misspelt, slipText } from "../misspelt.ts";
 import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
@@ -56,6 +57,23 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
   readonly repair?: "synthetic" | "drop" | undefined;
 }
+
+const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
+  name: true,
+  model: true,
+  instructions: true,
+  tools: true,
+  subAgents: true,
+  output: true,
+  settings: true,
+  context: true,
+  maxTurns: true,
+  timeouts: true,
+  graceMs: true,
+  permissions: true,
+  hooks: true,
+  repair: true,
+};
 
 type OutputOf<S> = S extends StandardSchema ? InferOutput<S> : string;
 
@@ -188,6 +206,8 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(options?.name), problem });
   if (typeof options?.name !== "string" || !NAME.test(options.name))
     throw refuse(`its name is ${JSON.stringify(options?.name)}`);
+  const slip = misspelt(options, OPTIONS);
+  if (slip !== undefined) throw refuse(slipText(slip));
   const { name, model, instructions, output } = options;
   if (typeof model?.stream !== "function" || typeof model.id !== "string") {
     throw refuse("its model has no id or no stream(); wrap AI SDK models with fromAiSdk(model)");

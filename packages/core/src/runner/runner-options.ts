@@ -6,6 +6,7 @@ import { type BelayError, belayError } from "../error.ts";
 import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Groups } from "../interrupt/decision.ts";
 import { consoleLog, type Log } from "../log.ts";
+import { misspelt } from "../misspelt.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
 import { memoryStore } from "../store/memory.ts";
 import { ownerName } from "../store/owner.ts";
@@ -50,6 +51,25 @@ export interface RunnerOptions<Out, Deps> {
   readonly clock?: Clock | undefined;
 }
 
+const OPTIONS: Readonly<Record<keyof RunnerOptions<never, never>, true>> = {
+  agent: true,
+  agents: true,
+  store: true,
+  tenant: true,
+  deps: true,
+  leaseTtlMs: true,
+  maxBytes: true,
+  permissions: true,
+  unattended: true,
+  groups: true,
+  maxHot: true,
+  tokenTtlMs: true,
+  ttlMs: true,
+  hooks: true,
+  log: true,
+  clock: true,
+};
+
 export interface OpenOptions<Deps> {
   /** The name of the agent for a new thread. */
   readonly agent?: string | undefined;
@@ -79,6 +99,11 @@ function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<
 }
 
 export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): DriveSetup {
+  const slip = misspelt(options, OPTIONS);
+  if (slip !== undefined) {
+    const value = String((options as Record<string, unknown>)[slip.option]);
+    throw belayError("OPTION_INVALID", { option: slip.option, value, needed: `called ${slip.meant}` });
+  }
   const clock = options.clock ?? systemClock;
   const leaseTtlMs = options.leaseTtlMs ?? 30_000;
   const maxBytes = options.maxBytes ?? MAX_BYTES;

@@ -4,6 +4,7 @@ import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Approval, Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
+import { misspelt, slipText } from "../misspelt.ts";
 import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import { detachedContext, type ToolContext } from "./context.ts";
 
@@ -65,6 +66,23 @@ export interface Tool<in Deps = never> {
   execute(args: never, ctx?: ToolContext<Deps>): ToolReturn;
 }
 
+const OPTIONS: Readonly<Record<keyof ToolOptions<StandardSchema, never>, true>> = {
+  name: true,
+  description: true,
+  input: true,
+  execute: true,
+  version: true,
+  onStop: true,
+  needsApproval: true,
+  onCrash: true,
+  serial: true,
+  timeoutMs: true,
+  graceMs: true,
+  readOnly: true,
+  repeatable: true,
+  destructive: true,
+};
+
 const NO_SCHEMA = "its input is not a Standard Schema; a JSON Schema goes into jsonSchema(…)";
 
 /** What every provider takes as a name. */
@@ -110,6 +128,8 @@ function check(options: ToolOptions<StandardSchema, unknown>): void {
   const name = String(given?.name);
   const refuse = (problem: string) => belayError("TOOL_INVALID", { tool: name, problem });
   if (typeof given !== "object" || given === null) throw refuse("it is not an object");
+  const slip = misspelt(given, OPTIONS);
+  if (slip !== undefined) throw refuse(slipText(slip));
   if (typeof given.name !== "string" || !NAME.test(given.name))
     throw refuse(`its name is ${JSON.stringify(given.name)}`);
   if (typeof given.description !== "string") throw refuse("it has no description");
