@@ -27,9 +27,11 @@ function excerpt(root, path, region) {
     .trim();
 }
 
-/** README.md and every page below docs, as paths from the root. @param {string} root */
+/** What is said of the whole, of each package, and every page below docs, as paths from the root. @param {string} root */
 export function pages(root) {
   const docs = existsSync(join(root, "docs")) ? readdirSync(join(root, "docs"), { recursive: true }).map(String) : [];
-  const all = ["README.md", ...docs.map((path) => join("docs", path))];
+  const packages = existsSync(join(root, "packages")) ? readdirSync(join(root, "packages")) : [];
+  const readmes = ["README.md", ...packages.map((name) => join("packages", name, "README.md"))];
+  const all = [...readmes, ...docs.map((path) => join("docs", path))];
   return all.filter((path) => path.endsWith(".md") && existsSync(join(root, path)));
 }
