@@ -4,6 +4,7 @@ import { createRunner } from "../runner/runner.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, listen, said, unpaired } from "../testing/session-kit.ts";
+import { parallel } from "../workflow/parallel.ts";
 import { agent } from "./agent.ts";
 
 const city = z.object({ name: z.string(), size: z.coerce.number().int() });
@@ -142,4 +143,17 @@ it("without a schema the output is the text, and typed so", async () => {
   const result = await (await runner.run("go")).result;
   expect(result).toMatchObject({ output: "hi", text: "hi" });
   if (result.status === "completed") expectTypeOf(result.output).toEqualTypeOf<string>();
+});
+
+it("W1: an answer that is sent back to several agents at once is a message of its own in each history", async () => {
+  const output = z.object({ n: z.number() });
+  const agents = ["a", "b"].map((name) => agent({ name, model: scriptedModel(["no", '{"n":1}']), output }));
+  const runner = createRunner({ agent: parallel({ name: "par", agents }) });
+  const ids: string[] = [];
+  const run = (await runner.open("thread")).run("go");
+  for await (const event of run) {
+    if (event.type === "message" && event.runPath !== "par") ids.push(event.message.id);
+  }
+  expect(await run.result).toMatchObject({ status: "completed", output: [{ n: 1 }, { n: 1 }] });
+  expect(new Set(ids).size).toBe(8);
 });

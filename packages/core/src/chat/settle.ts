@@ -35,8 +35,9 @@ export async function settle(
   }
   const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
   const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;
-  const { runId, segment } = frame.place;
-  const id = `${runId}.o${segment}.${frame.scope.messages.length}`;
+  const { runId, segment, runPath } = frame.place;
+  const place = runPath.includes("/") ? `${runId}.${runPath}` : runId;
+  const id = `${place}.o${segment}.${frame.scope.messages.length}`;
   const parts = [{ type: "text" as const, text: words }];
   const correction = frame.message({ id, role: "user", parts, at: frame.clock.now(), origin: "runtime" }, 0, 1);
   if (corrections(frame.scope.messages) >= agent.maxCorrections) {
