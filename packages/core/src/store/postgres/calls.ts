@@ -63,10 +63,16 @@ export class Calls {
     return (await this.query({ text, values })).rows;
   }
 
-  // The pool may wait for a connection for ever, where the network swallows what is sent: that has an end here.
+  // The pool may wait for a connection for ever, where the network swallows what is sent: that has an end here. Where one is
+  // free, nobody waits for it, and pg itself ends what is not answered.
 
-  query(query: PostgresQuery): Promise<PostgresResult> {
-    return this.#inTime(this.#pool.query({ ...query, query_timeout: this.#retryMs }));
+  async query(query: PostgresQuery): Promise<PostgresResult> {
+    const { idleCount = 0, waitingCount = 0 } = this.#pool;
+    const answer = this.#pool.query({ ...query, query_timeout: this.#retryMs });
+    if (idleCount <= waitingCount) return this.#inTime(answer);
+    const got = await answer;
+    this.#heardAt = performance.now();
+    return got;
   }
 
   async connect(): Promise<PostgresClient> {

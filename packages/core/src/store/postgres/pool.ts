@@ -32,6 +32,9 @@ export interface PostgresPool {
   // biome-ignore lint/suspicious/noExplicitAny: as pg has it.
   on(event: "error", listener: (...args: any[]) => void): unknown;
   readonly options?: { readonly max?: number };
+  /** Connections that nobody uses, and calls that wait for one. */
+  readonly idleCount?: number;
+  readonly waitingCount?: number;
   /** It is being closed. */
   readonly ending?: boolean;
 }
