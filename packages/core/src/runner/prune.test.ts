@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { graph } from "../graph/graph.ts";
 import { END, START } from "../graph/shape.ts";
+import type { LogEntry } from "../log.ts";
 import { memoryStore } from "../store/memory.ts";
 import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { toolOf } from "../testing/asking-tool.ts";
@@ -147,6 +148,21 @@ describe("prune", () => {
     await working;
     expect(await ids(kit)).not.toContain("completed");
     expect(await ids(kit)).toEqual(expect.arrayContaining(["asking", "stopped"]));
+  });
+
+  test("T3: a worker that cannot remove what has had its time tells the log, once, and goes on", async () => {
+    const kit = await left();
+    await kit.clock.advance(DAY);
+    const store = wrapStore(kit.store, { delete: async () => Promise.reject(new Error("no room")) });
+    const logged: string[] = [];
+    const log = ({ error }: LogEntry) => logged.push(error.message);
+    const { runner } = await openKit([], { clock: kit.clock, store, runner: { ttlMs: 40, log }, threadId: "none" });
+    const ending = new AbortController();
+    const working = runner.work({ signal: ending.signal, pollMs: 1 });
+    for (let i = 0; i < 5; i++) await kit.clock.advance(20);
+    ending.abort();
+    await working;
+    expect(logged).toEqual(["The store failed: no room"]);
   });
 
   test("a time that is none is refused", async () => {

@@ -35,6 +35,7 @@ import { type Lost, repairThread } from "./repair.ts";
 import type { Run } from "./run.ts";
 import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
 import type { Session } from "./session.ts";
+import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
@@ -70,6 +71,7 @@ export class Runner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
   #pruneAt = 0;
+  readonly #prunes: Troubles;
   readonly #setup: DriveSetup;
   /** Damaged requests that the log has heard of. */
   readonly #logged = new Set<string>();
@@ -81,6 +83,7 @@ export class Runner<Out = string, Deps = unknown> {
     const tenant = readId("tenant", options.tenant ?? "default");
     this.#tenant = tenant;
     this.#setup = readSetup(options);
+    this.#prunes = new Troubles(this.#setup.log);
     this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);
     this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps);
   }
@@ -301,8 +304,12 @@ export class Runner<Out = string, Deps = unknown> {
     const now = clock.now();
     if (this.#ttlMs !== undefined && now >= this.#pruneAt) {
       this.#pruneAt = now + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
+      const rows = await this.threads();
       // What cannot be removed is no reason not to work.
-      await this.#prune(await this.threads(), { idleMs: this.#ttlMs }).catch(() => {});
+      await this.#prune(rows, { idleMs: this.#ttlMs }).then(
+        () => this.#prunes.over(),
+        (error) => this.#prunes.tell(error),
+      );
     }
     return (await store.threads(this.#tenant, now)).filter((row) => isMovable(row, now));
   }
