@@ -67,6 +67,9 @@ type DepsOf<A> = Needs<A> extends (deps: infer Deps) => void ? Deps : never;
 /** How often a worker looks for threads that have had their time. */
 const PRUNE_EVERY_MS = 60_000;
 
+/** However little time a drain has. */
+const LEAST_FOR_STORE_MS = 1_000;
+
 export class Runner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
@@ -342,23 +345,30 @@ export class Runner<Out = string, Deps = unknown> {
     return now?.row.head !== row.head;
   }
 
-  /** Lets go of all threads at their next safe point; what takes longer than `timeoutMs` is aborted. They go on elsewhere. */
+  /**
+   * Lets go of all threads at their next safe point; what takes longer than `timeoutMs` is aborted. They go on elsewhere. For a
+   * store that does not answer it waits as long again, and no longer: its leases lapse by themselves.
+   */
   async drain(options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
+    const { timeoutMs = 10_000 } = options;
+    const { clock } = this.#setup;
     const sessions = this.#sessions;
     sessions.closed = true;
-    const { clock } = this.#setup;
     const running = sessions.running.map((execution) => execution.drain());
-    if (running.length > 0) {
+    if (running.length === 0) return this.close();
+    await new Promise<void>((resolve, reject) => {
       const abort = () => {
+        timer = clock.setTimeout(resolve, Math.max(timeoutMs, LEAST_FOR_STORE_MS));
         void this.close();
         // Also of calls that a stop would wait for.
         for (const execution of sessions.running) execution.signal.force();
       };
-      const timer = clock.setTimeout(abort, options.timeoutMs ?? 10_000);
-      await Promise.all(running);
-      clock.clearTimeout(timer);
-    }
-    await this.close();
+      let timer = clock.setTimeout(abort, timeoutMs);
+      Promise.all(running)
+        .then(() => this.close())
+        .finally(() => clock.clearTimeout(timer))
+        .then(resolve, reject);
+    });
   }
 
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */

@@ -11,6 +11,7 @@ import { factProblems } from "../testing/journal-checks.ts";
 import { paying, requestOf, waiting } from "../testing/paying.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, type KitOptions, listen, openKit, until } from "../testing/session-kit.ts";
+import { wrapStore } from "../testing/wrap-store.ts";
 import { tool } from "../tool/tool.ts";
 import { readFacts } from "./read-facts.ts";
 import { createRunner, type Runner } from "./runner.ts";
@@ -312,6 +313,25 @@ describe.each(eachStore)("runner.drain on $name", ({ make }) => {
     expect([kit.session.state, kit.session.pauseType]).toEqual(["paused", "tool_interrupt"]);
     expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
     expect(ran).toEqual(["pay 1"]);
+  });
+
+  it("P16: waits for a store that does not answer as long again, and no longer; the thread goes on elsewhere", async () => {
+    const store = await make();
+    let isAway = false;
+    const append: Store["append"] = (of, what) => (isAway ? new Promise(() => {}) : store.append(of, what));
+    const away = wrapStore(store, { append });
+    const clock = fakeClock();
+    const kit = await openKit([[{ text: "ha" }, { stall: true }]], { store: away, clock });
+    const heard = listen(kit.session.run("go"));
+    await heard.until((event) => event.type === "text-delta");
+    isAway = true;
+    let drained = false;
+    const drain = kit.runner.drain({ timeoutMs: 5_000 }).then(() => (drained = true));
+    await clock.advance(9_999);
+    expect(drained).toBe(false);
+    await clock.advance(1);
+    await drain;
+    expect((await store.load(key()))?.row.state).toBe("running");
   });
 
   it("what takes longer than its time is aborted, and can be resumed", async () => {
