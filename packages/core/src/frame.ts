@@ -78,7 +78,7 @@ export interface Desk {
   saidMeanwhile(place: FramePlace, branches: readonly string[]): readonly Message[];
   /** Open requests of whatever lies at or below `path`. */
   openBelow(path: string): readonly string[];
-  /** Nobody waits any more for what is asked at or below `path`: it is withdrawn, and calls that wait for it end; `forGood`, also those to agents. Nothing where nobody is asked. */
+  /** Nobody waits any more for what is asked at or below `path`: it is withdrawn, and calls that wait for it end; `forGood`, all that have begun. */
   closedBelow(frame: Frame, path: string, forGood: boolean): readonly Fact[];
   /** A request of the thread. */
   request(id: string): RequestState | undefined;

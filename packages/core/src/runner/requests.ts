@@ -140,14 +140,19 @@ export function waitingEnds(
   return facts;
 }
 
-/** An agent has ended, and nobody waits any more for what was asked inside it: what asked has its end. */
+/**
+ * An agent has ended, and nobody waits any more for what was asked inside it: what asked has its end, and `forGood` all that
+ * has begun in it. One that may be tried again goes on with the rest, such as a call that was answered and has not heard of it.
+ */
 export function closedBelow(place: FramePlace, state: ThreadState, forGood: boolean): Fact[] {
   const within = [place.runPath];
   const scopes = new Map([...state.scopes].filter(([path]) => isWithin(path, within)));
   const which = openRequests(state).filter(({ id }) => scopes.has(state.requests!.get(id)!.runPath));
-  if (which.length === 0) return [];
   const ends = waitingEnds(place, { ...state, scopes }, none, which, forGood);
-  return [...ends, ...withdrawals(place, state, "runtime", which)];
+  const asked = ends.filter(
+    (fact) => forGood || which.some(({ callId }) => "callId" in fact && fact.callId === callId),
+  );
+  return [...asked, ...withdrawals(place, state, "runtime", which)];
 }
 
 /**

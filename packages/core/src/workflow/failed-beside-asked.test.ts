@@ -17,7 +17,7 @@ import {
   wrong,
 } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { gate, settle, until } from "../testing/session-kit.ts";
+import { gate, heldStore, line, settle, until } from "../testing/session-kit.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 
@@ -148,6 +148,83 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     expect(await wrong(store, log)).toEqual([]);
     expect((await session.run("and?").result).status).toBe("completed");
   });
+
+  test("W4: an agent in a call fails beside one that has handed its question on: each call inside has its end", async () => {
+    const store = await make();
+    const log = newLog();
+    const both = [asker(log, "x", asking(log, "asks")), failing(log, "bad", { well: false })] as const;
+    const code = defineAgent({
+      name: "code",
+      agents: both,
+      run: async (ctx) => {
+        const [x, bad] = both;
+        const asked = ctx.run(x, "go");
+        await ctx.step("waits", () => until(async () => (await open(store)) === 1).then(() => null));
+        return [await ctx.run(bad, "go"), await asked];
+      },
+    });
+    const session = await enter(asker(log, "outer", code), store);
+    expect((await session.run("hi").result).status).toBe("completed");
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  for (const how of ["fails", "ends"] as const) {
+    test(`Q3, W4: an answer that is being written while code ${how} without those who ask: every call has its end${how === "fails" ? ", and the answered one goes on by resume()" : ""}`, async () => {
+      const writing = gate();
+      const write = gate();
+      const before = (_: number, { close }: { readonly close?: unknown }) => {
+        if (close === undefined) return undefined;
+        writing.open();
+        return write.opened;
+      };
+      const store = heldStore(await make(), { before });
+      const log = newLog();
+      const now = { well: false };
+      const go = gate();
+      const both = ["a", "b"].map((name) =>
+        worker(
+          log,
+          name,
+          doing(log, name, async (ctx) => `heard ${await ctx.ask(humanInput("Who?"))}`),
+        ),
+      );
+      const root = defineAgent({
+        name: "code",
+        agents: both,
+        run: async (ctx) => {
+          const asked = both.map((each) => ctx.run(each, "go"));
+          if (now.well) return Promise.all(asked);
+          void ctx.step("works", () => new Promise(() => {}));
+          await go.opened;
+          if (how === "fails") throw new Error("no");
+          return "enough";
+        },
+      });
+      const session = await enter(root, store);
+      const run = session.run("hi");
+      await until(() => session.interrupts.length === 2);
+      await settle();
+      const { id } = session.interrupts.find(({ address }) => address.startsWith("code/a:a/"))!;
+      const answered = session.answer(id, respond("ann"));
+      await writing.opened;
+      go.open();
+      await settle();
+      write.open();
+      expect(await answered).toEqual({ open: 1 });
+      expect((await run.result).status).toBe(how === "fails" ? "failed" : "completed");
+      const ends = (await factsIn(store)).filter(({ type }) => type === "tool-end").map(line);
+      expect(ends.sort()).toEqual([
+        `tool-end a-call ${how === "fails" ? "held" : "unknown"}`,
+        "tool-end b-call interrupted",
+      ]);
+      if (how === "ends") return;
+      now.well = true;
+      expect(await session.resume().result).toMatchObject({
+        output: ["a[ok heard ann]", expect.stringContaining("b[interrupted")],
+      });
+      expect(await wrong(store, log)).toEqual([]);
+    });
+  }
 
   test("W4: code that ends without the agent that asks: its call has its end, and nobody is asked any more", async () => {
     const store = await make();

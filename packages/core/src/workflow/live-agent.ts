@@ -57,6 +57,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   readonly #abort = new LazyAbort();
   #away = false;
   #over = false;
+  /** It went another way than what is on record: it begins nothing more. */
+  #broken: BelayError | undefined;
   #judging = false;
   /** Children that run, and those that wait for people. */
   #children = 0;
@@ -198,6 +200,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
   #run(agent: AnyAgent, input: Json, key: string): Promise<Json> {
+    if (this.#broken !== undefined) return never;
     let part: string;
     try {
       part = childKey(this.#name, agent, key);
@@ -252,7 +255,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   #listen(path: string, key: string, again: () => void): void {
     this.#waiting.set(key, again);
     const decided = () => {
-      if (this.#over || this.#away || !this.#waiting.has(key)) return false;
+      if (this.#over || this.#away || this.#broken !== undefined || !this.#waiting.has(key)) return false;
       again();
       return true;
     };
@@ -280,10 +283,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   wake(): void {}
 
   broke(error: BelayError): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#leave(error);
-    this.#end({ how: "failed", facts: [], error });
+    this.#broken ??= error;
+    this.#finished(() => {});
   }
 
   stopped(): void {
@@ -358,9 +359,11 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     }
     // It ended because some of those inside it were cut, or while they were: it begins again.
     if (this.#cut.length > 0) return this.#stop();
-    const left = this.#steps.leftOut() ?? this.#childLeftOut();
-    if (left !== undefined && this.#frame.signal.stop === undefined) return this.broke(left);
-    end();
+    if (this.#frame.signal.stop === undefined) this.#broken ??= this.#steps.leftOut() ?? this.#childLeftOut();
+    if (this.#broken === undefined) return end();
+    this.#over = true;
+    this.#leave(this.#broken);
+    this.#end({ how: "failed", facts: [], error: this.#broken });
   }
 
   #childLeftOut(): BelayError | undefined {
@@ -378,8 +381,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   /** Nobody is asked any more what it asked, or those inside it. One that failed may be tried again: agents in calls go on in their place. */
   #endsWith(ended: Ended): void {
     const { desk } = this.#frame;
-    if (desk.openBelow(this.address).length === 0) return this.#end(ended);
     const facts = () => desk.closedBelow(this.#frame, this.address, ended.how === "completed");
+    if (facts().length === 0) return this.#end(ended);
     desk.record({ facts, recorded: () => this.#end(ended), alone: true });
   }
 
@@ -404,6 +407,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#endsWith({ how: "failed", facts: [], error: failure });
   }
 }
+
+const never = new Promise<never>(() => {});
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
