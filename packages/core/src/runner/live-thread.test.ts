@@ -9,6 +9,7 @@ import { toolOf } from "../testing/asking-tool.ts";
 import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
 import { gate, until } from "../testing/session-kit.ts";
 import type { Tool } from "../tool/tool.ts";
+import { defineAgent } from "../workflow/define-agent.ts";
 import { createRunner, type Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
 
@@ -42,6 +43,31 @@ describe("a session that nobody holds", () => {
     await forgetAll();
     expect(left.deref()).toBeUndefined();
     expect((await runner.open("thread")).messages).toHaveLength(2);
+  });
+
+  test("Q1: nor is code kept that pause() has parked: it begins again from its steps", async () => {
+    let had: WeakRef<object> | undefined;
+    const park = gate();
+    const code = defineAgent({
+      name: "code",
+      run: async (ctx) => {
+        const mine = {};
+        had ??= new WeakRef(mine);
+        await ctx.step("one", () => park.opened.then(() => null));
+        await ctx.step("two", () => null);
+        return mine;
+      },
+    });
+    const runner = createRunner<unknown>({ agent: code });
+    const run = (await runner.open("thread")).run("hi");
+    await until(() => had !== undefined);
+    const parked = (await runner.open("thread")).pause();
+    park.open();
+    await parked;
+    expect((await run.result).status).toBe("interrupted");
+    await forgetAll();
+    expect(had?.deref()).toBeUndefined();
+    expect((await (await runner.open("thread")).resume().result).status).toBe("completed");
   });
 
   test("is kept while it runs: who opens the thread again gets the same one", async () => {

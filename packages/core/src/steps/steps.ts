@@ -124,7 +124,7 @@ export class Steps {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#broken) return never;
+    if (this.#broken) return never();
     return onRecord(record === undefined ? this.#compute(key, compute) : this.#replayed<T>(record));
   }
 
@@ -135,7 +135,7 @@ export class Steps {
     if (host.frame === undefined) await new Promise<Frame>((stands) => this.#on(stands));
     if (host.parks?.()) {
       this.#end();
-      return never;
+      return never();
     }
     const { callId, address, idempotencyKey, signal } = host;
     const at = `${address}/s:${key}`;
@@ -326,7 +326,7 @@ export class Steps {
       const { size } = this.#recorded;
       const given = this.#given;
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.#broken) await never;
+      if (this.#broken) await never();
       if (this.#giving || given !== this.#given || this.#recorded.size < size) {
         patience = PATIENCE_MS;
       } else if (patience > 0) {
@@ -336,7 +336,7 @@ export class Steps {
       } else {
         const [left] = this.#recorded.keys();
         this.#break(this.#diverged(`it asks for ${JSON.stringify(key)}, where ${JSON.stringify(left)} is on record`));
-        await never;
+        await never();
       }
     }
   }
@@ -383,7 +383,10 @@ export class Steps {
   }
 }
 
-const never = new Promise<never>(() => {});
+/** Each a promise of its own: one that all wait for would keep them, and what they have at hand, for ever. */
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
 
 function a(kind: StepRecord["kind"]): string {
   return kind === "ask" ? "an ask" : "a step";
