@@ -73,8 +73,10 @@ export function samePause(place: FramePlace, state: ThreadState): StateEvent {
 export const terminated: IdleFacts = (place, state) => {
   const paused = state.state === "paused" || state.state === "running";
   move(paused ? "paused" : state.state, "terminated");
-  const end = paused ? [...lostCalls(place, state), runEnd(place, "terminated", usageOf(state))] : [];
-  return [...end, ...withdrawals(place, state, "user"), stateFact(place, "terminated")];
+  const end = paused ? [runEnd(place, "terminated", usageOf(state))] : [];
+  // Also of a run that has failed: some of it may wait for people.
+  const calls = lostCalls(place, state);
+  return [...calls, ...end, ...withdrawals(place, state, "user"), stateFact(place, "terminated")];
 };
 
 /** A stop while the thread only waits for people: what it asked for is dead, and the person has the word (S9). */

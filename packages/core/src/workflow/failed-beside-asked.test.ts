@@ -77,6 +77,21 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     });
   }
 
+  test("S9: terminate() of a run that has failed: nobody is asked any more, and every call has its end", async () => {
+    const store = await make();
+    const log = newLog();
+    const root = parallel({
+      name: "par",
+      agents: [failing(log, "bad", { well: false }), asker(log, "x", asking(log, "asks"))],
+    });
+    const session = await enter(root, store);
+    expect((await session.run("hi").result).status).toBe("failed");
+    await session.terminate();
+    expect(session.state).toBe("terminated");
+    expect(await open(store)).toBe(0);
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
   test("W4: code fails beside an agent that asks: nobody is asked any more, its call has its end, and resume() goes on with it", async () => {
     const store = await make();
     const log = newLog();
