@@ -200,7 +200,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
   #run(agent: AnyAgent, input: Json, key: string): Promise<Json> {
-    if (this.#broken !== undefined) return never;
+    if (this.#broken !== undefined) return new Promise(() => {});
     let part: string;
     try {
       part = childKey(this.#name, agent, key);
@@ -407,8 +407,6 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#endsWith({ how: "failed", facts: [], error: failure });
   }
 }
-
-const never = new Promise<never>(() => {});
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
