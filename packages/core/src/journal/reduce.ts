@@ -159,7 +159,8 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
     state.stops ??= new Set();
     for (const stop of fact.stops) state.stops.add(stop);
   }
-  if (fact.state === "paused" || fact.state === "error") {
+  // Of a pause that becomes another one nothing was cut.
+  if (!stays && (fact.state === "paused" || fact.state === "error")) {
     const scope = state.scopes.get(fact.runPath);
     if (scope !== undefined) scope.attempt = fact.attempt - 1;
     if (fact.pauseType !== "tool_interrupt")

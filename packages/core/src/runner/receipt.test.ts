@@ -158,12 +158,13 @@ describe("who may stop, and what they get", () => {
   });
 
   test("D45, S3: rollbackPartial drops the cut answer; readers of the next one are told that it is void", async () => {
-    for (const input of [undefined, "shorter"]) {
+    for (const { input, anew } of [{}, { input: "shorter" }, { anew: true }] as { input?: string; anew?: true }[]) {
       const kit = await openKit(talking);
       const heard = listen(kit.session.run("hi"));
       await heard.until(isText);
       expect(await kit.session.interrupt({ rollbackPartial: true })).toMatchObject({ accepted: true, partialText: "" });
       expect(history(kit.session.messages)).toEqual(["user: hi"]);
+      if (anew) await kit.session.handle();
       const again = listen(kit.session.resume(input === undefined ? {} : { input }));
       const events = await again.all;
       const asked = input === undefined ? [] : ["message user: shorter"];
