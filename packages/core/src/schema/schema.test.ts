@@ -91,6 +91,17 @@ describe("validate", () => {
     expect(result).toMatchObject({ problem: expect.stringMatching(/^no 0; no 1; .*; no 9; and 4 more$/) });
   });
 
+  it("leaves out the full stop at the end of a message: it stands within other words", () => {
+    const saying = (message: string) => ({
+      "~standard": { version: 1 as const, vendor: "test", validate: () => ({ issues: [{ message }] }) },
+    });
+    expect(validate(saying("Only what is in this folder."), 1)).toEqual({
+      ok: false,
+      problem: "Only what is in this folder",
+    });
+    expect(validate(saying("so it goes..."), 1)).toEqual({ ok: false, problem: "so it goes..." });
+  });
+
   it("hands out what shares no object with what it was given, also deep inside", () => {
     const loose: StandardSchema[] = [
       z.object({ any: z.any() }),

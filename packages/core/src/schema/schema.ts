@@ -181,6 +181,10 @@ function pathText(path: NonNullable<StandardIssue["path"]>): string {
   return text;
 }
 
+/** Without its last full stop: it stands within other words. */
 function oneLine(text: string): string {
-  return text.replace(/\s*[\r\n]+\s*/g, " ").trim();
+  return text
+    .replace(/\s*[\r\n]+\s*/g, " ")
+    .trim()
+    .replace(/(?<!\.)\.$/, "");
 }
