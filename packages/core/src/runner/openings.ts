@@ -235,11 +235,20 @@ async function newInput(
     }
     const dead = open.filter(({ onNewInput }) => onNewInput !== "keep");
     if (dead.length < open.length) {
-      const facts = [...waitingEnds(place, state, undefined, dead), ...withdrawals(place, state, by, dead)];
+      const facts = [
+        ...waitingEnds(place, within(state, going.to), undefined, dead),
+        ...withdrawals(place, state, by, dead),
+      ];
       return { mode: "continue", inputs, facts };
     }
   }
   return { mode, inputs, facts: withdrawals(place, state, by, open) };
+}
+
+/** Only what lies at `path` or below, where one is given. */
+function within(state: ThreadState, path: string | undefined): ThreadState {
+  if (path === undefined) return state;
+  return { ...state, scopes: new Map([...state.scopes].filter(([each]) => isWithin(each, [path]))) };
 }
 
 function textOf(id: string, inputs: Inputs): string {

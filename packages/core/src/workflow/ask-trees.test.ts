@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { approve, reject, respond } from "../interrupt/answer.ts";
 import { humanInput } from "../interrupt/request.ts";
+import { Runner } from "../runner/runner.ts";
+import { jsonSchema } from "../schema/schema.ts";
 import { asker, doing, echo, enter, factsIn, gated, type Log, newLog, worker, wrong } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
+import { faultyStore } from "../testing/faulty-store.ts";
 import { until } from "../testing/session-kit.ts";
+import { tool } from "../tool/tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
@@ -117,6 +121,37 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
     expect(await session.resume({ answers: rest }).result).toMatchObject(
       done([output[0], "w[instead]", output[2], output[3]]),
     );
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("Q8, R1: input to those who ask, whose question is kept: a call that a crash cut in another agent goes on by its own rule", async () => {
+    const store = await make();
+    const log = newLog();
+    const again = tool({
+      name: "again",
+      description: "",
+      input: jsonSchema<object>({ type: "object" }),
+      repeatable: true,
+      execute: () => (log.did.push("again") === 1 ? new Promise(() => {}) : "done"),
+    });
+    const asks = doing(newLog(), "asks", (ctx) => ctx.ask(humanInput("Who?", { onNewInput: "keep" })));
+    const root = () => parallel({ name: "par", agents: [worker(log, "a", asks), worker(log, "b", again)] });
+    const dying = faultyStore(store);
+    const first = await new Runner({ agent: root(), store: dying, leaseTtlMs: 50 }).open("thread");
+    void first.run("hi");
+    await until(() => log.did.length === 1 && first.interrupts.length === 1);
+    dying.kill();
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    const other = await enter(root(), store);
+    expect(other.pauseType).toBe("crash");
+    const [request] = other.interrupts.filter(({ kind }) => kind === "input");
+    expect(await other.resume({ input: "hm", to: "par/0:a" }).result).toMatchObject({
+      interruptType: "tool_interrupt",
+    });
+    expect(log.did).toEqual(["again", "again"]);
+    expect(await other.resume({ answers: { [request!.id]: respond("ann") } }).result).toMatchObject({
+      output: ["a[hm]", "b[ok done]"],
+    });
     expect(await wrong(store, log)).toEqual([]);
   });
 });
