@@ -164,6 +164,28 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     expect((await session.run("and?").result).status).toBe("completed");
   });
 
+  test("Q3, W4: code that goes on without an agent that has failed: nobody is asked any more what was asked inside it", async () => {
+    const store = await make();
+    const log = newLog();
+    const inner = parallel({ name: "par", agents: [failing(log, "bad", { well: false }), asking(log, "asks")] });
+    const root = defineAgent({
+      name: "code",
+      agents: [inner],
+      run: async (ctx) => {
+        const failed = await ctx.run(inner, "go").catch(({ code }) => code);
+        return `${failed}, ${await ctx.ask(humanInput("And now?"))}`;
+      },
+    });
+    const session = await enter(root, store);
+    expect((await session.run("hi").result).status).toBe("interrupted");
+    expect(session.interrupts.map(({ address }) => address)).toEqual(["code/s:ask#0"]);
+    expect(await wrong(store, log)).toEqual([]);
+    await session.close();
+    const other = await enter(root, store);
+    const answers = { [other.interrupts[0]!.id]: respond("on") };
+    expect(await other.resume({ answers }).result).toMatchObject({ status: "completed", output: "MODEL_FAILED, on" });
+  });
+
   test("W4: an agent in a call fails beside one that has handed its question on: each call inside has its end", async () => {
     const store = await make();
     const log = newLog();

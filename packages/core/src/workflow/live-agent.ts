@@ -225,12 +225,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
             if (settled === undefined) resolve(end.output);
             else this.#steps.handOut(settled, () => resolve(end.output));
           } else if (end.how === "failed") {
+            const fails = () => reject(end.error);
             // First on record: code that goes on all the same must meet it again.
-            if (settled !== undefined && end.facts.length === 0) {
-              this.#steps.handOut(settled, () => reject(end.error));
-            } else this.#recorded(end.facts, () => reject(end.error));
-          } else if (end.how === "asking") this.#recorded(end.facts, () => this.#listen(place.path, key, begin));
-          else this.#cut.push(end);
+            if (settled !== undefined && end.facts.length === 0) this.#steps.handOut(settled, fails);
+            else this.#recorded(() => [...this.#closed(place.path), ...end.facts], fails);
+          } else if (end.how === "asking") {
+            const waits = () => this.#listen(place.path, key, begin);
+            this.#recorded(() => end.facts, waits);
+          } else this.#cut.push(end);
           setImmediate(() => this.#settle());
         });
       };
@@ -241,15 +243,20 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
 
   /** Until they are on record, the child has not come to rest. */
-  #recorded(facts: readonly Fact[], rests: () => void): void {
-    if (facts.length === 0) return rests();
+  #recorded(facts: () => readonly Fact[], rests: () => void): void {
+    if (facts().length === 0) return rests();
     this.#children += 1;
     const recorded = () => {
       this.#children -= 1;
       rests();
       setImmediate(() => this.#settle());
     };
-    this.#frame.desk.record({ facts: () => facts, recorded });
+    this.#frame.desk.record({ facts, recorded });
+  }
+
+  /** Nobody is asked any more what one that has ended asked, or those inside it. One that failed may be tried again: agents in calls go on in their place. */
+  #closed(path: string, forGood = false): readonly Fact[] {
+    return this.#frame.desk.closedBelow(this.#frame, path, forGood);
   }
 
   #listen(path: string, key: string, again: () => void): void {
@@ -378,12 +385,10 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return belayError("REPLAY_DIVERGED", { address: this.address, problem });
   }
 
-  /** Nobody is asked any more what it asked, or those inside it. One that failed may be tried again: agents in calls go on in their place. */
   #endsWith(ended: Ended): void {
-    const { desk } = this.#frame;
-    const facts = () => desk.closedBelow(this.#frame, this.address, ended.how === "completed");
+    const facts = () => this.#closed(this.address, ended.how === "completed");
     if (facts().length === 0) return this.#end(ended);
-    desk.record({ facts, recorded: () => this.#end(ended), alone: true });
+    this.#frame.desk.record({ facts, recorded: () => this.#end(ended), alone: true });
   }
 
   #completed(output: unknown): void {
