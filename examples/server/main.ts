@@ -22,7 +22,7 @@ async function follow(threadId: string, request: IncomingMessage, response: Serv
     // Tell the page what it needs: events also hold the arguments and results of tools.
     if (event.type !== "text-delta" && event.type !== "message" && event.type !== "state") continue;
     const sent = response.write(`id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`);
-    // A page that reads slowly slows nobody: meanwhile deltas merge, and past a bound it gets `gap` and the facts.
+    // A page that reads slowly slows nobody: meanwhile deltas merge, and past a bound they are left out; facts are not.
     if (!sent) await once(response, "drain", { signal: gone.signal }).catch(() => {});
   }
   response.end();
