@@ -25,6 +25,8 @@ import { TurnCalls } from "./turn-calls.ts";
 export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<Ended> {
   for (;;) {
     const { action, active, last, callsBy } = frame.scope;
+    // While only answered calls run, nothing goes on, and nothing ends.
+    if (frame.beginning.only === "calls" && last !== "calls") return { how: "asking", facts: [], calls: noCalls };
     if (action !== undefined && last !== "calls") return acted(action);
     // Open calls are of the agent that made them, also where one of them has handed over.
     const name = last === "calls" ? callsBy : active;
@@ -42,9 +44,9 @@ export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<End
 
 /** Something was said, or a call that was left behind has ended: it enters before the next model call. */
 function hasMail(frame: Frame): boolean {
-  const { scope, signal, desk, beginning } = frame;
+  const { scope, signal, desk } = frame;
   const { last } = scope;
-  if (last === "calls" || last === "answer" || beginning.only === "calls" || signal.halts("after-tools")) return false;
+  if (last === "calls" || last === "answer" || signal.halts("after-tools")) return false;
   // A late result does not come between a cut answer and its rest: it waits for the next turn.
   return desk.hasMail(frame, last === "cut" ? "steer" : undefined);
 }
@@ -67,7 +69,6 @@ function handedOver(frame: Frame, agent: ChatDefinition, name: string): Promise<
 
 function step(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const { scope } = frame;
-  if (frame.beginning.only === "calls" && scope.last !== "calls") return { how: "asking", facts: [], calls: noCalls };
   switch (scope.last) {
     case "calls":
       return openCalls(frame, agent);

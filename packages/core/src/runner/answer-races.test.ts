@@ -245,6 +245,23 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     stop.abort();
     await working;
   });
+
+  test("Q3, W3: several answers at once beside a call that has ended the run: it stays paused, and resume() ends it", async () => {
+    const store = await make();
+    const { tools: made, ran } = paying();
+    const leave = tool({ name: "leave", description: "", input: anything, execute: (_, ctx) => ctx.exit("bye") });
+    const calls = [1, 2, 3].map((n) => ({ call: "pay", id: `p${n}`, args: { n } }));
+    const tools = [...made, leave];
+    const kit = await openKit([[{ call: "leave", id: "l" }, ...calls]], { store, tools });
+    await kit.session.run("go").result;
+    const answered = calls.map(({ id }) => kit.session.answer(requestOf(kit, id).id, approve()));
+    expect((await Promise.all(answered)).map(({ open }) => open)).toEqual([2, 1, 0]);
+    await until(() => ran.length === 3);
+    await settle();
+    expect(kit.session.state).toBe("paused");
+    const other = await openKit([], { store, tools });
+    expect(await other.session.resume().result).toMatchObject({ status: "completed", output: "bye" });
+  });
 });
 
 describe.each(eachStore)("many at once ($name)", ({ make }) => {
