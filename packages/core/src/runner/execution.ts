@@ -279,7 +279,7 @@ export class Execution {
         this.#drive = drive;
         this.#mailbox.begunWith(facts);
         host.hot.check(from, state);
-        host.feed.live = true;
+        host.feed.live = () => drive.head;
         host.opened(this, state);
         this.run.began(from);
       });
@@ -532,7 +532,7 @@ export class Execution {
     const deadline = this.#deadline as { timer: unknown } | undefined;
     if (deadline !== undefined) this.#host.setup.clock.clearTimeout(deadline.timer);
     this.#unwatch?.();
-    this.#host.feed.live = false;
+    this.#host.feed.live = undefined;
     this.#host.ended(this, state);
     this.#isOver();
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);

@@ -22,8 +22,8 @@ export class Feed {
   readonly #store: Store;
   readonly #key: ThreadKey;
   #unwatch: (() => void) | undefined;
-  /** True while this process writes to the thread: then facts come through `publish`, and the store's hints say nothing new. */
-  live = false;
+  /** While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and the store's hints say nothing new. */
+  live: (() => number) | undefined;
 
   constructor(store: Store, key: ThreadKey) {
     this.#store = store;
@@ -41,7 +41,12 @@ export class Feed {
   /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. `from` is what ends it by closing. */
   reader(cursor: number | undefined, signal?: AbortSignal, from?: object): Reader {
     const stop = () => reader.end();
-    const read: ReadFacts = (after) => readFacts(this.#store, this.#key, after);
+    const read: ReadFacts = async (after) => {
+      const facts = await readFacts(this.#store, this.#key, after);
+      // The store has a fact before it is published, together with what was said around it.
+      const last = this.live?.() ?? Number.POSITIVE_INFINITY;
+      return facts.filter(({ seq }) => seq <= last);
+    };
     const leave = () => {
       signal?.removeEventListener("abort", stop);
       this.#leave(reader);
@@ -50,7 +55,7 @@ export class Feed {
     this.#readers ??= new Set();
     this.#readers.add(reader);
     this.#unwatch ??= this.#store.watch(this.#key, () => {
-      if (!this.live) this.lookAgain();
+      if (this.live === undefined) this.lookAgain();
     });
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });

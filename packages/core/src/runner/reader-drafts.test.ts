@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isFact } from "../event.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { openKit, said, settle } from "../testing/session-kit.ts";
+import { gate, heldStore, listen, openKit, said, settle } from "../testing/session-kit.ts";
 
 for (const { name, make } of eachStore) {
   test(`E1, E3 (${name}): a reader that takes its time, and a word from the store meanwhile: every turn that starts has its end`, async () => {
@@ -33,5 +33,38 @@ for (const { name, make } of eachStore) {
       "state completed",
     ]);
     expect(events.filter(isFact).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test(`E1 (${name}): a reader that looks into the store while the last step is there and not told yet hears what is said around it`, async () => {
+    const written = gate();
+    const tell = gate();
+    const after = (_: number, { release }: { readonly release: boolean }) => {
+      if (!release) return undefined;
+      written.open();
+      return tell.opened;
+    };
+    const held = heldStore(await make(), { after });
+    let looks = 1;
+    const load: typeof held.load = async (...given) => {
+      if (looks++ === 0) await written.opened;
+      return held.load(...given);
+    };
+    const { runner } = await openKit(["one"], { store: { ...held, load }, threadId: "another" });
+    looks = 0;
+    const heard = listen(runner.events("thread"));
+    expect(looks).toBe(1);
+    const run = (await runner.open("thread")).run("go");
+    await written.opened;
+    await settle();
+    tell.open();
+    await run.result;
+    await runner.close();
+    expect(said(await heard.all).slice(-5)).toEqual([
+      "text one",
+      "message assistant: one",
+      "turn-end 1",
+      "run-end completed",
+      "state completed",
+    ]);
   });
 }
