@@ -11,7 +11,7 @@ const given = (options: object) => options as never;
 
 describe("an option that is nearly the name of another", () => {
   it("Q1: is refused, for it may be the one that asks a person first", () => {
-    for (const name of ["needApproval", "needsaproval", "NeedsApproval"])
+    for (const name of ["needApproval", "needsaproval", "NeedsApproval", "needsApprovel"])
       expect(() => tool(given({ ...pay, [name]: true }))).toThrow(
         expect.objectContaining({
           code: "TOOL_INVALID",
@@ -31,7 +31,7 @@ describe("an option that is nearly the name of another", () => {
   it("leaves alone what is nothing like any, what is undefined, and what stands beside the right one", () => {
     const more = { title: "Pay", icon: "coin", needApproval: undefined, timeout: 5, timeoutMs: 5 };
     expect(tool(given({ ...pay, ...more })).timeoutMs).toBe(5);
-    expect(agent(given({ ...bot, description: "A bot.", owner: "ann" })).name).toBe("bot");
+    expect(agent(given({ ...bot, description: "A bot.", owner: "ann", content: "…" })).name).toBe("bot");
     expect(() => createRunner(given({ agent: agent(bot), environment: "test" }))).not.toThrow();
     const made = tool(pay);
     expect(tool(given({ ...made, name: "again" })).name).toBe("again");

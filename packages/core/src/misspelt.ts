@@ -20,9 +20,22 @@ export function slipText({ option, meant }: Slip): string {
   return `there is no option ${option}; ${meant} was meant`;
 }
 
+/** A letter or two too few or too many; in long names, which are nobody else's by chance, also others. */
 function isNear(name: string, known: string): boolean {
-  const shorter = Math.min(name.length, known.length);
-  return distance(name.toLowerCase(), known.toLowerCase()) <= (shorter < 4 ? 0 : shorter < 7 ? 1 : 2);
+  const [a, b] = [name.toLowerCase(), known.toLowerCase()].sort((one, two) => one.length - two.length) as [
+    string,
+    string,
+  ];
+  if (a === b) return true;
+  if (a.length < 4 || b.length - a.length > 2) return false;
+  return isWithin(a, b) || (a.length >= 10 && distance(a, b) <= 2);
+}
+
+/** All letters of `a` come in `b`, in this order. */
+function isWithin(a: string, b: string): boolean {
+  let found = 0;
+  for (const letter of b) if (letter === a[found]) found += 1;
+  return found === a.length;
 }
 
 /** How many letters must be changed, left out or put in. */
