@@ -1,0 +1,106 @@
+// What a life is made of: the processes around one thread in one store, the tree that each of them has, and chance.
+
+import type { FakeClock } from "../fake-clock.ts";
+import { type Dice, diceOf } from "./dice.ts";
+import type { Places } from "./places.ts";
+import { LifeProcess } from "./process.ts";
+import type { Scene } from "./scene.ts";
+import { growTree } from "./tree.ts";
+import { Witness } from "./witness.ts";
+
+/** What models in calm may still call. */
+const CALM_CALLS = 25;
+
+export class Life {
+  readonly clock: FakeClock;
+  readonly dice: Dice;
+  readonly witness: Witness;
+  readonly processes: LifeProcess[] = [];
+  readonly forks: string[] = [];
+  readonly hooked: boolean;
+  readonly ruled: boolean;
+  /** Stops take back what was said at times. */
+  readonly rollsBack: boolean;
+  /** No process dies or lets go, and no store fails: readers miss nothing, and nothing that was left behind is lost. */
+  readonly peaceful: boolean;
+  readonly storeFails: boolean;
+  shape = "";
+  calm = false;
+  /** Those that heed nothing. */
+  #deaf: (() => void)[] = [];
+  #words = 0;
+  #calmCalls = 0;
+  readonly #treeSeed: number;
+  readonly #places: Places;
+
+  constructor(seed: number, clock: FakeClock, places: Places) {
+    this.clock = clock;
+    this.dice = diceOf(seed);
+    this.#places = places;
+    const own = places.connect();
+    this.witness = new Witness((threadId) => own.linesSync?.({ tenant: "default", threadId }) ?? []);
+    this.#treeSeed = this.dice(1 << 30);
+    this.hooked = this.dice(3) === 0;
+    this.ruled = this.dice(2) === 0;
+    this.rollsBack = this.dice(2) === 0;
+    this.peaceful = this.dice(3) === 0;
+    this.storeFails = this.dice(3) === 0;
+  }
+
+  get alive(): readonly LifeProcess[] {
+    return this.processes.filter(({ dead }) => !dead);
+  }
+
+  /** There is a model in the tree; code alone never hears what is sent to it. */
+  get hears(): boolean {
+    return /chat|agentTool|transfer/.test(this.shape);
+  }
+
+  start(): LifeProcess {
+    const { clock, witness, rollsBack } = this;
+    const number = this.processes.length;
+    const maxHot = this.dice(4) === 0 ? 1 : 100;
+    const process = new LifeProcess({ number, store: this.#places.connect(), clock, maxHot, rollsBack, witness });
+    const { root, shape } = growTree(this.#scene(process));
+    this.shape = shape;
+    this.processes.push(process);
+    process.begin(root);
+    return process;
+  }
+
+  /** Words that nobody has said before. */
+  word(): string {
+    this.#words += 1;
+    return `word ${this.#words}`;
+  }
+
+  letGo(): void {
+    for (const each of this.#deaf.splice(0)) each();
+  }
+
+  #scene(process: LifeProcess): Scene {
+    const life = this;
+    const { witness, hooked, ruled } = this;
+    return {
+      seed: this.#treeSeed,
+      hooked,
+      ruled,
+      get dead() {
+        return process.dead;
+      },
+      get calm() {
+        return life.calm;
+      },
+      now: () => this.clock.now(),
+      chance: this.dice,
+      began: (tool, place, how = {}) => witness.began(process.number, tool, place, how),
+      untilLetGo: (letGo) => void this.#deaf.push(letGo),
+      spoke: (place) => witness.spoke(place),
+      asked: (agent, messages, prefill) => witness.asked(agent, messages, prefill),
+      mayCall: () => {
+        if (this.calm) this.#calmCalls += 1;
+        return this.#calmCalls <= CALM_CALLS;
+      },
+    };
+  }
+}

@@ -1,0 +1,41 @@
+// One life: processes that come and go around a thread, people who do anything at any time, and in the end calm, in which
+// everything must be able to go on to its end. A seed is one life: time stands still but where it is moved, and nothing
+// else is left to chance.
+
+import { fakeClock } from "../fake-clock.ts";
+import { ticks } from "../world/tick.ts";
+import { act } from "./act.ts";
+import { oneOf } from "./dice.ts";
+import { endInCalm, stopAll } from "./ending.ts";
+import { Life } from "./life.ts";
+import { placesOf } from "./places.ts";
+import { THREAD } from "./process.ts";
+
+export interface Lived {
+  readonly problems: readonly string[];
+  /** The tree and what happened, in order. */
+  readonly log: readonly string[];
+}
+
+/** Lives the life of a seed. */
+export async function live(seed: number, on: keyof typeof placesOf): Promise<Lived> {
+  const clock = fakeClock();
+  const places = await placesOf[on](clock);
+  try {
+    const life = new Life(seed, clock, places);
+    const { problems, log } = life.witness;
+    life.start();
+    await ticks(5);
+    const steps = 15 + life.dice(45);
+    for (let i = 0; i < steps; i++) {
+      act(life);
+      if (i % 5 === 0) life.witness.checkFacts(THREAD);
+      await ticks(oneOf(life.dice, [0, 1, 1, 2, 3, 6, 12, 25]));
+    }
+    await stopAll(life);
+    await endInCalm(life);
+    return { problems, log: [life.shape, ...log] };
+  } finally {
+    places.close();
+  }
+}

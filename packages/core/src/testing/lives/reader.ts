@@ -1,0 +1,77 @@
+// A reader of a thread, as a page would be: every fact in its order, text shown is text kept, every turn has its end.
+
+import { type BelayEvent, isFact } from "../../event.ts";
+import { isBlank, messageText } from "../../message.ts";
+
+export interface ReaderHost {
+  /** Something was cut in the middle: what is between facts may be missing. */
+  readonly disturbed: boolean;
+  /** Stops may take back what was said. */
+  readonly rollsBack: boolean;
+  problem(what: string): void;
+}
+
+export class Reader {
+  readonly #name: string;
+  readonly #host: ReaderHost;
+  readonly #shown = new Map<string, string>();
+  readonly #turns = new Set<string>();
+  #last = 0;
+
+  constructor(name: string, host: ReaderHost) {
+    this.#name = name;
+    this.#host = host;
+  }
+
+  see(event: BelayEvent): void {
+    if (isFact(event)) {
+      if (event.seq !== this.#last + 1) this.#problem(`fact ${event.seq} after ${this.#last}`);
+      this.#last = event.seq;
+    }
+    this.#seeText(event);
+    this.#seeTurn(event);
+  }
+
+  #seeText(event: BelayEvent): void {
+    if (event.type === "gap") this.#shown.clear();
+    if (event.type === "superseded") this.#shown.delete(event.messageId);
+    if (event.type === "text-delta") {
+      const { messageId: id, offset, text } = event;
+      const before = this.#shown.get(id);
+      if (offset === 0 && before !== undefined) this.#problem(`text of ${id} begins again, and was not superseded`);
+      const length = before?.length ?? 0;
+      if (offset > 0 && offset !== length && !this.#host.disturbed)
+        this.#problem(`text of ${id} at ${offset}, not ${length}`);
+      this.#shown.set(id, offset === 0 ? text : `${before ?? ""}${text}`);
+    }
+    if (event.type !== "message" || event.message.origin !== "model") return;
+    const { id } = event.message;
+    const shown = this.#shown.get(id);
+    this.#shown.delete(id);
+    const kept = messageText(event.message);
+    const again = (event.attempt ?? 1) > 1 && (this.#host.rollsBack || this.#host.disturbed);
+    if (shown === undefined || shown === kept || again || (kept === "" && isBlank(shown))) return;
+    this.#problem(`of ${id} ${JSON.stringify(shown)} was shown, ${JSON.stringify(kept)} is kept`);
+  }
+
+  #seeTurn(event: BelayEvent): void {
+    if (event.type === "turn-start" || event.type === "turn-end") {
+      const turn = `${event.runPath} ${event.turn}`;
+      if (event.type === "turn-end") {
+        if (!this.#turns.delete(turn) && !this.#host.disturbed) this.#problem(`turn ${turn} ends without a start`);
+      } else {
+        if (this.#turns.has(turn)) this.#problem(`turn ${turn} starts twice`);
+        this.#turns.add(turn);
+      }
+    }
+    if (event.type !== "state" || event.state === "initialized") return;
+    if (event.state !== "running" && this.#turns.size > 0 && !this.#host.disturbed) {
+      this.#problem(`${event.state} at ${event.seq}, and turns have no end: ${[...this.#turns].join(", ")}`);
+    }
+    this.#turns.clear();
+  }
+
+  #problem(what: string): void {
+    this.#host.problem(`${this.#name}: ${what}`);
+  }
+}

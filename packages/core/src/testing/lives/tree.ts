@@ -1,0 +1,200 @@
+// A tree of agents made of a seed: chats, code and graphs, in one another in every way.
+
+import type { Agent } from "../../agent.ts";
+import { type AgentOptions, agent } from "../../chat/agent.ts";
+import { graph } from "../../graph/graph.ts";
+import { rerun } from "../../graph/rerun.ts";
+import { END, START } from "../../graph/shape.ts";
+import { humanInput } from "../../interrupt/request.ts";
+import { jsonSchema } from "../../schema/schema.ts";
+import { agentTool } from "../../workflow/agent-tool.ts";
+import { defineAgent } from "../../workflow/define-agent.ts";
+import { loop } from "../../workflow/loop.ts";
+import { parallel } from "../../workflow/parallel.ts";
+import { sequential } from "../../workflow/sequential.ts";
+import { tick } from "../world/tick.ts";
+import { type Dice, diceOf, oneOf } from "./dice.ts";
+import { lifeModel, type Manner } from "./model.ts";
+import { type EffectPlace, never, type Scene } from "./scene.ts";
+import { kits, lifeTools } from "./tools.ts";
+
+export type AnyAgent = Agent<unknown, unknown>;
+type Options = AgentOptions<undefined, unknown>;
+type Hooks = Pick<Options, "hooks">;
+
+const leaves = ["chat", "chat", "chat", "code"] as const;
+const composites = ["sequential", "parallel", "loop", "agentTool", "transfer", "code", "graph"] as const;
+const all = [...composites, "chat"] as const;
+type Kind = (typeof all)[number];
+
+export interface Tree {
+  readonly root: AnyAgent;
+  /** How it is made, for who must find it again. */
+  readonly shape: string;
+}
+
+export function growTree(scene: Scene): Tree {
+  const grower = new Grower(scene);
+  return grower.grow(2 + grower.dice(3), composites);
+}
+
+class Grower {
+  readonly dice: Dice;
+  readonly #scene: Scene;
+  #names = 0;
+  /** What is left to grow: wide trees take long. */
+  #budget = 7;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    this.dice = diceOf(scene.seed);
+  }
+
+  grow(depth: number, among: readonly Kind[] = depth <= 1 || this.#budget <= 1 ? leaves : all): Tree {
+    this.#budget -= 1;
+    this.#names += 1;
+    const kind = oneOf(this.dice, among);
+    const name = `${kind}${this.#names}`;
+    const most =
+      { chat: 0, agentTool: 1, transfer: 1, loop: 2, code: depth <= 1 ? 0 : 2, graph: 2 }[kind as string] ?? 3;
+    const length = most === 0 ? 0 : 1 + this.dice(this.#budget > 2 ? most : 1);
+    const inside = Array.from({ length }, () => this.grow(depth - 1));
+    const agents = inside.map(({ root }) => root);
+    return { root: this.#make(kind, name, agents), shape: `${name}(${inside.map(({ shape }) => shape).join(", ")})` };
+  }
+
+  #make(kind: Kind, name: string, agents: readonly AnyAgent[]): AnyAgent {
+    const [first] = agents as readonly [AnyAgent];
+    switch (kind) {
+      case "chat":
+        return this.#chat(name);
+      case "sequential":
+        return sequential({ name, agents, ...this.#hooks(name) });
+      case "parallel":
+        return parallel({ name, agents, ...this.#hooks(name) });
+      case "loop":
+        return loop({ name, agents, maxIterations: 1 + this.dice(2), ...this.#hooks(name) });
+      case "agentTool":
+        return this.#chat(name, { below: first.name }, { tools: [agentTool(first)] });
+      case "transfer": {
+        const other = `${name}b`;
+        const sub = this.#chat(other, { handsTo: name, below: first.name }, { tools: [agentTool(first)] });
+        return this.#chat(name, { handsTo: other }, { subAgents: [sub] });
+      }
+      case "code":
+        return this.#code(name, agents);
+      case "graph":
+        return this.#graph(name, agents);
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  #chat(name: string, manner: Partial<Manner> = {}, more: Partial<Options> = {}): AnyAgent {
+    const { dice } = this;
+    // One that hands over cannot promise what another says.
+    const json = dice(6) === 0 && manner.handsTo === undefined;
+    const said = { most: 1 + dice(3), kit: oneOf(dice, kits), prefill: dice(3) === 0, json, ...manner };
+    const options: Options = {
+      name,
+      model: lifeModel(this.#scene, name, said),
+      ...more,
+      tools: [...lifeTools(this.#scene), ...(more.tools ?? [])],
+      graceMs: 60,
+      maxTurns: 4 + dice(4),
+      repair: dice(4) === 0 ? "drop" : "synthetic",
+      settings: { retry: { attempts: 1, delayMs: 0, maxDelayMs: 0 } },
+      ...(dice(6) === 0 && { context: { maxTokens: 120 } }),
+      ...(this.#scene.ruled && { permissions: { rules } }),
+      ...this.#hooks(name),
+    };
+    return (json ? agent({ ...options, output }) : agent(options)) as AnyAgent;
+  }
+
+  #code(name: string, agents: readonly AnyAgent[]): AnyAgent {
+    const { dice } = this;
+    const [atOnce, asks, tells, forgives] = [dice(2) === 0, dice(2) === 0, dice(2) === 0, dice(3) === 0];
+    const request = humanInput("Who?", { onNewInput: oneOf(dice, ["keep", "answer", "withdraw"]) });
+    const scene = this.#scene;
+    return defineAgent({
+      name,
+      agents,
+      ...this.#hooks(name),
+      async run(ctx) {
+        await ctx.step("s", () => stepped(scene, "code", ctx));
+        if (tells) ctx.customAction({ at: name });
+        const who = asks ? ctx.ask(request) : Promise.resolve("nobody");
+        const run = async (each: AnyAgent) => {
+          const ran = ctx.run(each, "go");
+          return forgives ? ran.catch(() => "failed") : ran;
+        };
+        if (atOnce) return [await Promise.all(agents.map(run)), await who];
+        const said = [];
+        for (const each of agents) said.push(await run(each));
+        await ctx.step("e", tick);
+        return [said, await who];
+      },
+    }) as AnyAgent;
+  }
+
+  /** All of them at once, after a function that counts and before one that joins, which may ask to be run again. */
+  #graph(name: string, agents: readonly AnyAgent[]): AnyAgent {
+    const { dice } = this;
+    const again = dice(4) === 0;
+    const scene = this.#scene;
+    let growing = graph<{ n: number }>(name)
+      .node("count", async (input: unknown, ctx) => {
+        await ctx.step("s", () => stepped(scene, "graph", ctx));
+        ctx.setState(({ n }) => ({ n: n + 1 }));
+        return input;
+      })
+      .node("join", (_: unknown, ctx) => {
+        if (again && ctx.state.n < 2) throw rerun({ n: ctx.state.n });
+        return `joined ${ctx.state.n}`;
+      })
+      .edge(START, "count")
+      .edge("join", END);
+    for (const [i, each] of agents.entries()) {
+      const node = `n${i}` as "count";
+      growing = growing.node(node, each).edge("count", node).edge(node, "join");
+    }
+    const some = (n: number) => graphNodes.filter(() => dice(n) === 0) as never;
+    return growing.compile({ state: { n: 0 }, interruptBefore: some(4), interruptAfter: some(5) }) as AnyAgent;
+  }
+
+  #hooks(name: string): Hooks {
+    const scene = this.#scene;
+    if (!scene.hooked) return {};
+    const quiet = async () => tick();
+    const unsure = async () => {
+      await tick();
+      if (!scene.calm && scene.chance(5) === 0) throw new Error(`a hook of ${name}`);
+    };
+    const speaks = () => unsure().then(() => `${name} was stopped`);
+    return oneOf<Hooks>(this.dice, [
+      { hooks: { beforeModel: unsure } },
+      { hooks: { beforeTool: quiet, afterTool: unsure } },
+      { hooks: { onInterrupt: speaks } },
+      { hooks: { beforeReply: quiet, afterReply: unsure } },
+      { hooks: { beforeTool: unsure } },
+      {},
+    ]);
+  }
+}
+
+/** Nodes that every graph here has. */
+export const graphNodes = ["join", "n0", "count"] as const;
+
+const output = jsonSchema({ type: "object", properties: { ok: { type: "number" } }, required: ["ok"] });
+
+const rules = [
+  { tool: "work", args: { n: 3 }, effect: "deny" },
+  { tool: "again", args: { n: 4 }, effect: "always-ask" },
+  { tool: "serial", effect: "ask" },
+] as const;
+
+async function stepped(scene: Scene, tool: string, { threadId, idempotencyKey }: EffectPlace): Promise<number> {
+  if (scene.dead) await never;
+  scene.began(tool, { threadId, idempotencyKey }, { step: "s" }).ended = true;
+  return 1;
+}
