@@ -321,7 +321,7 @@ describe.each(eachStore)("runner.drain on $name", ({ make }) => {
     const append: Store["append"] = (of, what) => (isAway ? new Promise(() => {}) : store.append(of, what));
     const away = wrapStore(store, { append });
     const clock = fakeClock();
-    const kit = await openKit([[{ text: "ha" }, { stall: true }]], { store: away, clock });
+    const kit = await openKit([[{ text: "ha" }, { stall: true }]], { store: away, clock, leaseTtlMs: 30 });
     const heard = listen(kit.session.run("go"));
     await heard.until((event) => event.type === "text-delta");
     isAway = true;
@@ -331,7 +331,10 @@ describe.each(eachStore)("runner.drain on $name", ({ make }) => {
     expect(drained).toBe(false);
     await clock.advance(1);
     await drain;
-    expect((await store.load(key()))?.row.state).toBe("running");
+    await until(async () => (await store.load(key()))?.row.lease === undefined);
+    const other = await openKit(["whole"], { store });
+    expect(other.session.pauseType).toBe("crash");
+    expect(await other.session.resume().result).toMatchObject({ status: "completed", text: "whole" });
   });
 
   it("what takes longer than its time is aborted, and can be resumed", async () => {
