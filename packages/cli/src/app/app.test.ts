@@ -369,6 +369,8 @@ describe("a store that takes nothing more", { timeout: 60_000 }, () => {
   test("F6: what was sent and is not on record stands on the prompt again, a steer too", async () => {
     const terminal = await talk([["Speaking ", { stall: true }], ["Well."]]);
     const db = await openDatabase(join(terminal.folder, ".data"));
+    // The terminal goes on writing (its lease, at least): who comes in between waits.
+    db.exec("PRAGMA busy_timeout = 10000");
     const fill = (table: string) =>
       db.exec(`CREATE TRIGGER full_${table} BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'no room'); END`);
     fill("entry");
