@@ -12,6 +12,8 @@ const LOCK_TRIES_MS = 5_000;
  * than this, writing it back takes more than that gives.
  */
 const LOG_PAGES = 250;
+/** Of one that is written over for long: to write it back less often is worth the growing. */
+const LONG_LOG_PAGES = 1_000;
 
 export function openTables(db: DatabaseSync): void {
   refuseNetworkFiles(db);
@@ -23,6 +25,10 @@ export function openTables(db: DatabaseSync): void {
   patiently(() => db.exec("PRAGMA journal_mode = WAL"));
   patiently(() => migrate(db));
   db.exec("PRAGMA busy_timeout = 20");
+}
+
+export function lengthenLog(db: DatabaseSync): void {
+  db.exec(`PRAGMA wal_autocheckpoint = ${LONG_LOG_PAGES}`);
 }
 
 function patiently(work: () => void): void {

@@ -34,7 +34,7 @@ import {
 } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { dropThread } from "./drop-thread.ts";
-import { openTables } from "./open-tables.ts";
+import { lengthenLog, openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
 import { LAST, lineEndingAt, readLines, readPast } from "./read-lines.ts";
 import { closeRequests, openRequests, raiseRequests, requestThread } from "./requests.ts";
@@ -61,6 +61,8 @@ const UNFORKED = { parent: null, base: null, base_seq: null, base_crc: null };
 /** Bodies longer than this are kept apart, by their hash, once for each tenant. */
 const BLOB_BYTES = 64 * 1024;
 const LOCK_TRIES_MS = 5_000;
+/** Who has written so often will go on to. */
+const MANY_WRITES = 1_000;
 
 /**
  * A store in the SQLite file that `db` has open. It needs the handle for itself; closing it is up to whoever opened it,
@@ -81,6 +83,8 @@ class SqliteStore implements Store {
   readonly #read = new Map<string, Row>();
   /** The rules that were read last: they are asked for with every call, and seldom change. */
   #rules: { readonly tenant: string; readonly version: unknown; readonly rows: readonly RuleRow[] } | undefined;
+
+  #writes = 0;
 
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
     this.db = db;
@@ -509,7 +513,10 @@ class SqliteStore implements Store {
   }
 
   #writing<T>(work: () => T): T {
-    return this.#transaction(this.#sql.write, work);
+    const result = this.#transaction(this.#sql.write, work);
+    this.#writes += 1;
+    if (this.#writes === MANY_WRITES) lengthenLog(this.db);
+    return result;
   }
 
   #transaction<T>(begin: Statement, work: () => T): T {
