@@ -96,6 +96,14 @@ describe("another try", () => {
     expect(kit.requests).toHaveLength(1);
   });
 
+  it("S7: an answer that its model says ended with an error has failed, with its text kept and no call of it made", async () => {
+    const turn: ScriptedTurn = [{ text: "Hal" }, { call: "look", id: "c" }, { finish: "error" }];
+    const { result, kit } = await timed([turn, "f done"]);
+    expect(result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
+    expect(history(kit.session.messages)).toEqual(["user: a", "assistant~error: Hal"]);
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "Half done" });
+  });
+
   it("waits longer each time, and gives up after the fourth", async () => {
     const busy = fails({ statusCode: 503 });
     const { result, kit, waited } = await timed([busy, busy, busy, busy, "never"]);

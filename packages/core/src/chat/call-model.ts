@@ -8,6 +8,7 @@ import { belayError, errorText, UserInterrupt } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
+import type { Finish } from "../message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
 import { point } from "../point.ts";
 import { Answer } from "./answer.ts";
@@ -162,12 +163,17 @@ class Calling implements StopListener {
       take(this.#frame, this.#call, this.#answer, step.value, this.#attempt);
       // What was just published may have made a reader stop the run.
       if (this.#over) return;
-      if (step.value.type === "finish") return this.#end("finished");
+      if (step.value.type === "finish") return this.#finished(step.value.finish);
     } catch (error) {
       return this.#failed(error);
     }
     this.#read();
   };
+
+  #finished(finish: Finish): void {
+    if (finish === "error") return this.#failed(new Error("it said that its answer ended with an error"));
+    this.#end("finished");
+  }
 
   readonly #failed = (error: unknown): void => {
     point("model:failed", error);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fromAiSdk } from "./from-ai-sdk.ts";
-import { events, fake, request, signal, user } from "./wire/fake-model.ts";
+import { events, fake, finishV3, request, signal, user } from "./wire/fake-model.ts";
 
 describe("what is taken", () => {
   it("a model of v2, v3 or v4 is taken, with the id and provider it has", () => {
@@ -37,7 +37,7 @@ describe("what is taken", () => {
 
 describe("what the model is asked", () => {
   it("settings, tools and the output schema reach the model in its words", async () => {
-    const model = fake("v3", []);
+    const model = fake("v3", [finishV3]);
     const tools = [{ name: "add", description: "adds", inputSchema: { type: "object" } }];
     const asked = request([user("hi")], {
       tools,
@@ -69,7 +69,7 @@ describe("what the model is asked", () => {
   });
 
   it("without tools neither tools nor a choice of tool are sent", async () => {
-    const model = fake("v3", []);
+    const model = fake("v3", [finishV3]);
     await events(model, request([user("hi")], { toolChoice: "auto" }));
     expect([model.calls[0]!.tools, model.calls[0]!.toolChoice]).toEqual([undefined, undefined]);
   });

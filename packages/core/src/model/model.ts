@@ -50,6 +50,7 @@ export type ModelEvent =
     }
   | { readonly type: "file"; readonly mediaType: string; readonly data: FilePart["data"]; readonly provider?: Json }
   | { readonly type: "opaque"; readonly provider: Json }
+  /** The last event. With `error` the call has failed, as if it had thrown; a stream that ends without any is complete. */
   | { readonly type: "finish"; readonly finish: Finish; readonly usage?: Usage };
 
 export interface Model {

@@ -31,15 +31,28 @@ const finishes: Readonly<Record<string, Finish>> = {
   length: "length",
   "tool-calls": "tool-calls",
   "content-filter": "content-filter",
-  error: "error",
-  // v4: the provider's stream ended without saying that the answer is complete.
-  interrupted: "error",
 };
 
-/** v2 says it as text, v3 and v4 as `{ unified, raw }`. */
+/**
+ * v2 says it as text, v3 and v4 as `{ unified, raw }`. An answer that ended with an error, or without a word of the
+ * provider that it is complete, is thrown: `interrupted` in v4, in v3 `other` with nothing behind it. v2 cannot tell.
+ */
 export function readFinish(reason: unknown): Finish {
-  const said = typeof reason === "string" ? reason : (reason as { unified?: unknown } | null | undefined)?.unified;
-  return (typeof said === "string" ? finishes[said] : undefined) ?? "other";
+  if (typeof reason === "string") return known(reason, reason);
+  const said = (reason ?? {}) as { readonly unified?: unknown; readonly raw?: unknown };
+  if (said.unified === "interrupted" || (said.unified === "other" && said.raw === undefined)) throw unfinished();
+  return known(said.unified, said.raw);
+}
+
+function known(word: unknown, raw: unknown): Finish {
+  if (word !== "error") return (typeof word === "string" ? finishes[word] : undefined) ?? "other";
+  const why = typeof raw === "string" && raw !== "" && raw !== "error" ? `: ${raw}` : "";
+  throw Object.assign(new Error(`the provider ended the answer with an error${why}`), { isRetryable: true });
+}
+
+/** A connection that ends like any other, in the middle of an answer, as a proxy or a worker that is replaced ends it. */
+export function unfinished(): Error {
+  return Object.assign(new Error("the stream ended before the answer was complete"), { isRetryable: true });
 }
 
 /** v2 counts in numbers, v3 and v4 in objects. Undefined when the provider did not count. */

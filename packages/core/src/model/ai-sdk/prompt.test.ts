@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Json } from "../../json.ts";
 import type { Message, Part } from "../../message.ts";
 import { fromAiSdk } from "../from-ai-sdk.ts";
-import { by, fake, message, request, sent, signal, text, user } from "../wire/fake-model.ts";
+import { by, fake, finishV3, message, request, sent, signal, text, user } from "../wire/fake-model.ts";
 
 describe("what the model is asked", () => {
   it("every role and part is written; each outcome but ok is an error; what is no object is wrapped", async () => {
@@ -126,7 +126,7 @@ describe("what the model is asked", () => {
 
   it("a stored blob and a broken address are refused, naming the file, each time they are asked for", async () => {
     const blob = message("user", [{ type: "file", mediaType: "image/png", data: { blob: "b1" }, name: "a.png" }]);
-    const model = fromAiSdk(fake("v3", []));
+    const model = fromAiSdk(fake("v3", [finishV3]));
     for (let i = 0; i < 2; i++) {
       const next = model
         .stream(request([blob]), { signal })
@@ -141,7 +141,7 @@ describe("what the model is asked", () => {
 
 describe("a long conversation", () => {
   it("a message is converted once, wherever others come, go or change", async () => {
-    const model = fake("v3", []);
+    const model = fake("v3", [finishV3]);
     const belay = fromAiSdk(model);
     const ask = async (messages: readonly Message[]) => {
       await belay.stream(request(messages), { signal })[Symbol.asyncIterator]().next();
@@ -171,7 +171,7 @@ describe("a long conversation", () => {
   });
 
   it("a list that is changed in place is read as it is now", async () => {
-    const model = fake("v3", []);
+    const model = fake("v3", [finishV3]);
     const belay = fromAiSdk(model);
     const list = [user("a"), user("b")];
     const ask = async () => {

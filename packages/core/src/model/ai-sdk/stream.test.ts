@@ -82,9 +82,10 @@ describe("what the model says", () => {
         file(new Uint8Array([1, 2, 3])),
         file({ type: "data", data: "BBBB" }),
         file({ type: "url", url: new URL("https://x.test/a") }),
+        finishV3,
       ]),
     );
-    expect(said.map((event) => event.type === "file" && event.data)).toEqual([
+    expect(said.slice(0, -1).map((event) => event.type === "file" && event.data)).toEqual([
       { base64: "AAAA" },
       { base64: "AQID" },
       { base64: "BBBB" },
@@ -114,9 +115,10 @@ describe("what the model says", () => {
         { ...search, toolCallId: "s2" },
         failed,
         custom,
+        finishV3,
       ]),
     );
-    const parts = said.map((event): Part => {
+    const parts = said.slice(0, -1).map((event): Part => {
       if (event.type !== "opaque") throw new Error(event.type);
       return { type: "opaque", provider: by("acme.chat", event.provider) };
     });
@@ -147,16 +149,44 @@ describe("what the model says", () => {
   });
 
   it("every reason to finish has its word, and usage that was not counted is left out", async () => {
-    const reasons = ["stop", "length", "content-filter", "tool-calls", "error", "interrupted", "unknown", undefined];
+    const reasons = ["stop", "length", "content-filter", "tool-calls", "other", "unknown", undefined];
     const said = await Promise.all(
       reasons.map((unified) => events(fake("v4", [{ type: "finish", finishReason: { unified, raw: "" }, usage: {} }]))),
     );
     expect(said.flat()).toEqual(
-      ["stop", "length", "content-filter", "tool-calls", "error", "error", "other", "other"].map((finish) => ({
+      ["stop", "length", "content-filter", "tool-calls", "other", "other", "other"].map((finish) => ({
         type: "finish",
         finish,
       })),
     );
+    // Of v2 nobody can tell whether the provider said nothing, or something that the package does not know.
+    expect(await events(fake("v2", [{ ...finishV2, finishReason: "unknown" }]))).toMatchObject([{ finish: "other" }]);
+  });
+
+  it("S7: an answer that nobody said is complete has failed, however its stream ended", async () => {
+    const text = { type: "text-delta", id: "1", delta: "half an" };
+    const finish = (finishReason: unknown) => ({ type: "finish", finishReason, usage: {} });
+    const ends = [
+      ["v2", undefined],
+      ["v3", undefined],
+      ["v3", { unified: "other", raw: undefined }],
+      ["v4", { unified: "interrupted", raw: undefined }],
+      ["v2", "error"],
+      ["v3", { unified: "error", raw: "MALFORMED_FUNCTION_CALL" }],
+    ] as const;
+    const failures = ends.map(([version, reason]) =>
+      events(fake(version, reason === undefined ? [text] : [text, finish(reason)])).catch(
+        ({ message, isRetryable }) => `${message}, ${isRetryable ? "worth another try" : "final"}`,
+      ),
+    );
+    expect(await Promise.all(failures)).toEqual([
+      "the stream ended before the answer was complete, worth another try",
+      "the stream ended before the answer was complete, worth another try",
+      "the stream ended before the answer was complete, worth another try",
+      "the stream ended before the answer was complete, worth another try",
+      "the provider ended the answer with an error, worth another try",
+      "the provider ended the answer with an error: MALFORMED_FUNCTION_CALL, worth another try",
+    ]);
   });
 });
 

@@ -3,11 +3,12 @@
 // 1. `return()` settles at once, never throws, and settles a `next()` that is waiting, whatever the provider does.
 //    Only after the finish, with nobody waiting, the stream is read to its end instead of cancelled.
 // 2. The request is made by the first `next()`; before that nothing is spent.
-// 3. One promise per chunk beyond the stream's own, and no closure.
+// 3. An answer is complete when the provider has said so: a stream that just ends has failed.
+// 4. One promise per chunk beyond the stream's own, and no closure.
 
 import type { Json } from "../../json.ts";
 import type { ModelEvent } from "../model.ts";
-import { mergeMetadata, opaqueData, readFile, readFinish, readUsage, streamError } from "./part.ts";
+import { mergeMetadata, opaqueData, readFile, readFinish, readUsage, streamError, unfinished } from "./part.ts";
 import type { AiSdkPart, AiSdkReader, AiSdkStream } from "./shape.ts";
 
 type Step = IteratorResult<ModelEvent, undefined>;
@@ -21,6 +22,8 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
   private closed = false;
   /** The finish is the last thing that was handed out. */
   private finished = false;
+  /** The provider has said how it ended. */
+  private complete = false;
   /** Of the blocks that are open, what the provider said about them so far. */
   private metadata: Map<string, Json> | undefined;
 
@@ -83,9 +86,16 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
   }
 
   private step(read: Read): Step | undefined {
-    if (read.done || this.closed) return end();
+    if (this.closed) return end();
+    if (read.done) return this.ended();
     const value = this.event(read.value as AiSdkPart);
     return value === undefined ? undefined : { done: false, value };
+  }
+
+  private ended(): Step {
+    if (this.complete) return end();
+    this.closed = true;
+    throw unfinished();
   }
 
   private event(part: AiSdkPart): ModelEvent | undefined {
@@ -121,6 +131,7 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
       }
       case "finish":
         this.finished = true;
+        this.complete = true;
         return { type: "finish", finish: readFinish(part.finishReason), usage: readUsage(part.usage) };
       case "error":
         this.closed = true;

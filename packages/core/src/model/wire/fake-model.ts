@@ -75,7 +75,7 @@ export async function sent(
   version: AiSdkVersion = "v3",
   provider?: string,
 ): Promise<unknown> {
-  const model = fake(version, [], { provider });
+  const model = fake(version, [finishV3], { provider });
   await events(model, request(messages));
   return model.calls[0]!.prompt;
 }

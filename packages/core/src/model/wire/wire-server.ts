@@ -29,6 +29,8 @@ export type WireStep =
   | { readonly stall: true }
   /** The connection breaks. */
   | { readonly drop: true }
+  /** The connection ends as if all had been said. */
+  | { readonly leave: true }
   /** An error said in the stream. */
   | { readonly fail: string };
 
@@ -138,6 +140,7 @@ async function answer(request: WireRequest, reply: WireReply, response: ServerRe
   for (const step of steps) {
     if (typeof step === "object" && "stall" in step) return;
     if (typeof step === "object" && "drop" in step) return breakOff(response);
+    if (typeof step === "object" && "leave" in step) return void response.end();
     const pause = pauseOf(step);
     if (pause === undefined) response.write(write(step, format));
     else await Promise.race([pause, request.ended]);
