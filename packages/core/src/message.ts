@@ -102,6 +102,9 @@ export interface Message {
   readonly summary?: { readonly coversTo: string };
 }
 
+/** What every provider takes as the name of a tool; agents and nodes, which can be tools too, are named alike. */
+export const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
 /** The visible text of a message. */
 export function messageText(message: Pick<Message, "parts">): string {
   let text = "";

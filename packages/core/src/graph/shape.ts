@@ -2,7 +2,8 @@
 
 import { belayError } from "../error.ts";
 import type { Json } from "../json.ts";
-import { type AnyAgent, NAME } from "../workflow/composite.ts";
+import { NAME } from "../message.ts";
+import type { AnyAgent } from "../workflow/composite.ts";
 
 /** Where a graph begins: what leaves it is what the graph was given. */
 export const START = "__start__";

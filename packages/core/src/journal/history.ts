@@ -195,10 +195,12 @@ export function lateResult(
   }
   for (const messages of [scope.messages, scope.prompt]) {
     const index = resultIndex(messages, callId);
-    if (index !== undefined) messages[index] = withResult(messages[index]!, callId, outcome, output);
+    if (index === undefined) continue;
+    const told = withResult(messages, index, callId, outcome, output);
+    messages[index] = messages === scope.prompt ? sendable(told, false)! : told;
   }
   for (const call of scope.calls) {
-    if (call.part.id === callId) call.result = resultPart(call.part, outcome, output);
+    if (call.part.id === callId) call.result = resultPart(call.part, outcome, output, call.ranArgs, call.changedBy);
   }
 }
 
@@ -218,9 +220,20 @@ function resultIndex(messages: readonly Message[], callId: string): number | und
   return undefined;
 }
 
-function withResult(message: Message, callId: string, outcome: Outcome, output: Json): Message {
+/** The message with the results at `index`; its calls are in the one before. */
+function withResult(
+  messages: readonly Message[],
+  index: number,
+  callId: string,
+  outcome: Outcome,
+  output: Json,
+): Message {
+  const message = messages[index]!;
+  const call = messages[index - 1]?.parts.find((part): part is CallPart => part.type === "call" && part.id === callId);
   const parts = message.parts.map((part) =>
-    part.type === "result" && part.id === callId ? resultPart(part, outcome, output) : part,
+    part.type === "result" && part.id === callId
+      ? resultPart(call ?? part, outcome, output, call?.ranArgs, call?.changedBy)
+      : part,
   );
   return { ...message, parts };
 }

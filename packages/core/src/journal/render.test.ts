@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../json.ts";
 import type { CallPart, Message, Outcome, Part } from "../message.ts";
+import { NAME } from "../message.ts";
 import { joined, resultPart, sendable } from "./render.ts";
 
 const signed = { name: "anthropic", data: { signature: "s" } };
@@ -107,6 +108,18 @@ describe("what a model reads", () => {
     }
     const result = { ...resultPart(call, "ok", "b\udc00") };
     expect(sendable(message([result], { role: "tool" }), false)!.parts).toMatchObject([{ output: "b\ufffd" }]);
+  });
+
+  it("H1: a name that no tool can have goes as one that a provider takes, alike in call and result", () => {
+    const names = ["functions.add", "", "7 zip", "ünï", "x".repeat(100), "\ud83d"];
+    const sent = names.map((tool) => {
+      const asked = { ...call, tool };
+      const parts = [sendable(message([asked]), true)!, sendable(message([resultPart(asked, "error", "no")]), false)!];
+      return parts.map(({ parts: [part] }) => (part as CallPart).tool);
+    });
+    const fit = ["functions_add", "_", "_7_zip", "_n_", "x".repeat(63), "_"];
+    expect(sent).toEqual(fit.map((name) => [name, name]));
+    expect(fit.filter((name) => !NAME.test(name))).toEqual([]);
   });
 
   it("H1: half a character deep inside arguments or a result becomes what a provider takes, too", () => {

@@ -4,7 +4,7 @@
 import { canonical } from "../interrupt/digest.ts";
 import type { Json } from "../json.ts";
 import type { CallPart, Message, Outcome, Part, ResultPart } from "../message.ts";
-import { addUsage, isBlank } from "../message.ts";
+import { addUsage, isBlank, NAME } from "../message.ts";
 
 export const CONTINUE_NOTE =
   "[Your last answer was cut off. Go on exactly where it stopped: do not repeat any of it, do not comment on the cut.]";
@@ -120,25 +120,34 @@ function isWanted(part: Part): boolean {
   }
 }
 
-/** The part itself, or, where no provider would take it, what comes nearest: half a character, arguments that are no object. */
+/** The part itself, or, where no provider would take it, what comes nearest: half a character, arguments that are no object, no name. */
 function plain(part: Part): Part {
   switch (part.type) {
     case "text":
       return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
     case "call": {
+      const tool = plainName(part.tool);
       const args = wellFormed(part.args);
       if (typeof args !== "object" || args === null || Array.isArray(args)) {
-        return { ...part, args: { invalid_arguments: args } };
+        return { ...part, tool, args: { invalid_arguments: args } };
       }
-      return args === part.args ? part : { ...part, args };
+      return args === part.args && tool === part.tool ? part : { ...part, tool, args };
     }
     case "result": {
+      const tool = plainName(part.tool);
       const output = wellFormed(part.output);
-      return output === part.output ? part : { ...part, output };
+      return output === part.output && tool === part.tool ? part : { ...part, tool, output };
     }
     default:
       return part;
   }
+}
+
+/** Models also call what is no tool, such as `functions.add`: it is refused, and they are told so under a name that can be sent. */
+function plainName(name: string): string {
+  if (NAME.test(name)) return name;
+  const letters = name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 63);
+  return /^[A-Za-z_]/.test(letters) ? letters : `_${letters}`;
 }
 
 /** The value itself where all of its texts are whole. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { approve } from "../interrupt/answer.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
@@ -76,6 +77,23 @@ describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name
     ]);
     expect(kit.requests[1]!.messages[2]!.parts).toMatchObject([{ outcome: "ok", output: "late news" }]);
     expect(await lates(kit)).toEqual(['late call_1 replace ok "late news"']);
+    expect(kit.problems()).toEqual([]);
+  });
+
+  it("H1: half a character in it becomes what a provider takes, and the model hears what a person had changed (Q4)", async () => {
+    const slow = deaf("deaf", { needsApproval: true, input: jsonSchema<object>({ type: "object" }) });
+    const store = await make();
+    const kit = await openKit([[{ call: "deaf", args: { n: 1 } }], "seen"], { ...brief, store, tools: [slow.tool] });
+    await kit.session.run("go").result;
+    await kit.session.answer(kit.session.interrupts[0]!.id, approve({ args: { n: 2 } }));
+    await slow.started;
+    await kit.session.interrupt();
+    slow.end("news \ud83d");
+    await sent(kit);
+    await kit.session.resume({ input: "other way" }).result;
+    expect(kit.requests[1]!.messages[2]!.parts).toMatchObject([
+      { outcome: "ok", output: "[A person changed the arguments before it ran: n is now 2.]\nnews \ufffd" },
+    ]);
     expect(kit.problems()).toEqual([]);
   });
 

@@ -258,6 +258,28 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     sent("Go.", "Half ", "Your last answer was cut off");
   });
 
+  it("S7: a stream that ends in mid-answer, as if it were whole, is an error too; half a call is no call", async () => {
+    wire.script(
+      ["Half ", { leave: true }],
+      ["and ", { call: "add", id: "call_1", args: { n: 1 }, unfinished: true }, { leave: true }],
+      ["half."],
+    );
+    const session = await open([add]);
+    expect(await session.run("Go.").result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
+    expect(await session.resume().result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
+    expect(await session.resume().result).toMatchObject({ status: "completed", text: "Half and half." });
+    sent("Go.", "Half and ", "Your last answer was cut off");
+    expect(lastBody().includes("call_1")).toBe(false);
+  });
+
+  it("H1: a call of what is no tool, under a name that no provider takes back, leaves the thread valid", async () => {
+    wire.script([{ call: "functions.add", id: "call_1", args: { n: 1 } }], ["Sorry."], ["Hi."]);
+    const session = await open([add]);
+    await session.run("Add.").result;
+    expect(await session.run("Hello?").result).toMatchObject({ status: "completed", text: "Hi." });
+    sent("Add.", "call_1", 'There is no tool "functions.add"', "Sorry.", "Hello?");
+  });
+
   it("signed reasoning that was cut with its answer does not make the next request invalid", async () => {
     wire.script([{ reasoning: "hm", signature: "c2ln" }, "Well, ", { stall: true }], ["Fine."]);
     const session = await open();

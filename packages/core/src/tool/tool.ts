@@ -4,6 +4,7 @@ import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Approval, Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
+import { NAME } from "../message.ts";
 import { misspelt, slipText } from "../misspelt.ts";
 import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import { detachedContext, type ToolContext } from "./context.ts";
@@ -84,9 +85,6 @@ const OPTIONS: Readonly<Record<keyof ToolOptions<StandardSchema, never>, true>> 
 };
 
 const NO_SCHEMA = "its input is not a Standard Schema; a JSON Schema goes into jsonSchema(…)";
-
-/** What every provider takes as a name. */
-export const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 export function tool<S extends StandardSchema, Deps = unknown>(options: ToolOptions<S, Deps>): Tool<Deps> {
   check(options as unknown as ToolOptions<StandardSchema, unknown>);

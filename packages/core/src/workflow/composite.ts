@@ -11,13 +11,11 @@ import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Inside } from "../interrupt/view.ts";
 import { asText, type Json } from "../json.ts";
-import type { Message } from "../message.ts";
+import { type Message, NAME } from "../message.ts";
 import { type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
 import { workflowView } from "./view.ts";
 
 export type AnyAgent = Agent<unknown, never>;
-
-export const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 interface Composite {
   readonly kind: string;
