@@ -66,7 +66,8 @@ describe("while it runs", { timeout: 60_000 }, () => {
   });
 
   test("what a stop interrupts is sent on by what was typed before it was done", async () => {
-    const deaf = "trap '' TERM INT HUP; echo begun; sleep 5; sleep 5";
+    // The line that shows the command does not say what the command says.
+    const deaf = "trap '' TERM INT HUP; echo be''gun; sleep 5; sleep 5";
     const terminal = await talk([["One", { call: "shell", id: "c1", args: { command: deaf } }], ["Two."]], {
       rules: { rules: [{ tool: "shell", effect: "allow" }] },
     });

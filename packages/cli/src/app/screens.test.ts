@@ -1,12 +1,13 @@
 // The pictures in the docs are screens of the app. `npx vitest run packages/cli/src/app/screens --update` draws them anew.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { screenSvg } from "../testing/screen-svg.ts";
-import { testTalks } from "../testing/talk.ts";
+import { SEEN_MS, testTalks } from "../testing/talk.ts";
 import { ENTER, ESC, TAB, type Terminal } from "../testing/terminal.ts";
 
 const docs = fileURLToPath(new URL("../../../../docs/screens", import.meta.url));
@@ -30,12 +31,12 @@ function steady(text: string): string {
 }
 
 async function picture(terminal: Terminal, name: string, title: string): Promise<void> {
-  // What was drawn last is on the screen when nothing more comes.
-  for (let before = ""; before !== terminal.raw.slice(-200); ) {
-    before = terminal.raw.slice(-200);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  await expect(screenSvg(terminal.screen, title, steady)).toMatchFileSnapshot(join(docs, `${name}.svg`));
+  const file = join(docs, `${name}.svg`);
+  const drawn = () => screenSvg(terminal.screen, title, steady);
+  const kept = existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  // Not all of it need be on the screen yet: it is another picture when it stays another one.
+  for (const started = Date.now(); drawn() !== kept && Date.now() - started < 3_000; ) await sleep(20);
+  await expect(drawn()).toMatchFileSnapshot(file);
 }
 
 const answer =
@@ -83,7 +84,7 @@ test("going back: before which message, and what was done since", async () => {
   );
   terminal.ask("Begin a changelog");
   await terminal.untilSeen("Yes, once");
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await sleep(SEEN_MS);
   terminal.press("y");
   await terminal.untilSeen("Written.");
   await terminal.untilSeen("· ready");

@@ -122,8 +122,9 @@ describe("D40: the terminal is given back", { timeout: 60_000 }, () => {
     ["an exception that nobody caught", "throw new Error('dropped rope')"],
     ["a rejection that nobody owns", "Promise.reject(new Error('dropped rope'))"],
   ])("by %s, which is told", async (_, code) => {
-    const late = `setInterval(() => { if (process.stdin.isRaw) { ${code} } }, 1500)`;
+    const late = `process.on("SIGUSR2", () => { ${code} })`;
     const terminal = await inShell({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(late)}` });
+    process.kill(terminal.pid(), "SIGUSR2");
     await terminal.until("dropped rope");
     await untilRestored(terminal, 1);
   });

@@ -219,7 +219,11 @@ describe("stopping", () => {
       expect(process.kill(pid, 0)).toBe(true);
       running.child.kill("SIGINT");
       const { code, stderr } = await running.ended;
-      expect([code, stderr]).toEqual([130, expect.stringContaining("Interrupted. Stopped: shell.")]);
+      // On a busy machine its end may come after the grace.
+      expect([code, stderr]).toEqual([
+        130,
+        expect.stringMatching(/Interrupted\. (Stopped|Left behind, still running): shell\./),
+      ]);
       // Whoever inherits it may take a moment to notice its end.
       while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
     } finally {

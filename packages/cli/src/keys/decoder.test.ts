@@ -115,12 +115,21 @@ test("a lone ESC becomes the key by itself, after a moment; the beginning of an 
   const decoder = new KeyDecoder(({ name }) => keys.push(name));
   decoder.feed(ESC);
   expect(keys).toEqual([]);
-  await sleep(200);
-  expect(keys).toEqual(["escape"]);
+  await expect.poll(() => keys).toEqual(["escape"]);
   decoder.feed(`${ESC}[`);
-  await sleep(200);
+  await sleep(100);
   decoder.feed("A");
   expect(keys).toEqual(["escape", "up"]);
+  decoder.stop();
+});
+
+test("on a line that is said to be slow, the rest of a sequence may be as late as its second byte", async () => {
+  const keys: string[] = [];
+  const decoder = new KeyDecoder(({ name }) => keys.push(name), { escapeMs: 60_000 });
+  decoder.feed(`${ESC}[`);
+  await sleep(700);
+  decoder.feed("A");
+  expect(keys).toEqual(["up"]);
   decoder.stop();
 });
 

@@ -104,7 +104,7 @@ export class KeyDecoder {
 
   #waitMs(): number {
     if (this.#pasted !== undefined) return PASTE_MS;
-    return onlyEscapes(this.#pending) ? this.#escapeMs : SEQUENCE_MS;
+    return onlyEscapes(this.#pending) ? this.#escapeMs : Math.max(SEQUENCE_MS, this.#escapeMs);
   }
 
   #takeAll(): void {

@@ -47,7 +47,9 @@ test("a tool of a server is called, what it asks is answered from another termin
     await running.said('"tool-progress"');
     running.child.kill("SIGINT");
     expect(await running.ended).toMatchObject({ code: 130 });
-    expect(readFileSync(join(home.folder, "wire"), "utf8")).toContain('"method":"notifications/cancelled"');
+    // It is tee that writes it down, and it may outlive us.
+    const cancelled = '"method":"notifications/cancelled"';
+    await expect.poll(() => readFileSync(join(home.folder, "wire"), "utf8"), { timeout: 20_000 }).toContain(cancelled);
   } finally {
     await wire.close();
   }

@@ -48,18 +48,20 @@ describe("which model speaks", () => {
 
   test("the one that was asked for, a key, a local server, the demo: in this order", async () => {
     const ports = { ollama: await naming("nomic-embed-text", "qwen3:8b"), lmstudio: await naming("gemma") };
+    // They are there: it is not about how long one looks for them.
+    const patienceMs = 30_000;
     const keys = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" };
-    expect(await names({ env: keys, model: "openai/gpt-5-mini", look: { ports } })).toEqual([
+    expect(await names({ env: keys, model: "openai/gpt-5-mini", look: { ports, patienceMs } })).toEqual([
       "openai/gpt-5-mini",
       false,
     ]);
-    expect(await names({ env: keys, look: { ports } })).toEqual(["anthropic/claude-sonnet-4-5", false]);
-    expect(await names({ env: { OPENAI_API_KEY: "o" }, look: { ports } })).toEqual(["openai/gpt-5", false]);
-    expect(await names({ look: { ports } })).toEqual(["ollama/qwen3:8b", false]);
-    expect(await names({ look: { ports: { ...ports, ollama: 1 } } })).toEqual(["lmstudio/gemma", false]);
+    expect(await names({ env: keys, look: { ports, patienceMs } })).toEqual(["anthropic/claude-sonnet-4-5", false]);
+    expect(await names({ env: { OPENAI_API_KEY: "o" }, look: { ports, patienceMs } })).toEqual(["openai/gpt-5", false]);
+    expect(await names({ look: { ports, patienceMs } })).toEqual(["ollama/qwen3:8b", false]);
+    expect(await names({ look: { ports: { ...ports, ollama: 1 }, patienceMs } })).toEqual(["lmstudio/gemma", false]);
     expect(await names({})).toEqual(["demo (offline)", true]);
     expect(await names({ env: keys, model: "demo" })).toEqual(["demo (offline)", true]);
-    expect(await names({ model: "lmstudio/other", look: { ports } })).toEqual(["lmstudio/other", false]);
+    expect(await names({ model: "lmstudio/other", look: { ports, patienceMs } })).toEqual(["lmstudio/other", false]);
     const base = { BELAY_BASE_URL: `http://127.0.0.1:${ports.ollama}/v1` };
     const host = `127.0.0.1:${ports.ollama}`;
     expect(await names({ env: { ...base, ...keys } })).toEqual([`${host}/qwen3:8b`, false]);

@@ -1,0 +1,75 @@
+// Two terminals that show one thread.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { SEEN_MS, testTalks } from "../testing/talk.ts";
+import { CTRL_C, ENTER } from "../testing/terminal.ts";
+
+const { talk } = testTalks(wireServer);
+
+describe("two terminals on one thread", { timeout: 60_000 }, () => {
+  test("R6: what was answered in one goes on once; the other shows it, and has no complaint about coming second", async () => {
+    const questions = ["Which floor?", "Which door?", "Which key?", "Which light?"];
+    // Whichever of them goes on, the model says the next of these.
+    const script: WireReply[] = questions.map((question, at) => [
+      { call: "ask_user", id: `q${at}`, args: { question, options: ["this one", "that one"] } },
+    ]);
+    script.push(["That is all."]);
+    const replies = script.map(() => () => script.shift()!);
+    const first = await talk(replies);
+    first.ask("ask me");
+    await first.untilSeen("Which floor?");
+    const second = await talk(replies, {
+      folder: first.folder,
+      args: ["--continue"],
+      ready: "Which floor?",
+    });
+    for (const question of questions) {
+      await Promise.all([first.untilSeen(`? ${question}`), second.untilSeen(`? ${question}`)]);
+      await sleep(SEEN_MS);
+      (question === "Which door?" ? second : first).press("1");
+    }
+    for (const terminal of [first, second]) {
+      await terminal.untilSeen("That is all.");
+      await terminal.untilSeen("· ready");
+    }
+    // The one that came second knows it by now.
+    await sleep(SEEN_MS);
+    for (const terminal of [first, second]) expect(terminal.text()).not.toContain("✗");
+    expect(first.wire.requests.length + second.wire.requests.length).toBe(5);
+  });
+
+  test("C3: a thread that runs elsewhere cannot be chosen: the list is there again, and another one can be", async () => {
+    const first = await talk([["One."]]);
+    first.ask("an earlier thread");
+    await first.untilSeen("One.");
+    await first.untilSeen("· ready");
+    const busy = await talk([["Two ", { stall: true }]], { folder: first.folder });
+    busy.ask("a thread that runs");
+    await busy.untilSeen("Two");
+    const third = await talk([["Three."]], { folder: first.folder, args: ["--resume"], ready: "Which thread?" });
+    await third.untilSeen("❯ a thread that runs");
+    third.press(ENTER);
+    await third.untilSeen("is running in another terminal");
+    await third.untilSeen("Which thread?");
+    third.press("earlier");
+    await third.untilSeen("❯ an earlier thread");
+    third.press(ENTER);
+    await third.untilSeen("One.");
+    await third.untilSeen("Ask, or tell it");
+    third.ask("go on");
+    await third.untilSeen("Three.");
+  });
+
+  test("Ctrl-C in the list of threads quits as Esc does: there is nothing behind it that could hear a prompt", async () => {
+    const first = await talk([["One."]]);
+    first.ask("an earlier thread");
+    await first.untilSeen("One.");
+    await first.untilSeen("· ready");
+    const second = await talk([], { folder: first.folder, args: ["--resume"], ready: "Which thread?" });
+    await second.untilSeen("an earlier thread");
+    second.press(CTRL_C);
+    expect(await second.exited).toBe(0);
+  });
+});
