@@ -85,7 +85,8 @@ function refuse(what: string, path: string, found: string): never {
   throw belayError("NOT_SERIALIZABLE", { what, path: path === "" ? "(the value itself)" : path, found });
 }
 
-/** Text as it is, anything else as JSON. */
+/** Text as it is, nothing as no words, anything else as JSON. */
 export function asText(value: Json): string {
+  if (value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

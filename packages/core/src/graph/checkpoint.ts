@@ -3,7 +3,7 @@
 import type { Checkpoint } from "../agent.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
-import { wordsOf } from "../workflow/child.ts";
+import { valueOfFrame } from "../workflow/composite.ts";
 import type { Visit } from "./flow.ts";
 import { GraphRecord, type Look, type Plan } from "./record.ts";
 
@@ -32,7 +32,7 @@ export function checkpointOf(
   for (const visit of open) {
     if (record.held.has(visit.id)) continue;
     const begun = record.begun(visit);
-    const input = begun === undefined ? visit.input : (begun.input ?? wordsOf(begun.given));
+    const input = begun === undefined ? visit.input : valueOfFrame({ scope: begun });
     inputs[nameOf(visit, inputs)] = input;
     const halt = halts.get(record.address(visit.id));
     if (halt?.reason === "rerun") rerunNodes.push({ node: visit.key, input, extra: halt.extra ?? null });

@@ -40,7 +40,7 @@ function levelOf(
   const views = children.flatMap(({ view }) => view ?? []);
   if (agent?.view !== undefined) {
     const scope = state.scopes.get(path);
-    const input = scope?.input ?? scope?.given.map(messageText).join("\n") ?? null;
+    const input = scope?.input === undefined ? (scope?.given.map(messageText).join("\n") ?? null) : scope.input;
     return above(path, own[0] ?? views[0] ?? first, agent.view({ input, children, own }));
   }
   const interrupts = [...own, ...views];

@@ -116,9 +116,9 @@ export function inputOf({ scope }: Frame): ChildInput {
   return scope.input === undefined ? { messages: scope.given } : { value: scope.input };
 }
 
-/** The same as a value. */
+/** The same as a value. One that was given nothing, null, has that, and no words. */
 export function valueOfFrame({ scope }: Pick<Frame, "scope">): Json {
-  return scope.input ?? wordsOf(scope.given);
+  return scope.input === undefined ? wordsOf(scope.given) : scope.input;
 }
 
 /** Its own end. The root's is also something to read: people see what came out of it. */
