@@ -24,6 +24,7 @@ import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
 import { backgroundQuestion, escapeWait, isDumb } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
+import { goOn } from "./go-on.ts";
 import { lastStop } from "./last-stop.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
@@ -125,11 +126,7 @@ class App {
   async #begin(): Promise<void> {
     const { threadId, fork, pick, initial } = this.#options;
     this.#draw();
-    if (pick) {
-      const items = await threadItems(this.#setup, this.#texts);
-      const popup = { kind: "threads", items, cursor: 0, query: emptyEditor, must: true } as const;
-      return this.#happen({ type: "popup", popup });
-    }
+    if (pick) return this.#pick();
     await this.#open(threadId, fork);
     if (initial !== undefined && initial.trim() !== "") {
       this.#happen({ type: "draft", text: initial });
@@ -137,13 +134,26 @@ class App {
     }
   }
 
+  async #pick(): Promise<void> {
+    const items = await threadItems(this.#setup, this.#texts);
+    const popup = { kind: "threads", items, cursor: 0, query: emptyEditor, must: true } as const;
+    this.#happen({ type: "popup", popup });
+  }
+
+  async #openChosen(threadId: string): Promise<void> {
+    try {
+      await this.#open(threadId, this.#options.fork);
+    } catch (error) {
+      // There is no thread behind the list: without one nobody would hear what is typed.
+      if (this.#session === undefined) await this.#pick();
+      throw error;
+    }
+  }
+
   /** Shows a thread from now on: its past first, then what happens. */
   async #open(threadId: string | undefined, fork = false): Promise<void> {
     if (fork && threadId !== undefined) {
-      const rows = await this.#setup.runner.threads();
-      const head = rows.find((row) => row.threadId === threadId)?.head ?? 0;
-      const forked = await this.#setup.runner.fork(threadId, { at: head });
-      await this.#show(await this.#setup.openThread(forked.session.threadId));
+      await this.#show((await this.#setup.forkThread(threadId)).session);
       return this.#happen({ type: "note", text: this.#texts.picker.forked(threadId), tone: "dim" });
     }
     await this.#show(await this.#setup.openThread(threadId));
@@ -261,7 +271,7 @@ class App {
       case "redraw":
         return this.#screen?.redraw(this.#view);
       case "open":
-        return this.#open(effect.threadId, this.#options.fork);
+        return this.#openChosen(effect.threadId);
       default:
     }
     if (session === undefined) return;
@@ -272,8 +282,10 @@ class App {
         const { input } = effect;
         return this.#follow(session, input, () => session.resume(input === undefined ? {} : { input }));
       }
-      case "go-on":
-        return this.#goOn(session);
+      case "go-on": {
+        const error = await goOn(session, () => session === this.#session);
+        return error === undefined ? undefined : this.#refuse(error);
+      }
       case "look": {
         // Before: what one of them gave waits by the time that it is no longer among them.
         const running = session.late;
@@ -328,16 +340,6 @@ class App {
     if (!told) this.#refuse(result.error, session.messages.length > before ? undefined : input);
   }
 
-  /** Answered, also in another terminal, which may be running what was approved. */
-  async #goOn(session: Session): Promise<void> {
-    for (let tries = 0; session === this.#session && session.state === "paused"; tries += 1) {
-      const result = await session.resume().result;
-      if (result.status !== "failed") return;
-      if (result.error.code !== "THREAD_BUSY" || tries > 40) return this.#refuse(result.error);
-      await sleep(250);
-    }
-  }
-
   async #answer(session: Session, id: string, given: DialogAnswer): Promise<void> {
     try {
       await session.answer(id, answerOf(given));
@@ -351,8 +353,7 @@ class App {
     session: Session,
     item: Parameters<typeof effectLabels>[0] & { messageId: string; text: string },
   ): Promise<void> {
-    const forked = await this.#setup.runner.fork(session.threadId, { before: item.messageId });
-    await this.#show(await this.#setup.openThread(forked.session.threadId));
+    await this.#show((await this.#setup.forkThread(session.threadId, { before: item.messageId })).session);
     this.#happen({ type: "note", text: this.#texts.picker.rewound(session.threadId), tone: "stop" });
     const labels = effectLabels(item);
     if (labels !== "")

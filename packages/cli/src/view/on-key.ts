@@ -7,7 +7,17 @@ import { leavesWriting, onDialogKey, takesKeys } from "./dialog.ts";
 import { edit, editorOf, emptyEditor } from "./editor.ts";
 import { block } from "./on-event.ts";
 import { leavesPopup, onPopupKey } from "./popup.ts";
-import { type Armed, canGoOn, type Effect, isHeld, isRunning, type Step, still, type View } from "./view.ts";
+import {
+  type Armed,
+  canGoOn,
+  type Effect,
+  isHeld,
+  isRunning,
+  type Popup,
+  type Step,
+  still,
+  type View,
+} from "./view.ts";
 
 /** How long the second of two keys may take. */
 const AGAIN_MS = 1_500;
@@ -46,8 +56,7 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
 /** Popup, request, run, draft: the first of them that is there. */
 function onEscape(view: View, now: number, again: boolean): Step {
   const { popup } = view;
-  if (popup !== undefined)
-    return popup.kind === "threads" && popup.must ? quit(view) : still({ ...view, popup: undefined });
+  if (popup !== undefined) return isBottom(popup) ? quit(view) : still({ ...view, popup: undefined });
   const back = leavesWriting(view);
   if (back !== undefined) return still(back);
   if (isRunning(view) || view.requests.length > 0) return interrupt(view);
@@ -56,6 +65,11 @@ function onEscape(view: View, now: number, again: boolean): Step {
   if (view.draft.text !== "") return still(cleared(view));
   if (again) return { view, effects: [{ do: "list-rewind" }] };
   return still({ ...view, armed: { what: "rewind", until: now + AGAIN_MS } });
+}
+
+/** There is no thread behind it to go back to. */
+function isBottom(popup: Popup): boolean {
+  return popup.kind === "threads" && popup.must;
 }
 
 /** Without the draft; Up brings it back. */
@@ -69,7 +83,7 @@ function interrupt(view: View): Step {
 
 function onCtrlC(view: View, now: number): Step {
   const armed: Armed = { what: "quit", until: now + AGAIN_MS };
-  if (view.popup !== undefined) return still({ ...view, popup: undefined, armed });
+  if (view.popup !== undefined) return isBottom(view.popup) ? quit(view) : still({ ...view, popup: undefined, armed });
   if (view.draft.text !== "") return still({ ...cleared(view), armed });
   if (isRunning(view) || view.requests.length > 0) {
     const stopped = interrupt(view);
