@@ -1,10 +1,11 @@
 // The file of all threads: one SQLite database that only its owner can read. Node's own SQLite where it has one, else the
 // same from a package.
 
-import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { chmodSync, closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { sqliteStore } from "@belay/core/sqlite";
 import { inDataFolder } from "./folders.ts";
+import { makeFolder } from "./make-folder.ts";
 
 type Database = Parameters<typeof sqliteStore>[0];
 type Module = { readonly DatabaseSync: new (path: string) => Database };
@@ -15,7 +16,7 @@ const OWNER_ONLY = 0o600;
 export async function openDatabase(dataFolder: string): Promise<Database> {
   const file = join(dataFolder, "threads.db");
   inDataFolder(dataFolder, () => {
-    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+    makeFolder(dataFolder);
     // Made before SQLite would make it, so that it is never open to others, not even for a moment.
     closeSync(openSync(file, "a", OWNER_ONLY));
     chmodSync(file, OWNER_ONLY);

@@ -3,9 +3,10 @@
 // about the folder that one is in.
 
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inDataFolder } from "./folders.ts";
+import { makeFolder } from "./make-folder.ts";
 
 export interface ThreadNote {
   readonly folder: string;
@@ -15,7 +16,7 @@ export function noteThread(dataFolder: string, threadId: string, note: ThreadNot
   const file = fileOf(dataFolder, threadId);
   const fresh = `${file}.${randomUUID()}`;
   inDataFolder(dataFolder, () => {
-    mkdirSync(join(dataFolder, "notes"), { recursive: true, mode: 0o700 });
+    makeFolder(join(dataFolder, "notes"));
     try {
       writeFileSync(fresh, `${JSON.stringify(note)}\n`, { mode: 0o600 });
       renameSync(fresh, file);

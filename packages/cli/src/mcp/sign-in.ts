@@ -3,7 +3,7 @@
 // opens a browser by itself.
 
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type {
   OAuthClientMetadata,
@@ -11,6 +11,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
+import { makeFolder } from "../data/make-folder.ts";
 
 export interface OAuthConfig {
   readonly clientId?: string;
@@ -129,7 +130,7 @@ export class SignIn implements OAuthClientProvider {
   }
 
   #write(kept: Kept): void {
-    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(this.#file));
     const fresh = `${this.#file}.${randomBytes(6).toString("hex")}`;
     writeFileSync(fresh, JSON.stringify(kept), { mode: 0o600 });
     renameSync(fresh, this.#file);

@@ -1,9 +1,10 @@
 // The rules that people write by hand: permissions.json in the config folder. Without the file the rules below hold; they
 // are what `belay rules init` writes into a new one.
 
-import { lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BelayError, type Permissions } from "@belay/core";
+import { makeFolder } from "../data/make-folder.ts";
 import { problem } from "../problem.ts";
 import { checkPermissions } from "./judge.ts";
 
@@ -51,7 +52,7 @@ export function readRulesFile(configFolder: string): RulesFile {
 /** False where there is one already. */
 export function writeDefaultRules(configFolder: string): boolean {
   const file = rulesFileOf(configFolder);
-  mkdirSync(configFolder, { recursive: true, mode: 0o700 });
+  makeFolder(configFolder);
   try {
     writeFileSync(file, `${JSON.stringify(defaultPermissions, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
     return true;
