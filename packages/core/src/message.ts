@@ -112,6 +112,21 @@ export function messageText(message: Pick<Message, "parts">): string {
   return text;
 }
 
+/** What is wrong with a file, whoever reads it: it would stand in the history, and fail every request from then on. */
+export function fileProblem({ mediaType, data }: { readonly mediaType?: unknown; readonly data?: unknown }) {
+  const { base64, url, blob } = (data ?? {}) as { readonly [source: string]: unknown };
+  if (typeof mediaType !== "string" || ![base64, url, blob].some((source) => typeof source === "string")) {
+    return "needs a mediaType and data: base64, url or blob";
+  }
+  const said = mediaType === "" && typeof url === "string" && url.startsWith("data:");
+  if (!said && !/^[^\s/;]+\/[^\s/;]+\s*(;|$)/.test(mediaType)) {
+    return `has the mediaType ${JSON.stringify(mediaType)}; it is written like image/png`;
+  }
+  if (typeof base64 === "string")
+    return /^[A-Za-z0-9+/]+={0,2}$/.test(base64) ? undefined : "has data that is not base64";
+  return typeof url === "string" && !URL.canParse(url) ? `has no valid url: ${url}` : undefined;
+}
+
 export function isBlank(text: string): boolean {
   return text.trim() === "";
 }

@@ -8,9 +8,9 @@ import type { Clock } from "../clock.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { StopSignal } from "../interrupt/stop-signal.ts";
-import { type Json, toJson } from "../json.ts";
+import { frozen, type Json, toJson } from "../json.ts";
 import type { Log } from "../log.ts";
-import { isBlank, type Message, type Part } from "../message.ts";
+import { fileProblem, isBlank, type Message, type Part } from "../message.ts";
 import { point } from "../point.ts";
 import type { Hook, HookName, HookTable, ReplyInput, Spoken } from "./hooks.ts";
 
@@ -64,19 +64,6 @@ export async function callHook(host: HookHost, name: HookName, hook: Hook, more:
     host.signal.off(listener);
     point("hook:end", name);
   }
-}
-
-/** Plain data as it is now. What is no plain data, such as an error, is handed over itself. */
-function frozen<T>(value: T, met = new Map<unknown, unknown>()): T {
-  if (typeof value !== "object" || value === null) return value;
-  const isList = Array.isArray(value);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (!isList && prototype !== Object.prototype && prototype !== null) return value;
-  if (met.has(value)) return met.get(value) as T;
-  const copy: Record<string, unknown> | unknown[] = isList ? [] : {};
-  met.set(value, copy);
-  for (const [key, item] of Object.entries(value)) (copy as Record<string, unknown>)[key] = frozen(item, met);
-  return Object.freeze(copy) as T;
 }
 
 export function hookFailed({ place }: Pick<HookHost, "place">, hook: HookName, reason: string, cause?: unknown) {
@@ -202,10 +189,9 @@ export function spoken(given: unknown): Spoken | undefined {
 function isSaid(part: Part): boolean {
   if (part?.type === "text" && typeof part.text === "string") return !isBlank(part.text);
   if (part?.type === "file") {
-    const data = part.data as Readonly<Record<string, unknown>> | undefined;
-    const known = ["base64", "url", "blob"].some((key) => typeof data?.[key] === "string");
-    if (typeof part.mediaType === "string" && known) return true;
-    throw new TypeError("it gave a file that needs a mediaType and data: base64, url or blob");
+    const problem = fileProblem(part);
+    if (problem === undefined) return true;
+    throw new TypeError(`it gave a file that ${problem}`);
   }
   throw new TypeError(`it gave a part of type ${show(part?.type)}; text and file can be said`);
 }

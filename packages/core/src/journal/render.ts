@@ -125,6 +125,8 @@ function plain(part: Part): Part {
   switch (part.type) {
     case "text":
       return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
+    case "file":
+      return (part.name ?? "").isWellFormed() ? part : { ...part, name: part.name!.toWellFormed() };
     case "call": {
       const tool = plainName(part.tool);
       const args = wellFormed(part.args);

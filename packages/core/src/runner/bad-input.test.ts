@@ -19,7 +19,14 @@ describe("input", () => {
       [{ parts: [{ type: "text" }] }],
       [{ parts: [{ type: "call", id: "x", tool: "y", args: {} }] }],
       [{ parts: [{ type: "file", mediaType: "image/png" }] }],
-      [{ parts: [{ type: "file", data: { url: "x" } }] }],
+      [{ parts: [{ type: "file", data: { url: "https://x.test/a" } }] }],
+      ...[
+        { mediaType: "image/png", data: { url: "x" } },
+        { mediaType: "png", data: { base64: "AAAA" } },
+        { mediaType: "", data: { base64: "AAAA" } },
+        { mediaType: "image/png", data: { base64: "no base64!" } },
+        { mediaType: "image/png", data: { base64: "" } },
+      ].map((file) => [{ parts: [{ type: "file", ...file }] }]),
     ]) {
       expect(() => kit.session.run(input as never)).toThrow(expect.objectContaining({ code: "INPUT_INVALID" }));
     }
@@ -32,9 +39,14 @@ describe("input", () => {
 
   it("H1: half a character in the input is kept as it came, and sent as something a provider takes", async () => {
     const kit = await openKit(["ok"]);
-    await kit.session.run("a\ud800b").result;
-    expect(kit.session.messages[0]!.parts).toEqual([{ type: "text", text: "a\ud800b" }]);
-    expect(kit.requests[0]!.messages[0]!.parts).toEqual([{ type: "text", text: "a\ufffdb" }]);
+    const parts = (half: string) =>
+      [
+        { type: "text", text: `a${half}b` },
+        { type: "file", mediaType: "image/*; q=1", data: { url: "data:,x" }, name: `n${half}` },
+      ] as const;
+    await kit.session.run([{ parts: parts("\ud800") }]).result;
+    expect(kit.session.messages[0]!.parts).toEqual(parts("\ud800"));
+    expect(kit.requests[0]!.messages[0]!.parts).toEqual(parts("\ufffd"));
   });
 
   it("SESSION_CLOSED, RUNNER_CLOSED: what is closed says so", async () => {

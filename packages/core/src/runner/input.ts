@@ -3,7 +3,7 @@
 import { belayError } from "../error.ts";
 import { bytesOver, type Json, toJson } from "../json.ts";
 import type { FilePart, Message, Part } from "../message.ts";
-import { isBlank } from "../message.ts";
+import { fileProblem, isBlank } from "../message.ts";
 
 /** An input written as a message: text and files of a person. */
 export type InputMessage = Pick<Message, "parts"> & Partial<Pick<Message, "id" | "role">>;
@@ -48,11 +48,8 @@ function readPart(part: Part, at: string): Part {
     return toJson(part, "An input") as unknown as Part;
   }
   if (type === "file") {
-    const { mediaType, data } = part as FilePart;
-    const source = data as Record<string, unknown> | undefined;
-    const known = ["base64", "url", "blob"].some((key) => typeof source?.[key] === "string");
-    if (typeof mediaType !== "string" || !known)
-      throw invalid(`file ${at} needs a mediaType and data: base64, url or blob`);
+    const problem = fileProblem(part as FilePart);
+    if (problem !== undefined) throw invalid(`file ${at} ${problem}`);
     return toJson(part, "An input") as unknown as Part;
   }
   throw invalid(`part ${at} has type ${JSON.stringify(type)}; a person can give text and file`);

@@ -124,6 +124,17 @@ describe("what the model is asked", () => {
     ]);
   });
 
+  it("a data url that spells its text out is unpacked too, and says the type where the file does not", async () => {
+    const asked = ["data:,a%20%FF", "data:text/csv;charset=utf-8,é,1"].map((url) =>
+      message("user", [{ type: "file", mediaType: "", data: { url } }]),
+    );
+    const file = (mediaType: string, bytes: Buffer) => ({ type: "file", mediaType, data: bytes.toString("base64") });
+    expect(await sent(asked)).toMatchObject([
+      { content: [file("text/plain", Buffer.from([0x61, 0x20, 0xff]))] },
+      { content: [file("text/csv", Buffer.from("é,1"))] },
+    ]);
+  });
+
   it("a stored blob and a broken address are refused, naming the file, each time they are asked for", async () => {
     const blob = message("user", [{ type: "file", mediaType: "image/png", data: { blob: "b1" }, name: "a.png" }]);
     const model = fromAiSdk(fake("v3", [finishV3]));

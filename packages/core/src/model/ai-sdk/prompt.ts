@@ -145,10 +145,11 @@ export class PromptWriter {
     if ("base64" in data) {
       return { mediaType: part.mediaType, data: tagged ? { type: "data", data: data.base64 } : data.base64 };
     }
-    const inline = /^data:([^;,]*)[^,]*;base64,/.exec(data.url);
+    const inline = /^data:([^;,]*)[^,]*?(;base64)?,/i.exec(data.url);
     if (inline !== null) {
-      const bytes = data.url.slice(inline[0].length);
-      return { mediaType: part.mediaType || inline[1]!, data: tagged ? { type: "data", data: bytes } : bytes };
+      const bytes = inline[2] === undefined ? spelledOut(data.url) : data.url.slice(inline[0].length);
+      const mediaType = part.mediaType || inline[1] || "text/plain";
+      return { mediaType, data: tagged ? { type: "data", data: bytes } : bytes };
     }
     if (!URL.canParse(data.url)) {
       throw belayError("INPUT_INVALID", { problem: `file ${part.name ?? ""} has no valid url: ${data.url}` });
@@ -156,6 +157,15 @@ export class PromptWriter {
     const url = new URL(data.url);
     return { mediaType: part.mediaType, data: tagged ? { type: "url", url } : url };
   }
+}
+
+/** The bytes, in base64, of a data url that spells them out: a URL writes whatever is not ASCII in percents. */
+function spelledOut(address: string): string {
+  const url = new URL(address);
+  url.hash = "";
+  const text = url.href.slice(url.href.indexOf(",") + 1);
+  const byte = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
+  return Buffer.from(text.replaceAll(/%([0-9a-f]{2})/gi, byte), "latin1").toString("base64");
 }
 
 function resultOutput(part: ResultPart): PromptOutput {
