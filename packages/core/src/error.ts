@@ -19,6 +19,16 @@ function brief(value: string): string {
   return value.length <= 100 ? value : `${value.slice(0, 100)}… (${value.length} characters)`;
 }
 
+/** What somebody gave where something else was needed, as they would write it. */
+export function shown(value: unknown): string {
+  if (typeof value !== "string" && (typeof value !== "object" || value === null)) return brief(String(value));
+  try {
+    return brief(JSON.stringify(value));
+  } catch {
+    return brief(String(value));
+  }
+}
+
 type Values = string | number | boolean | undefined | null;
 
 export const catalogue = {
@@ -126,7 +136,7 @@ export const catalogue = {
   GRAPH_INVALID: entry<{ graph: string; problem: string }>(
     "A graph cannot be compiled; or a branch of it chose what is no node.",
     (d) => `Graph ${d.graph} is not valid: ${d.problem}.`,
-    "Every node needs a path from START and one to END; edges and branches name declared nodes only.",
+    "Every node needs a path from START and one to END; edges and branches name declared nodes only. Names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
   ),
   GRAPH_STEPS: entry<{ graph: string; maxSteps: number; node: string }>(
     "The nodes of a graph were run more often than its maxSteps, by going round in a cycle.",

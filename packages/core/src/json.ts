@@ -90,3 +90,16 @@ export function asText(value: Json): string {
   if (value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
+
+/** Plain data as it is now, that nobody can write into. What is no plain data, such as an error, is handed over itself. */
+export function frozen<T>(value: T, met = new Map<unknown, unknown>()): T {
+  if (typeof value !== "object" || value === null) return value;
+  const isList = Array.isArray(value);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (!isList && prototype !== Object.prototype && prototype !== null) return value;
+  if (met.has(value)) return met.get(value) as T;
+  const copy: Record<string, unknown> | unknown[] = isList ? [] : {};
+  met.set(value, copy);
+  for (const [key, item] of Object.entries(value)) (copy as Record<string, unknown>)[key] = frozen(item, met);
+  return Object.freeze(copy) as T;
+}

@@ -2,7 +2,7 @@
 // nothing and keeps nothing: whoever goes on builds it anew from the journal, and gets the same nodes with the same
 // inputs.
 
-import { belayError } from "../error.ts";
+import { belayError, errorText, shown } from "../error.ts";
 import type { Json } from "../json.ts";
 import { END, leadsTo, reach, type Shape, START } from "./shape.ts";
 
@@ -20,6 +20,15 @@ export interface Visit {
 }
 
 export type Trigger = "any" | "all";
+
+/** What a function says that the graph was given; where it throws, which one that was. */
+export function saidBy<T>(graph: string, what: string, say: () => T): T {
+  try {
+    return say();
+  } catch (error) {
+    throw belayError("AGENT_FAILED", { agent: graph, reason: `${what} threw: ${errorText(error)}` }, error);
+  }
+}
 
 export class Flow {
   readonly #shape: Shape;
@@ -84,19 +93,20 @@ export class Flow {
     if (choices === undefined) return plain;
     const targets = new Set(plain);
     for (const { choose, to } of choices) {
-      const chosen = choose(structuredClone(output) as never, structuredClone(this.state) as never);
+      const after = from === START ? "START" : from;
+      const choice = () => choose(structuredClone(output) as never, structuredClone(this.state) as never);
+      const chosen = saidBy(name, `the branch after ${after}`, choice);
       const keys = typeof chosen === "string" ? [chosen] : Array.isArray(chosen) ? (chosen as readonly string[]) : [];
       const wrong = keys.find((key) => (to === undefined ? key !== END && !nodes.has(key) : !to.includes(key)));
       if (keys.length > 0 && wrong === undefined) {
         for (const key of keys) targets.add(key);
         continue;
       }
-      const after = from === START ? "START" : from;
       const problem =
         (chosen as unknown) instanceof Promise
           ? `the branch after ${after} gave a promise; it must choose at once, by what it is given`
           : wrong === undefined
-            ? `the branch after ${after} chose nothing; it must name a node, or END`
+            ? `the branch after ${after} chose ${chosen === undefined || Array.isArray(chosen) ? "nothing" : shown(chosen)}; it must name a node, or END`
             : `the branch after ${after} chose ${wrong}, which is no node that it may lead to`;
       throw belayError("GRAPH_INVALID", { graph: name, problem });
     }

@@ -1,10 +1,12 @@
 // graph(…): nodes that are functions, agents or graphs, and the ways between them. Compiled, it is an agent like any other.
 
 import type { Agent } from "../agent.ts";
-import { belayError } from "../error.ts";
+import { belayError, shown } from "../error.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import { canonical } from "../interrupt/digest.ts";
 import { type Json, toJson } from "../json.ts";
+import { NAME } from "../message.ts";
+import { misspelt, slipText } from "../misspelt.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
 import { checkpointOf } from "./checkpoint.ts";
 import type { State as AnyState, Trigger } from "./flow.ts";
@@ -12,7 +14,7 @@ import { type MermaidOptions, toMermaid } from "./mermaid.ts";
 import { functionNode, type NodeCode, type NodeContext } from "./node.ts";
 import type { Breakpoints, Plan } from "./record.ts";
 import { runGraph } from "./run-graph.ts";
-import { type Branch, checkShape, type END, type Node, type Shape, type START, shapeWith } from "./shape.ts";
+import { type Branch, checkShape, END, type Node, type Shape, START, shapeWith } from "./shape.ts";
 
 export interface NodeOptions<State> {
   /** Makes what the node is given of what arrives. Run once for a visit: what it made is on record. */
@@ -67,6 +69,17 @@ export interface GraphBuilder<State, In, Out, Deps, Keys extends string> {
   compile(options?: GraphOptions<State, Keys>): Graph<Out, Deps>;
 }
 
+const NODE_OPTIONS: Readonly<Record<keyof NodeOptions<never>, true>> = { before: true };
+
+const OPTIONS: Readonly<Record<keyof GraphOptions<never, never>, true>> = {
+  state: true,
+  interruptBefore: true,
+  interruptAfter: true,
+  trigger: true,
+  maxSteps: true,
+  hooks: true,
+};
+
 type Chosen<Keys extends string> = Keys | typeof END | readonly (Keys | typeof END)[];
 
 const MOST_STEPS = 1000;
@@ -93,7 +106,14 @@ class Builder {
   }
 
   node(key: string, work: NodeCode | AnyAgent, options: NodeOptions<never> = {}): this {
+    if (typeof key !== "string" || !NAME.test(key) || key === START || key === END) {
+      throw this.#refuse(`no node can be called ${shown(key)}`);
+    }
     if (this.#nodes.has(key)) throw this.#refuse(`it has two nodes ${key}`);
+    this.#refuseSlip(options, NODE_OPTIONS, `of node ${key} `);
+    if (options.before !== undefined && typeof options.before !== "function") {
+      throw this.#refuse(`before of node ${key} is ${shown(options.before)}, not a function`);
+    }
     if (typeof work !== "function" && typeof work?.run !== "function") {
       throw this.#refuse(`node ${key} is neither a function nor an agent`);
     }
@@ -109,12 +129,16 @@ class Builder {
 
   branch(from: string, choose: Branch["choose"], to?: readonly string[]): this {
     if (typeof choose !== "function") throw this.#refuse(`the branch after ${from} has no function to choose`);
+    if (to !== undefined && !Array.isArray(to)) {
+      throw this.#refuse(`the branch after ${from} may lead to ${shown(to)}, which is no list of nodes`);
+    }
     this.#branches.set(from, [...(this.#branches.get(from) ?? []), { choose, to }]);
     return this;
   }
 
   compile(options: GraphOptions<object, string> = {}): Graph {
     const name = this.#name;
+    this.#refuseSlip(options, OPTIONS);
     const state = toJson(options.state ?? {}, `The state of graph ${name}`) as AnyState;
     if (typeof state !== "object" || Array.isArray(state))
       throw this.#refuse("its state is not an object of values by key");
@@ -125,10 +149,13 @@ class Builder {
     const shape = shapeWith(name, nodes, new Map(this.#edges), new Map(this.#branches));
     checkShape(shape);
     const { trigger, maxSteps = Math.max(MOST_STEPS, nodes.size) } = options;
-    if (trigger !== undefined && trigger !== "any" && trigger !== "all") throw this.#refuse(`trigger is ${trigger}`);
-    if (!Number.isInteger(maxSteps) || maxSteps < 1) throw this.#refuse(`maxSteps is ${maxSteps}`);
-    const before = this.#breakpoints(options.interruptBefore);
-    const after = this.#breakpoints(options.interruptAfter);
+    if (trigger !== undefined && trigger !== "any" && trigger !== "all")
+      throw this.#refuse(`trigger is ${shown(trigger)}, not any or all`);
+    if (!Number.isInteger(maxSteps) || maxSteps < 1) {
+      throw this.#refuse(`maxSteps is ${shown(maxSteps)}, not a whole number from 1 on`);
+    }
+    const before = this.#breakpoints("interruptBefore", options);
+    const after = this.#breakpoints("interruptAfter", options);
     const plan: Plan = { shape, trigger, maxSteps, state, before, after };
     const made = composite({
       kind: "graph",
@@ -148,19 +175,38 @@ class Builder {
     }) as unknown as Graph;
   }
 
-  #breakpoints(given: readonly Breakpoint<object, string>[] = []): Breakpoints {
-    const made = new Map<string, ((value: Json, state: AnyState) => boolean) | undefined>();
-    for (const one of given) {
+  /** By node: where several are given for one, it stops where one of them says so. */
+  #breakpoints(option: "interruptBefore" | "interruptAfter", options: GraphOptions<object, string>): Breakpoints {
+    const given = options[option] ?? [];
+    if (!Array.isArray(given)) throw this.#refuse(`${option} is ${shown(given)}, which is no list of nodes`);
+    const made = new Map<string, When | undefined>();
+    for (const one of given as readonly Breakpoint<object, string>[]) {
       const { node, when } = typeof one === "string" ? { node: one, when: undefined } : one;
       if (!this.#nodes.has(node)) throw this.#refuse(`it should stop at ${node}, which is no node of it`);
-      made.set(node, when as ((value: Json, state: AnyState) => boolean) | undefined);
+      if (when !== undefined && typeof when !== "function") {
+        throw this.#refuse(`when of its breakpoint at ${node} is ${shown(when)}, not a function`);
+      }
+      made.set(node, made.has(node) ? either(made.get(node), when as When | undefined) : (when as When | undefined));
     }
     return made;
+  }
+
+  #refuseSlip(options: object, known: Readonly<Record<string, true>>, of = ""): void {
+    const slip = misspelt(options, known);
+    if (slip !== undefined) throw this.#refuse(`${of}${slipText(slip)}`);
   }
 
   #refuse(problem: string) {
     return belayError("GRAPH_INVALID", { graph: this.#name, problem });
   }
+}
+
+type When = (value: Json, state: AnyState) => boolean;
+
+/** One without a condition stops always. */
+function either(one: When | undefined, other: When | undefined): When | undefined {
+  if (one === undefined || other === undefined) return undefined;
+  return (value, state) => one(value, state) || other(value, state);
 }
 
 /** What makes it another graph: its ways, and what it begins with. */

@@ -1,6 +1,7 @@
 // A graph as a Mermaid diagram, also with where a run of it stands.
 
 import type { Checkpoint } from "../agent.ts";
+import { belayError, shown } from "../error.ts";
 import { END, type Shape, START } from "./shape.ts";
 
 export interface MermaidOptions {
@@ -18,6 +19,9 @@ export function toMermaid({ nodes, edges, branches }: Shape, { at = [] }: Mermai
     for (const { to } of all) {
       for (const key of to ?? [...nodes.keys(), END]) lines.push(`  ${id(from)} -.-> ${id(key)}`);
     }
+  }
+  if (typeof at !== "object" || at === null) {
+    throw belayError("OPTION_INVALID", { option: "at", value: shown(at), needed: "a list of nodes, or a checkpoint" });
   }
   const keys = "inputs" in at ? [...Object.keys(at.inputs), ...at.afterNodes] : at;
   const here = keys.filter((key) => nodes.has(key));

@@ -2,10 +2,10 @@
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
-import { belayError } from "../error.ts";
+import { belayError, shown } from "../error.ts";
 import type { Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
-import { toJson } from "../json.ts";
+import { frozen, toJson } from "../json.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
 import { type AgentContext, LiveAgent } from "../workflow/live-agent.ts";
 import type { State } from "./flow.ts";
@@ -13,7 +13,7 @@ import { haltOf } from "./halt.ts";
 import { Rerun } from "./rerun.ts";
 
 export interface NodeContext<State, Deps = unknown> extends AgentContext<Deps> {
-  /** The graph's, as it was when this code began, with what it has changed itself; a copy. */
+  /** The graph's, as it was when this code began, with what it has changed itself. Whoever writes into it fails. */
   readonly state: Readonly<State>;
   /**
    * Changes the state: what `change` returns, whole or in part, by top-level key. Recorded with what the node gives, and
@@ -71,8 +71,8 @@ class LiveNode extends LiveAgent {
       state = { ...state, ...changed };
     };
     return this.start(async (ctx, input) => {
-      // Frozen at the top: what is written there instead of given to setState() would be lost without a word.
-      const look = () => Object.freeze(structuredClone(state));
+      // Frozen: what is written there instead of given to setState() would be lost without a word.
+      const look = () => frozen(state);
       Object.defineProperties(ctx, { state: { get: look }, setState: { value: setState } });
       try {
         return await code(structuredClone(input) as never, ctx as never);
@@ -104,6 +104,10 @@ class LiveNode extends LiveAgent {
 
 /** Top-level keys whose value is another one. */
 function changedBy(state: State, change: Change): Patch {
+  if (typeof change !== "function") {
+    const needed = "a function of the state, which gives what it changes";
+    throw belayError("OPTION_INVALID", { option: "setState()", value: shown(change), needed });
+  }
   const next = toJson(change(structuredClone(state) as never), "The state of a graph");
   if (typeof next !== "object" || next === null || Array.isArray(next)) {
     const needed = "the keys that it changes, with their values; it is not changed in place";

@@ -6,7 +6,7 @@ import type { Desk } from "../frame.ts";
 import type { ChildEnded, Scope } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import { valueOfFrame } from "../workflow/composite.ts";
-import { Flow, type State, type Trigger, type Visit } from "./flow.ts";
+import { Flow, type State, saidBy, type Trigger, type Visit } from "./flow.ts";
 import type { HaltReason } from "./halt.ts";
 import type { Shape } from "./shape.ts";
 
@@ -112,7 +112,8 @@ export class GraphRecord {
     if (!breakpoints.has(key)) return false;
     const when = breakpoints.get(key);
     if (when === undefined) return true;
-    const stops: unknown = when(structuredClone(value), structuredClone(this.flow.state));
+    const say = () => when(structuredClone(value), structuredClone(this.flow.state));
+    const stops: unknown = saidBy(name, `the breakpoint at ${key}`, say);
     if (!(stops instanceof Promise)) return Boolean(stops);
     const problem = `the breakpoint at ${key} gave a promise; it must say at once, by what it is given`;
     throw belayError("GRAPH_INVALID", { graph: name, problem });

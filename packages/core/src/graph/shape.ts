@@ -2,7 +2,6 @@
 
 import { belayError } from "../error.ts";
 import type { Json } from "../json.ts";
-import { NAME } from "../message.ts";
 import type { AnyAgent } from "../workflow/composite.ts";
 
 /** Where a graph begins: what leaves it is what the graph was given. */
@@ -64,10 +63,6 @@ export function checkShape(shape: Shape): void {
 }
 
 function problemOf({ nodes, edges, branches }: Shape): string | undefined {
-  for (const key of nodes.keys()) {
-    if (key === START || key === END) return `no node can be called ${key}`;
-    if (!NAME.test(key)) return `the name ${JSON.stringify(key)} of a node is not one`;
-  }
   if (nodes.size === 0) return "it has no nodes";
   const known = (key: string) => nodes.has(key);
   for (const [from, targets] of [...edges, ...listed(branches)]) {

@@ -3,6 +3,7 @@
 
 import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
+import { misspelt, slipText } from "../misspelt.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { type Tool, tool } from "../tool/tool.ts";
 
@@ -10,6 +11,8 @@ export interface AgentToolOptions {
   /** What the calling model is told about it. */
   readonly description?: string | undefined;
 }
+
+const OPTIONS: Readonly<Record<keyof AgentToolOptions, true>> = { description: true };
 
 const input = jsonSchema<{ request: string }>({
   type: "object",
@@ -20,8 +23,11 @@ const input = jsonSchema<{ request: string }>({
 
 export function agentTool<Deps = unknown>(agent: Agent<unknown, Deps>, options: AgentToolOptions = {}): Tool<Deps> {
   if (typeof agent?.run !== "function") {
-    throw belayError("TOOL_INVALID", { tool: String(agent), problem: "agentTool(…) was given no agent" });
+    const tool = String((agent as Partial<Agent> | undefined)?.name ?? agent);
+    throw belayError("TOOL_INVALID", { tool, problem: "agentTool(…) was given no agent" });
   }
+  const slip = misspelt(options, OPTIONS);
+  if (slip !== undefined) throw belayError("TOOL_INVALID", { tool: agent.name, problem: slipText(slip) });
   const { description = `Hands a request to ${agent.name}, and gives its answer.` } = options;
   const execute = () => {
     throw belayError("AGENT_FAILED", { agent: agent.name, reason: "an agent runs inside a run only" });

@@ -1,30 +1,41 @@
 // Again and again: what a round gives is what the next one gets, until that is enough (W1).
 
 import type { Agent, Ended } from "../agent.ts";
-import { belayError } from "../error.ts";
+import { belayError, shown } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
 import { type ChildInput, runChild } from "./child.ts";
-import { type AnyAgent, completed, composite, inputOf } from "./composite.ts";
+import { type AnyAgent, agentsOf, completed, composite, inputOf } from "./composite.ts";
 import { valueIn } from "./sequential.ts";
 
 export interface LoopOptions<Deps> {
   readonly name: string;
   /** One, or several that run one after the other in each round. */
   readonly agents: readonly Agent<unknown, Deps>[];
+  /** The most rounds, 10 unless it says otherwise: after them it ends with what the last one gave. */
   readonly maxIterations?: number | undefined;
   readonly hooks?: HooksGiven<Deps> | undefined;
   /** Says after each round whether that is enough. Pure: it is asked again of what is on record. */
   until?(output: Json, iteration: number): boolean;
 }
 
+const OPTIONS: Readonly<Record<keyof LoopOptions<never>, true>> = {
+  name: true,
+  agents: true,
+  maxIterations: true,
+  hooks: true,
+  until: true,
+};
+
 export function loop<Deps = unknown>(options: LoopOptions<Deps>): Agent<unknown, Deps> {
-  const { name, agents, maxIterations = 10, until, hooks } = options;
+  const children = agentsOf(options, OPTIONS, "again and again");
+  const { name, maxIterations = 10, until, hooks } = options;
   const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(name), problem });
-  if (!Array.isArray(agents) || agents.length === 0) throw refuse("it has no agents to run again and again");
-  if (!Number.isInteger(maxIterations) || maxIterations < 1) throw refuse(`maxIterations is ${maxIterations}`);
-  const children = agents as readonly AnyAgent[];
+  if (!Number.isInteger(maxIterations) || maxIterations < 1) {
+    throw refuse(`maxIterations is ${shown(maxIterations)}, not a whole number from 1 on`);
+  }
+  if (until !== undefined && typeof until !== "function") throw refuse(`until is ${shown(until)}, not a function`);
   const run = (frame: Frame) => runAll(frame, children, maxIterations, until);
   return composite({ kind: "loop", name, children, shape: maxIterations, hooks, run }) as Agent<unknown, Deps>;
 }

@@ -2,12 +2,11 @@
 // as soon as they can, whatever the others do.
 
 import type { Agent, Ended } from "../agent.ts";
-import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
 import { type ChildEnd, type ChildInput, type ChildPlace, runChild } from "./child.ts";
-import { type AnyAgent, completed, composite, inputOf, together } from "./composite.ts";
+import { type AnyAgent, agentsOf, completed, composite, inputOf, together } from "./composite.ts";
 
 export interface ParallelOptions<Deps> {
   readonly name: string;
@@ -15,11 +14,11 @@ export interface ParallelOptions<Deps> {
   readonly hooks?: HooksGiven<Deps> | undefined;
 }
 
-export function parallel<Deps = unknown>({ name, agents, hooks }: ParallelOptions<Deps>): Agent<unknown[], Deps> {
-  if (!Array.isArray(agents) || agents.length === 0) {
-    throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no agents to run at once" });
-  }
-  const children = agents as readonly AnyAgent[];
+const OPTIONS: Readonly<Record<keyof ParallelOptions<never>, true>> = { name: true, agents: true, hooks: true };
+
+export function parallel<Deps = unknown>(options: ParallelOptions<Deps>): Agent<unknown[], Deps> {
+  const children = agentsOf(options, OPTIONS, "at once");
+  const { name, hooks } = options;
   return composite({ kind: "parallel", name, children, hooks, run: (frame) => runAll(frame, children) }) as Agent<
     unknown[],
     Deps

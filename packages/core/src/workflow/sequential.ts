@@ -1,12 +1,11 @@
 // One after the other: what one gives is what the next one gets (W1).
 
 import type { Agent, Ended } from "../agent.ts";
-import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
 import { type ChildInput, runChild, wordsOf } from "./child.ts";
-import { type AnyAgent, completed, composite, inputOf } from "./composite.ts";
+import { type AnyAgent, agentsOf, completed, composite, inputOf } from "./composite.ts";
 
 export interface SequentialOptions<Deps> {
   readonly name: string;
@@ -14,11 +13,11 @@ export interface SequentialOptions<Deps> {
   readonly hooks?: HooksGiven<Deps> | undefined;
 }
 
-export function sequential<Deps = unknown>({ name, agents, hooks }: SequentialOptions<Deps>): Agent<unknown, Deps> {
-  if (!Array.isArray(agents) || agents.length === 0) {
-    throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no agents to run one after the other" });
-  }
-  const children = agents as readonly AnyAgent[];
+const OPTIONS: Readonly<Record<keyof SequentialOptions<never>, true>> = { name: true, agents: true, hooks: true };
+
+export function sequential<Deps = unknown>(options: SequentialOptions<Deps>): Agent<unknown, Deps> {
+  const children = agentsOf(options, OPTIONS, "one after the other");
+  const { name, hooks } = options;
   return composite({ kind: "sequential", name, children, hooks, run: (frame) => runAll(frame, children) }) as Agent<
     unknown,
     Deps

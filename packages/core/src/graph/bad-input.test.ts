@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { createRunner } from "../runner/runner.ts";
+import { graph } from "./graph.ts";
+import type { NodeContext } from "./node.ts";
+import { END, START } from "./shape.ts";
+
+const problem = (text: string) =>
+  expect.objectContaining({ code: "GRAPH_INVALID", message: expect.stringContaining(text) });
+
+const line = () =>
+  graph<{ n: number }>("g")
+    .node("a", () => 1)
+    .node("b", () => 2)
+    .edge(START, "a")
+    .edge("a", "b")
+    .edge("b", END);
+
+/** As somebody writes it who has no types. */
+const compile = (options: object) => line().compile(options as never);
+
+describe("G4: what a graph cannot mean is refused where it is written", () => {
+  test.each([
+    ["a misspelt breakpoint, which would never stop anything", { interruptBefor: ["b"] }, "interruptBefore was meant"],
+    ["a breakpoint that is no list", { interruptBefore: "b" }, 'interruptBefore is "b", which is no list of nodes'],
+    ["a condition that is none", { interruptAfter: [{ node: "b", when: 3 }] }, "breakpoint at b is 3, not a function"],
+    ["a trigger that there is not", { trigger: "some" }, 'trigger is "some", not any or all'],
+    ["text for a number", { maxSteps: "10" }, 'maxSteps is "10", not a whole number from 1 on'],
+  ])("%s", (_name, options, text) => {
+    expect(() => compile(options)).toThrow(problem(text));
+  });
+
+  test("a node's name, its options, and where a branch may lead", () => {
+    const node = (key: unknown, options?: object) => () => graph("g").node(key as string, () => 1, options as never);
+    for (const key of [START, END, "", "a/b", "5", 5, undefined]) {
+      expect(node(key)).toThrow(
+        problem(`no node can be called ${key === undefined ? "undefined" : JSON.stringify(key)}`),
+      );
+    }
+    expect(node("a", { befor: () => 1 })).toThrow(problem("of node a there is no option befor; before was meant"));
+    expect(node("a", { before: 3 })).toThrow(problem("before of node a is 3, not a function"));
+    const branch = (to: unknown) => () =>
+      graph("g")
+        .node("a", () => 1)
+        .branch("a", () => END, to as never);
+    expect(branch({ done: END })).toThrow(problem('may lead to {"done":"__end__"}, which is no list of nodes'));
+    expect(branch("b")).toThrow(problem('may lead to "b", which is no list of nodes'));
+  });
+
+  test("a picture of what is no place", () => {
+    expect(() =>
+      line()
+        .compile()
+        .toMermaid({ at: "a" as never }),
+    ).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+});
+
+test("G1: of two breakpoints at one node, one that says so stops it, whichever is named last", async () => {
+  const never = { node: "b", when: () => false } as const;
+  const ones = { node: "b", when: (given: unknown) => given === 1 } as const;
+  for (const interruptBefore of [["b", never] as const, [never, "b"] as const, [ones, never], [never, ones]]) {
+    const session = await createRunner({ agent: line().compile({ interruptBefore }) }).open();
+    expect(await session.run("x").result).toMatchObject({ interruptType: "node_interrupt" });
+    await session.close();
+  }
+});
+
+describe("what a node does to the state of its graph", () => {
+  type State = { list: string[] };
+  const fail = async (code: (ctx: NodeContext<State>) => unknown) => {
+    const g = graph<State>("g")
+      .node("a", (_input: unknown, ctx) => code(ctx))
+      .edge(START, "a")
+      .edge("a", END)
+      .compile({ state: { list: [] } });
+    const result = await (await createRunner({ agent: g }).open()).run("x").result;
+    return result.status === "failed" ? `${result.error.code}: ${result.error.message}` : result;
+  };
+
+  test("SPEC 10: ctx.state is read-only at every depth: what is written there fails, and is not lost without a word", async () => {
+    expect(await fail((ctx) => ctx.state.list.push("x"))).toMatch(/^AGENT_FAILED: .*not extensible/);
+    expect(await fail((ctx) => ctx.setState(({ list }) => ({ list: [...list, "x"] })))).toMatchObject({
+      status: "completed",
+    });
+  });
+
+  test("setState() takes a function, and says so", async () => {
+    expect(await fail((ctx) => ctx.setState({ list: [] } as never))).toBe(
+      'OPTION_INVALID: Option setState() is {"list":[]}; it must be a function of the state, which gives what it changes.',
+    );
+  });
+});
+
+test("G4: a branch that chooses what is no name is told what it chose", async () => {
+  const g = graph("g")
+    .node("a", () => 1)
+    .edge(START, "a")
+    .branch("a", () => 5 as never, [END])
+    .compile();
+  expect(await (await createRunner({ agent: g }).open()).run("x").result).toMatchObject({
+    error: { code: "GRAPH_INVALID", details: { problem: "the branch after a chose 5; it must name a node, or END" } },
+  });
+});
+
+test("G4: a branch or a breakpoint that throws is named, with what it threw", async () => {
+  const fail = (): never => {
+    throw new Error("oh");
+  };
+  const branching = graph("g")
+    .node("a", () => 1)
+    .edge(START, "a")
+    .branch("a", fail, [END])
+    .compile();
+  const reasons = [];
+  for (const agent of [branching, line().compile({ interruptBefore: [{ node: "b", when: fail }] })]) {
+    const result = await (await createRunner({ agent }).open()).run("x").result;
+    reasons.push(result.status === "failed" && result.error.message);
+  }
+  expect(reasons).toEqual([
+    "Agent g failed: the branch after a threw: oh",
+    "Agent g failed: the breakpoint at b threw: oh",
+  ]);
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { agentTool } from "./agent-tool.ts";
+import { defineAgent } from "./define-agent.ts";
+import { loop } from "./loop.ts";
+import { parallel } from "./parallel.ts";
+import { sequential } from "./sequential.ts";
+
+const one = agent({ name: "one", model: scriptedModel("hi") });
+
+const refused = (code: string, text: string) =>
+  expect.objectContaining({ code, message: expect.stringContaining(text), hint: expect.any(String) });
+
+// As somebody writes it who has no types: what is wrong is said where it is written, and not when it runs.
+const cases: [string, () => unknown, string, string][] = [
+  [
+    "a loop of no rounds",
+    () => loop({ name: "l", agents: [one], maxIterations: 0 }),
+    "AGENT_INVALID",
+    "maxIterations is 0, not a whole number from 1 on",
+  ],
+  [
+    "rounds in words",
+    () => loop({ name: "l", agents: [one], maxIterations: "3" as never }),
+    "AGENT_INVALID",
+    'maxIterations is "3"',
+  ],
+  [
+    "an end that is no function",
+    () => loop({ name: "l", agents: [one], until: "done" as never }),
+    "AGENT_INVALID",
+    'until is "done", not a function',
+  ],
+  [
+    "a misspelt bound",
+    () => loop({ name: "l", agents: [one], maxIteration: 3 } as never),
+    "AGENT_INVALID",
+    "there is no option maxIteration; maxIterations was meant",
+  ],
+  ["a misspelt list", () => sequential({ name: "s", agent: [one] } as never), "AGENT_INVALID", "agents was meant"],
+  ["an empty one", () => parallel({ name: "p", agents: [] }), "AGENT_INVALID", "it has no agents to run at once"],
+  ["nothing at all", () => sequential(undefined as never), "AGENT_INVALID", "it is not an object"],
+  [
+    "a misspelt version",
+    () => defineAgent({ name: "d", run: () => 1, versions: "2" } as never),
+    "AGENT_INVALID",
+    "version was meant",
+  ],
+  [
+    "a misspelt description",
+    () => agentTool(one, { descripton: "x" } as never),
+    "TOOL_INVALID",
+    "description was meant",
+  ],
+  ["a tool of a tool", () => agentTool(agentTool(one) as never), "TOOL_INVALID", "Tool one is not valid"],
+];
+
+test.each(cases)("a workflow refuses %s", (_name, make, code, text) => {
+  expect(make).toThrow(refused(code, text));
+});
