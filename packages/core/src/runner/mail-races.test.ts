@@ -6,7 +6,7 @@ import { jsonSchema, type StandardSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, heldStore, history, openKit, settle } from "../testing/session-kit.ts";
+import { gate, heldStore, history, openKit, settle, until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
 import { tool } from "../tool/tool.ts";
 import { createRunner } from "./runner.ts";
@@ -14,14 +14,6 @@ import { createRunner } from "./runner.ts";
 const noArgs = jsonSchema<object>({ type: "object" });
 
 const pass = (ms: number) => new Promise<"time is up">((resolve) => setTimeout(resolve, ms, "time is up" as const));
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 500; i++) {
-    if (holds()) return;
-    await pass(2);
-  }
-  throw new Error("it never came true");
-}
 
 /** A tool whose n-th call ends when the n-th gate opens, whatever its signal says. */
 function deaf(name: string, ...ends: Promise<string>[]) {
@@ -139,7 +131,7 @@ describe("as the owner changes", () => {
     });
     const other = createRunner({ agents: [one, two], store: late });
     await other.enqueue("t", "next");
-    for (let i = 0; i < 100 && (await store.threads("default"))[0]?.queued !== false; i++) await pass(2);
+    await until(async () => (await store.threads("default"))[0]?.queued === false);
     await settle(20);
     await owned.refresh();
     expect(history(owned.messages)).toEqual(["user: go", "assistant: from two", "user: next", "assistant: from two"]);
@@ -242,7 +234,7 @@ describe("work and drain", () => {
     const stop = new AbortController();
     const worked = runner.work({ signal: stop.signal, pollMs: 5, concurrency: 2 });
     const state = async () => (await store.threads("default")).find(({ threadId }) => threadId === "mine")?.state;
-    for (let i = 0; i < 200 && (await state()) !== "completed"; i++) await pass(2);
+    await until(async () => (await state()) === "completed");
     stop.abort();
     await worked;
     expect(await state()).toBe("completed");
@@ -265,7 +257,7 @@ describe("work and drain", () => {
     const worked = kit.runner.work({ signal, pollMs: 1 });
     await pass(20);
     await kit.runner.close();
-    expect(await Promise.race([worked, pass(500)])).toBeUndefined();
+    expect(await Promise.race([worked, pass(20_000)])).toBeUndefined();
     expect(listeners).toBe(0);
   });
 
@@ -281,7 +273,7 @@ describe("work and drain", () => {
     const kit = await openKit([[{ call: "stubborn" }]], { tools: [stubborn] });
     const run = kit.session.run("go");
     await settle();
-    expect(await Promise.race([kit.runner.drain({ timeoutMs: 20 }), pass(1000)])).toBeUndefined();
+    expect(await Promise.race([kit.runner.drain({ timeoutMs: 20 }), pass(20_000)])).toBeUndefined();
     expect(await run.result).toMatchObject({ status: "failed", error: { code: "SESSION_CLOSED" } });
   });
 });

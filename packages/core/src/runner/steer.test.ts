@@ -5,7 +5,7 @@ import { onPoint } from "../point.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, line, listen, gate as newGate, openKit, settle } from "../testing/session-kit.ts";
+import { history, line, listen, gate as newGate, openKit, settle, until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
 import { tool } from "../tool/tool.ts";
 import { parallel } from "../workflow/parallel.ts";
@@ -333,11 +333,3 @@ describe("late results", () => {
     expect(other.problems()).toEqual([]);
   });
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 500; i++) {
-    if (holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-  throw new Error("it never came true");
-}

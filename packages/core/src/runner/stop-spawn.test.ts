@@ -31,12 +31,12 @@ const alive = (pid: number) => {
 
 /** Waits, for less than any grace here, until they are dead: a process is not gone in the instant it is killed. */
 async function dead(children: readonly number[]): Promise<boolean> {
-  for (let i = 0; i < 50 && children.some(alive); i++) await delay(10);
+  for (let i = 0; i < 150 && children.some(alive); i++) await delay(10);
   return !children.some(alive);
 }
 
 async function pids(file: string, count: number): Promise<number[]> {
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 2_000; i++) {
     const found = (await readFile(file, "utf8").catch(() => "")).split("\n").filter(Boolean).map(Number);
     if (found.length >= count) return found;
     await delay(10);
@@ -72,7 +72,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     const heard = listen(kit.session.run("hi"));
     const children = await pids(file, 2);
     expect(children.map(alive)).toEqual([true, true]);
-    expect(await kit.session.interrupt()).toMatchObject({ accepted: true, late: [] });
+    expect(await kit.session.interrupt({ graceMs: 20_000 })).toMatchObject({ accepted: true, late: [] });
     expect(await dead(children)).toBe(true);
     expect(said(await heard.all).filter((line) => line.startsWith("tool-end"))).toHaveLength(1);
   });

@@ -216,7 +216,7 @@ describe("a stop while a tool runs", () => {
     expect(steps).toBeGreaterThan(0);
     expect(thrown).toBeInstanceOf(UserInterrupt);
     expect(thrown).toMatchObject({ code: "USER_INTERRUPT", message: "User interrupted execution (enough)." });
-    expect(Math.abs((thrown as UserInterrupt).interruptedAt - before)).toBeLessThan(1000);
+    expect(Math.abs((thrown as UserInterrupt).interruptedAt - before)).toBeLessThan(60_000);
   });
 
   test("S7: whatever a tool throws after the stop is the stop; before it, an error of its own", async () => {

@@ -107,6 +107,7 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
       },
     };
     const worker = await openKit(["well"], { store, threadId: "its own", runner: { hooks, log: () => {} } });
+    const began = performance.now();
     const work = working(worker.runner, { concurrency: 1 });
     await until(async () => (await store.load(key("welcome")))?.row.queued === false);
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -114,7 +115,8 @@ describe.each(eachStore)("runner.work on $name", ({ make }) => {
     await work.done;
     const tries = asked.filter((threadId) => threadId === "refused").length;
     expect(tries).toBeGreaterThan(0);
-    expect(tries).toBeLessThan(6);
+    // Ten rounds of 5 ms lie between two of them; some of its looks are early by a part of one.
+    expect(tries).toBeLessThan(2 + (performance.now() - began) / 35);
     expect((await store.load(key("refused")))?.commands).toHaveLength(1);
   });
 

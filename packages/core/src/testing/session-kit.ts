@@ -275,7 +275,7 @@ export async function settle(rounds = 5): Promise<void> {
 
 /** Waits for what comes by itself, some time. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 1000; i++) {
+  for (const started = Date.now(); Date.now() - started < 30_000; ) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }

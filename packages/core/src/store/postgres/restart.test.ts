@@ -93,7 +93,7 @@ describe("a PostgreSQL that is restarted", { timeout: 120_000 }, () => {
   });
 
   test("P9: where it does not come back, each method says so by STORE_FAILED; then it works again", async () => {
-    const store = postgresStore(await opened(), { schema: "gone", retryMs: 200 });
+    const store = postgresStore(await opened(), { schema: "gone", retryMs: 1_500 });
     expect(await store.threads("default")).toEqual([]);
     await server.halt("SIGINT");
     const failed = { code: "STORE_FAILED" };

@@ -53,10 +53,14 @@ const append = (expect: number, more: Partial<Append> = {}): Append => ({
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+interface Told {
+  readonly lines: string[];
+  readonly mail: string[];
+}
+
 /** Appends, sends and takes back, one after the other; all that it was told, the store must know. */
-async function writes(of: Store, threadId: string, until: () => boolean): Promise<{ lines: string[]; mail: string[] }> {
+async function writes(of: Store, threadId: string, { lines, mail }: Told, until: () => boolean): Promise<void> {
   const thread = { ...key, threadId };
-  const [lines, mail]: [string[], string[]] = [[], []];
   for (let head = 0; !until(); head++) {
     const next = append(head);
     const appended = await of.append(thread, next);
@@ -67,10 +71,30 @@ async function writes(of: Store, threadId: string, until: () => boolean): Promis
     if (head % 2 === 0) expect(await of.withdraw(thread, command.key)).toBe(true);
     else mail.push(command.key);
   }
-  return { lines, mail };
 }
 
-async function expectAll(threadId: string, told: { lines: string[]; mail: string[] }): Promise<void> {
+/** Three that write at once, while `harm` is done as many times: each has written more before it is done again. */
+async function writing(times: number, harm: () => Promise<unknown>): Promise<void> {
+  let over = false;
+  const all = ["a", "b", "c"].map((threadId) => ({ threadId, told: { lines: [], mail: [] } as Told }));
+  const writers = Promise.all(all.map(({ threadId, told }) => writes(store, threadId, told, () => over)));
+  const more = async () => {
+    const before = all.map(({ told }) => told.lines.length);
+    while (all.some(({ told }, i) => told.lines.length === before[i])) await sleep(5);
+  };
+  const harming = async () => {
+    for (let i = 0; i < times; i++) {
+      await more();
+      await harm();
+    }
+    await more();
+    over = true;
+  };
+  await Promise.all([writers, harming()]);
+  for (const { threadId, told } of all) await expectAll(threadId, told);
+}
+
+async function expectAll(threadId: string, told: Told): Promise<void> {
   const loaded = await redisStore(admin).load({ ...key, threadId });
   expect(loaded?.lines.map(({ body }) => body)).toEqual(told.lines);
   expect(loaded?.commands.map((command) => command.key)).toEqual(told.mail);
@@ -78,37 +102,18 @@ async function expectAll(threadId: string, told: { lines: string[]; mail: string
 
 describe("P9: nothing that was acknowledged is lost or doubled", () => {
   test("while the server cuts every connection, again and again", async () => {
-    let over = false;
-    const threads = ["a", "b", "c"];
-    const writers = threads.map((threadId) => writes(store, threadId, () => over));
     let killed = 0;
-    for (let i = 0; i < 30; i++) {
+    await writing(30, async () => {
       killed += (await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")) as number;
-      await sleep(50);
-    }
-    over = true;
-    for (const [i, told] of (await Promise.all(writers)).entries()) {
-      expect(told.lines.length).toBeGreaterThan(3);
-      await expectAll(threads[i]!, told);
-    }
+    });
     expect(killed).toBeGreaterThan(15);
   });
 
   test("when the server is killed with SIGKILL in the middle of it, and started again", async () => {
-    let over = false;
-    const threads = ["a", "b", "c"];
-    const writers = threads.map((threadId) => writes(store, threadId, () => over));
-    for (let i = 0; i < 4; i++) {
-      await sleep(150);
+    await writing(4, async () => {
       await server.halt("SIGKILL");
       await server.again();
-    }
-    await sleep(150);
-    over = true;
-    for (const [i, told] of (await Promise.all(writers)).entries()) {
-      expect(told.lines.length).toBeGreaterThan(3);
-      await expectAll(threads[i]!, told);
-    }
+    });
   });
 
   test("C2: a run goes on over a restart of the server, its tools run once, its watcher hears a stop after it", async () => {

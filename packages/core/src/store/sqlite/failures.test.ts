@@ -237,14 +237,15 @@ describe("a file that another process has locked", () => {
     return longest;
   }
 
-  test("is waited for without blocking the event loop, and for five seconds at most", { timeout: 30_000 }, async () => {
+  test("is waited for without blocking the event loop, and for five seconds at most", { timeout: 60_000 }, async () => {
     const db = await openDatabase(file);
     const store = sqliteStore(db);
     const holder = startChild(programs.path, "holdLock", { file });
     await holder.said("locked");
     const waiting = store.append(key, append("first"));
-    setTimeout(() => holder.tell("go"), 500);
-    expect(await longestStandstill(waiting)).toBeLessThan(300);
+    setTimeout(() => holder.tell("go"), 3_000);
+    // A busy machine stands still now and then; to wait by blocking would be to stand still all the time.
+    expect(await longestStandstill(waiting)).toBeLessThan(1_500);
     expect(await waiting).toMatchObject({ ok: true });
     await holder.exited;
 

@@ -15,7 +15,7 @@ export interface Child {
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-const MOST_MS = 30_000;
+const MOST_MS = 100_000;
 /** Node 22 says of its own SQLite that it is experimental; among the lines of a process that would pass for its words. */
 const QUIET = "--disable-warning=ExperimentalWarning";
 
