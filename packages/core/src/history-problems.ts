@@ -23,6 +23,11 @@ export function historyProblems(messages: readonly Message[]): string[] {
   };
 
   for (const [index, message] of messages.entries()) {
+    const unreadable = readingProblem(message, index);
+    if (unreadable !== undefined) {
+      problems.push(unreadable);
+      continue;
+    }
     const here = `message ${index} (${message.role})`;
     problems.push(...shapeProblems(message, index, here));
     if (message.role !== "tool") {
@@ -43,6 +48,18 @@ export function historyProblems(messages: readonly Message[]): string[] {
   }
   close();
   return problems;
+}
+
+/** What somebody's own code made may be anything. */
+function readingProblem(message: Partial<Message> | null | undefined, index: number): string | undefined {
+  const parts: unknown = message?.parts;
+  if (!Array.isArray(parts)) return `message ${index} is ${show(message).slice(0, 100)}, which has no parts`;
+  const wrong = parts.findIndex((part) => typeof part?.type !== "string" || (part.type === "text" && !isText(part)));
+  return wrong < 0 ? undefined : `message ${index}: part ${wrong} is ${show(parts[wrong]).slice(0, 100)}`;
+}
+
+function isText({ text }: { readonly text?: unknown }): boolean {
+  return typeof text === "string";
 }
 
 function answer(part: ResultPart, open: Map<string, CallPart>, answered: Set<string>): string | undefined {
@@ -83,5 +100,5 @@ function says(part: Part): boolean {
 }
 
 function show(value: unknown): string {
-  return JSON.stringify(value);
+  return JSON.stringify(value) ?? String(value);
 }

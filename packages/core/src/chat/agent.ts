@@ -17,7 +17,7 @@ import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, valida
 import { type Tool, tool } from "../tool/tool.ts";
 import { byName } from "../workflow/composite.ts";
 import type { ModelTimeouts } from "./call-model.ts";
-import type { ChatDefinition, ContextBudget } from "./definition.ts";
+import { type ChatDefinition, type ContextBudget, contextProblem } from "./definition.ts";
 import { verdictOn } from "./gate.ts";
 import { chatLoop } from "./loop.ts";
 import { defaultRetry, type RetrySettings } from "./retry.ts";
@@ -222,13 +222,8 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   checkNumbers(refuse, "timeouts", options.timeouts);
   checkNumbers(refuse, "settings.retry", options.settings?.retry);
   if (options.settings?.retry?.attempts === 0) throw refuse("settings.retry.attempts is 0, which is no try at all");
-  const { context } = options;
-  if (context !== undefined && typeof context !== "function" && (typeof context !== "object" || context === null)) {
-    throw refuse(`its context is ${JSON.stringify(context)}, neither a function nor { maxTokens }`);
-  }
-  if (typeof context === "object" && !(context.maxTokens > 0 && (context.keepTokens ?? 0) < context.maxTokens)) {
-    throw refuse(`its context keeps ${context.keepTokens ?? "a part"} of ${context.maxTokens} tokens`);
-  }
+  const wrongContext = contextProblem(options.context);
+  if (wrongContext !== undefined) throw refuse(wrongContext);
   if (options.repair !== undefined && options.repair !== "synthetic" && options.repair !== "drop") {
     throw refuse(`repair is ${JSON.stringify(options.repair)}, not synthetic or drop`);
   }

@@ -10,7 +10,7 @@ import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, type KitOptions, listen, openKit, settle, until } from "../testing/session-kit.ts";
+import { gate, history, type KitOptions, listen, openKit, settle, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
 import { cutIndex } from "./compact.ts";
 
@@ -128,6 +128,50 @@ describe("H4: a budget", () => {
     expect(kit.problems()).toEqual([]);
   });
 
+  it("one long input is made shorter for a provider that overflows, although one message takes its place", async () => {
+    const overflow = Object.assign(new Error("prompt is too long"), { status: 400 });
+    const turns = [[{ throw: overflow }], "fits"];
+    const context = { maxTokens: 100_000, model: summariser(["short"]) };
+    const kit = await openKit(turns, { agent: { context } });
+    expect(await kit.session.run([long("q1"), "q2"]).result).toMatchObject({ status: "completed", text: "fits" });
+    expect(kit.requests[1]!.messages.map(({ summary }) => summary !== undefined)).toEqual([true, false]);
+  });
+
+  it("a steer that comes while the summary is made is read by the call it was made for", async () => {
+    const begun = gate();
+    const summed = gate<string>();
+    const model = summariser([
+      () => {
+        begun.open();
+        return summed.opened;
+      },
+    ]);
+    const kit = await talk({ maxTokens: 500, keepTokens: 250, model }, {}, 2);
+    const run = kit.session.run(long("q3"));
+    await begun.opened;
+    await kit.session.steer("shorter");
+    summed.open("what was said");
+    expect(await run.result).toMatchObject({ status: "completed" });
+    expect(kit.requests).toHaveLength(3);
+    expect(history(kit.requests[2]!.messages).at(-1)).toBe("user: shorter");
+    expect(kit.problems()).toEqual([]);
+  });
+
+  it("counts every script by what it takes: Chinese is not a quarter of its tokens, and its pieces fit", async () => {
+    const chinese = (role: "user" | "assistant", id: string): Message => {
+      return { id, role, parts: [{ type: "text", text: "汉".repeat(1000) }], at: 0, origin: "person" };
+    };
+    const prompt = [chinese("user", "a"), chinese("assistant", "b"), chinese("user", "c")];
+    expect(cutIndex(prompt, { maxTokens: 2000, keepTokens: 1000 })).toBe(2);
+    const model = summariser(() => "摘要");
+    const kit = await openKit(["好", "好"], { agent: { context: { maxTokens: 1000, keepTokens: 100, model } } });
+    await kit.session.run("汉".repeat(3000)).result;
+    await kit.session.run("汉").result;
+    const pieces = model.requests.map(({ messages }) => Buffer.byteLength(messageText(messages[1]!)));
+    expect(pieces.length).toBeGreaterThan(2);
+    expect(pieces.filter((bytes) => bytes > 4000)).toEqual([]);
+  });
+
   it("a single message above the budget is sent as it is: what fits is for the provider to say", async () => {
     const model = summariser([]);
     const kit = await openKit(["ok"], { agent: { context: { maxTokens: 50, model } } });
@@ -196,6 +240,18 @@ describe("H4: a context function", () => {
       throw new Error("oh no");
     });
     expect(thrown).toContain("it threw: oh no");
+    for (const [gives, words] of [
+      [[{ role: "user", content: "hi" }], 'message 0 is {"role":"user","content":"hi"}, which has no parts'],
+      [["hi"], 'message 0 is "hi", which has no parts'],
+      [[null], "message 0 is null, which has no parts"],
+      [[{ role: "user", parts: [{ type: "text" }] }], 'message 0: part 0 is {"type":"text"}'],
+      [undefined, "it gave undefined, not a list of messages"],
+      [Promise.resolve([]), "it gave a promise, not a list of messages"],
+    ] as const) {
+      expect(await problem(() => gives as never)).toBe(
+        `CONTEXT_INVALID: The context of agent helper is not valid: ${words}.`,
+      );
+    }
   });
 
   it("R2: one that drops the cut answer still makes a valid request to go on", async () => {

@@ -8,6 +8,7 @@ import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
+import type { Json } from "../json.ts";
 import { addUsage, type Message, type Part, type Usage } from "../message.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
 import { callHooked } from "./model-hooks.ts";
@@ -88,26 +89,38 @@ export function cutIndex(prompt: readonly Message[], budget: ContextBudget, forc
   return gain ? cut : undefined;
 }
 
-/** About four characters to a token, and a little for the frame around them. Providers count differently; nobody counts less than half of it. */
+/** Messages never change, and each is looked at before every turn. */
+const known = new WeakMap<Message, number>();
+
+/** About four bytes to a token, in every script, and a little for the frame around them. Providers count differently. */
 export function tokensOf(message: Message): number {
-  let characters = 16;
-  for (const part of message.parts) characters += partSize(part);
-  return Math.ceil(characters / 4);
+  let tokens = known.get(message);
+  if (tokens === undefined) {
+    let bytes = 16;
+    for (const part of message.parts) bytes += partSize(part);
+    tokens = Math.ceil(bytes / 4);
+    known.set(message, tokens);
+  }
+  return tokens;
+}
+
+function sizeOf(value: Json): number {
+  return Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
 }
 
 function partSize(part: Part): number {
   switch (part.type) {
     case "text":
     case "reasoning":
-      return part.text.length;
+      return sizeOf(part.text);
     case "call":
-      return part.tool.length + JSON.stringify(part.args).length;
+      return sizeOf(part.tool) + sizeOf(part.args);
     case "result":
-      return typeof part.output === "string" ? part.output.length : JSON.stringify(part.output).length;
+      return sizeOf(part.output);
     case "file":
       return "base64" in part.data ? Math.min(part.data.base64.length, 6_000) : 400;
     case "opaque":
-      return JSON.stringify(part.provider.data).length;
+      return sizeOf(part.provider.data);
     default:
       return part satisfies never;
   }
@@ -137,17 +150,22 @@ function chunks(texts: readonly string[], maxTokens: number): string[] {
   const most = Math.max(400, Math.floor(maxTokens * 4 * 0.7));
   const out: string[] = [];
   let current = "";
+  let room = most;
   for (const text of texts) {
+    const length = Math.max(100, Math.floor((most * text.length) / sizeOf(text)));
     for (let i = 0, end = 0; i < text.length; i = end) {
-      end = Math.min(i + most, text.length);
+      end = Math.min(i + length, text.length);
       // Not between the halves of a character.
       if (end < text.length && text.charCodeAt(end - 1) >>> 10 === 0b110110) end -= 1;
       const piece = text.slice(i, end);
-      if (current !== "" && current.length + piece.length > most) {
+      const size = sizeOf(piece);
+      if (current !== "" && size > room) {
         out.push(current);
         current = "";
+        room = most;
       }
       current += current === "" ? piece : `\n\n${piece}`;
+      room -= size;
     }
   }
   if (current !== "") out.push(current);

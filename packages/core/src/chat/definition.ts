@@ -1,5 +1,6 @@
 import type { HookTable } from "../hooks/hooks.ts";
 import type { Message } from "../message.ts";
+import { misspelt, slipText } from "../misspelt.ts";
 import type { Model, ModelRequest } from "../model/model.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
 import type { StandardSchema } from "../schema/schema.ts";
@@ -16,6 +17,38 @@ export interface ContextBudget {
   readonly model?: Model | undefined;
   /** What a summary must keep. */
   readonly instructions?: string | undefined;
+}
+
+const BUDGET: Readonly<Record<keyof ContextBudget, true>> = {
+  maxTokens: true,
+  keepTokens: true,
+  model: true,
+  instructions: true,
+};
+
+/** What is wrong with an agent's `context`. */
+export function contextProblem(context: unknown): string | undefined {
+  if (context === undefined || typeof context === "function") return undefined;
+  if (typeof context !== "object" || context === null || Array.isArray(context)) {
+    return `its context is ${JSON.stringify(context)}, neither a function nor { maxTokens }`;
+  }
+  const slip = misspelt(context, BUDGET);
+  if (slip !== undefined) return `in its context ${slipText(slip)}`;
+  const { maxTokens, keepTokens = 0, model, instructions } = context as Partial<Record<keyof ContextBudget, unknown>>;
+  if (!isCount(maxTokens) || !isCount(keepTokens) || maxTokens === 0 || keepTokens >= maxTokens) {
+    return `its context keeps ${keepTokens === 0 ? "a part" : JSON.stringify(keepTokens)} of ${JSON.stringify(maxTokens)} tokens`;
+  }
+  const { stream, id } = (model ?? {}) as Partial<Model>;
+  if (model !== undefined && (typeof stream !== "function" || typeof id !== "string")) {
+    return "the model of its context has no id or no stream(); wrap AI SDK models with fromAiSdk(model)";
+  }
+  return instructions === undefined || typeof instructions === "string"
+    ? undefined
+    : "the instructions of its context are not text";
+}
+
+function isCount(tokens: unknown): tokens is number {
+  return typeof tokens === "number" && tokens >= 0;
 }
 
 /** What the loop works with: everything checked, everything that is the same each turn made once. */

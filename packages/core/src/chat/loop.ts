@@ -197,11 +197,14 @@ function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
 }
 
 async function shortenFirst(frame: Frame, agent: ChatDefinition, budget: ContextBudget): Promise<Next> {
-  const ended = await keepWithin(frame, agent, budget, false);
-  if (ended !== undefined) return ended;
-  // A stop that came while a summary was written costs no request.
-  if (frame.signal.halts("after-tools")) return stoppedWith([], noCalls, frame.scope.attempt + 1);
-  return askModel(frame, agent);
+  for (;;) {
+    const ended = await keepWithin(frame, agent, budget, false);
+    if (ended !== undefined) return ended;
+    // A stop that came while a summary was written costs no request; what was said meanwhile enters before it.
+    if (frame.signal.halts("after-tools")) return stoppedWith([], noCalls, frame.scope.attempt + 1);
+    if (!hasMail(frame)) return askModel(frame, agent);
+    await frame.desk.takeMail(frame);
+  }
 }
 
 function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
@@ -232,10 +235,10 @@ function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
 /** The provider counts more than we do: once, whatever the estimate says. */
 async function shortened(said: Said, call: ModelCall, budget: ContextBudget): Promise<Next> {
   const { frame, agent, end, turn } = said;
-  const before = frame.scope.prompt.length;
+  const [oldest] = frame.scope.prompt;
   const ended = await keepWithin(frame, agent, budget, true);
   if (ended !== undefined) return { ...ended, turn };
-  if (frame.scope.prompt.length >= before) return endOfTurn(said);
+  if (frame.scope.prompt[0] === oldest) return endOfTurn(said);
   const request = { ...agent.request, messages: promptFor(frame.scope, agent) };
   const again = await callHooked(frame, agent, { ...call, request, attempt: end.attempt }, turn);
   return endOfTurn({ ...said, end: again });

@@ -36,14 +36,18 @@ export function promptFor(
 
 /** What the agent's own `context` makes of the history; it must still be one that every provider takes (H4). */
 function chosen(agent: string, prompt: readonly Message[], context: NonNullable<ChatDefinition["context"]>): Message[] {
-  let messages: Message[];
+  let messages: readonly Message[];
   try {
-    messages = [...context(prompt.slice())];
+    messages = context(prompt.slice());
   } catch (error) {
     throw belayError("CONTEXT_INVALID", { agent, problem: `it threw: ${errorText(error)}` }, error);
+  }
+  if (!Array.isArray(messages)) {
+    const what = (messages as unknown) instanceof Promise ? "a promise" : String(messages);
+    throw belayError("CONTEXT_INVALID", { agent, problem: `it gave ${what}, not a list of messages` });
   }
   const problems = historyProblems(messages);
   if (messages.length === 0) problems.push("nothing is left of it");
   if (problems.length > 0) throw belayError("CONTEXT_INVALID", { agent, problem: problems.join("; ") });
-  return messages;
+  return messages.slice();
 }
