@@ -4,8 +4,11 @@ import type { Checkpoint } from "../agent.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import type { Verdict } from "../permission/decide.ts";
+import { agentAt } from "./agent-at.ts";
 import { Drive } from "./drive.ts";
+import { likelyGraph, namedGraph } from "./graph-at.ts";
 import type { LiveThread } from "./live-thread.ts";
+import type { LookOptions } from "./options.ts";
 
 /** What the rules say of a call. */
 export async function lookAtCall(thread: LiveThread, tool: string, args: Json): Promise<Verdict> {
@@ -15,11 +18,13 @@ export async function lookAtCall(thread: LiveThread, tool: string, args: Json): 
   return thread.agent.verdict(onlooker(thread, state), tool, toJson(args, "Arguments"));
 }
 
-/** Where the run of a graph stands. */
-export async function lookAtGraph(thread: LiveThread): Promise<Checkpoint | undefined> {
+/** Where the run of a graph stands: of the one that is named, of the whole, or of the one in which something waits. */
+export async function lookAtGraph(thread: LiveThread, { to }: LookOptions): Promise<Checkpoint | undefined> {
   const { agent, execution, recall } = thread;
   const state = execution?.state ?? (await recall.load(!thread.isWriting));
-  return agent.checkpoint?.(onlooker(thread, state), agent.name, state.interrupts);
+  const path = to === undefined ? likelyGraph(agent, state) : namedGraph(agent, state, to);
+  if (path === undefined) return undefined;
+  return agentAt(agent, path)?.checkpoint?.(onlooker(thread, state), path, state.interrupts);
 }
 
 function onlooker(thread: LiveThread, state: ThreadState): Drive {

@@ -16,6 +16,7 @@ import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
 import type { Opening } from "./execution.ts";
 import { driftFact, inputFacts, lostCalls, runStart, stateFact } from "./facts.ts";
+import { namedGraph } from "./graph-at.ts";
 import { samePause } from "./idle.ts";
 import type { readInput } from "./input.ts";
 import { type AnswerMail, inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mailbox.ts";
@@ -147,18 +148,14 @@ async function unreadFacts(
 function editsOf(
   agent: Agent<unknown, never>,
   place: FramePlace,
-  { interrupts, scopes }: ThreadState,
+  state: ThreadState,
   { patch, to }: Going,
 ): Pick<StateEvent, "edits"> {
   if (patch === undefined) return {};
-  if (to !== undefined && scopes.get(to)?.runId !== place.runId) {
-    const needed = "the path of a graph that this run is in";
-    throw belayError("OPTION_INVALID", { option: "to", value: JSON.stringify(to), needed });
-  }
-  const stopped = interrupts.flatMap(({ kind, address }) =>
+  const stopped = state.interrupts.flatMap(({ kind, address }) =>
     kind === "node" ? [address.slice(0, address.lastIndexOf("/"))] : [],
   );
-  const paths = to !== undefined ? [to] : stopped.length > 0 ? stopped : [place.runPath];
+  const paths = to !== undefined ? [namedGraph(agent, state, to)] : stopped.length > 0 ? stopped : [place.runPath];
   // Code of one's own may run a graph that nobody has told of.
   const other = paths.map((path) => agentAt(agent, path)).find((at) => at !== undefined && at.checkpoint === undefined);
   if (other !== undefined) {

@@ -1,7 +1,7 @@
 // What people may say when they begin a run, send something to it, stop it or let it go on.
 
 import type { Agent } from "../agent.ts";
-import { belayError } from "../error.ts";
+import { belayError, shown } from "../error.ts";
 import type { Breakpoint, Patch } from "../event.ts";
 import type { Drift } from "../fingerprint.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
@@ -49,7 +49,10 @@ export interface ResumeOptions {
   /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
   readonly mode?: "continue" | "rethink" | undefined;
   readonly input?: Input | undefined;
-  /** The agent that the input is for, by its path, where several were cut; or the graph whose state is changed. */
+  /**
+   * The agent that the input is for, by its path, where several were cut; or the graph whose state is changed, by its path
+   * or by the address of something that waits in it.
+   */
   readonly to?: string | undefined;
   /** Changes the state of the graph that has stopped, or of the whole, by top-level key: what comes next sees it. */
   readonly state?: Readonly<Record<string, unknown>> | undefined;
@@ -69,6 +72,11 @@ export interface BreakpointOptions {
   readonly stop?: boolean | undefined;
   /** Only where what the node is given, or gave, has this in it: the same value, or an object with at least these keys. */
   readonly when?: Json | undefined;
+}
+
+export interface LookOptions {
+  /** The graph, by its path, or by the address of something that waits in it. */
+  readonly to?: string | undefined;
 }
 
 export interface EventOptions {
@@ -113,6 +121,9 @@ export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions): Break
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
     throw belayError("OPTION_INVALID", { option: "node", value: String(node), needed: "the key of a node" });
+  }
+  if (typeof stop !== "boolean") {
+    throw belayError("OPTION_INVALID", { option: "stop", value: shown(stop), needed: "true or false" });
   }
   const more = { ...(graph !== undefined && { graph }), ...(when !== undefined && { when: toJson(when, "when") }) };
   refuseUnknownNode(agent, node, graph);

@@ -32,6 +32,7 @@ import {
   type BreakpointOptions,
   type EventOptions,
   type InterruptOptions,
+  type LookOptions,
   type ResumeOptions,
   type RunOptions,
   readBreakpoint,
@@ -163,9 +164,12 @@ export class Session<Out = string> {
     );
   }
 
-  /** Where the run of a graph stands; undefined where the agent is none, or has not begun. */
-  checkpoint(): Promise<Checkpoint | undefined> {
-    return lookAtGraph(this.#thread);
+  /**
+   * Where the run of a graph stands: of the agent itself, or, where that is none, of the innermost graph in which something
+   * waits; undefined where there is none, or it has not begun.
+   */
+  checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
+    return lookAtGraph(this.#thread, options);
   }
 
   /** Stops the run. The signal is set before this returns; the receipt comes when the work has stopped and that is recorded. */
