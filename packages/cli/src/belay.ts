@@ -128,6 +128,18 @@ function program(texts: Texts): Command {
       ),
     );
 
+  root
+    .command("delete")
+    .description(usage.delete)
+    .argument("<thread...>", usage.itsId)
+    .option("-y, --yes", usage.yes)
+    .option("--json", usage.jsonLines)
+    .action((threads: string[], options) =>
+      command(root, async (io) =>
+        (await import("./commands/delete.ts")).deleteThreads({ ...paths(root), ...options, threads }, io),
+      ),
+    );
+
   const rules = root
     .command("rules")
     .description(usage.rules)

@@ -29,9 +29,17 @@ export function problem<C extends ProblemCode>(code: C, details: ProblemDetails<
 /** What the runtime says to programs and people need in other words; undefined where its own will do. */
 export function forPeople(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
-  const { code, details } = (error ?? {}) as { readonly code?: string; readonly details?: { threadId?: string } };
-  if (code !== "THREAD_BUSY" || details?.threadId === undefined) return undefined;
-  return problem("THREAD_ELSEWHERE", { thread: details.threadId }, error);
+  const { code, details = {} } = (error ?? {}) as { readonly code?: string; readonly details?: Said };
+  const { threadId: thread, problem: misfit } = details;
+  if (code === "THREAD_BUSY" && thread !== undefined) return problem("THREAD_ELSEWHERE", { thread }, error);
+  if (code === "TOKEN_SPENT" && thread !== undefined) return problem("THREAD_MOVED", { thread }, error);
+  if (code === "ANSWER_INVALID" && misfit !== undefined) return problem("ANSWER_MISFIT", { misfit }, error);
+  return undefined;
+}
+
+interface Said {
+  readonly threadId?: string;
+  readonly problem?: string;
 }
 
 /** What happened, then what to do. */

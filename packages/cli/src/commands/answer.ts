@@ -1,7 +1,7 @@
 // belay answer: what a person says to a request, from any terminal. Whoever has the thread takes the answer; where nobody
 // has it, the call that was approved runs here, in the folder of its thread, and this command waits for its end.
 
-import { type Answer, approve, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
+import { type Answer, approve, BelayError, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
 import { dataFolderOf } from "../data/folders.ts";
 import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
@@ -9,7 +9,9 @@ import { writeJson } from "../headless/write-json.ts";
 import { problem } from "../problem.ts";
 import { openBelay, type SetupOptions } from "../setup.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
+import { type Decided, decidedIn, decidedLately, decidedWords } from "./decided.ts";
 import { openDesk } from "./desk.ts";
+import { factsOf } from "./facts.ts";
 import { findId } from "./find.ts";
 import { runBy } from "./run-by.ts";
 
@@ -25,12 +27,17 @@ export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "confi
   readonly by: string;
 }
 
+/** Somebody was faster. */
+const OVER: ReadonlySet<string> = new Set(["ANSWER_TAKEN", "ANSWER_WITHDRAWN", "ANSWER_EXPIRED"]);
+
 /** How often to look whether the call has ended. */
 const LOOK_EVERY_MS = 20;
 
 export async function answer(options: AnswerCommand, io: CommandIo): Promise<number> {
   const dataFolder = dataFolderOf(options.dataFolder);
-  const { item, said } = await read(dataFolder, options);
+  const found = await read(dataFolder, options);
+  if ("decided" in found) return tellDecided(found.decided, io);
+  const { item, said } = found;
   const folder = readNote(dataFolder, item.threadId)?.folder;
   // No word is asked of a model here, and servers are only needed for their own calls.
   const mcp = options.mcp !== false && item.tool?.includes("__") === true;
@@ -52,9 +59,19 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
         `${commands.answered(log.word(said.type), open)}\n${open === 0 ? `${commands.goOn(item.threadId)}\n` : ""}`,
       );
     return stopped ? EXIT.interrupted : EXIT.done;
+  } catch (error) {
+    const over = error instanceof BelayError && OVER.has(error.code);
+    const decided = over ? decidedIn(await factsOf(setup.runner, item.threadId)).get(item.id) : undefined;
+    if (decided === undefined) throw error;
+    return tellDecided(decided, io);
   } finally {
     await setup.close();
   }
+}
+
+function tellDecided(decided: Decided, io: CommandIo): number {
+  io.stderr.write(`${decidedWords(decided, io.texts)}\n`);
+  return EXIT.failed;
 }
 
 /** What the answer let run here has ended when the thread is ours no more. True where Ctrl-C stopped it. */
@@ -75,16 +92,19 @@ async function untilEnded(runner: Runner, threadId: string): Promise<boolean> {
   }
 }
 
+type Found = { readonly item: InboxItem; readonly said: Answer } | { readonly decided: Decided };
+
 /** Read before anything is opened that could run something. */
-async function read(dataFolder: string, options: AnswerCommand): Promise<{ item: InboxItem; said: Answer }> {
+async function read(dataFolder: string, options: AnswerCommand): Promise<Found> {
   const desk = await openDesk({ dataFolder });
   try {
     const items = await desk.runner.inbox();
-    const id = findId(
-      "request",
-      [...items, ...items.damaged].map((each) => each.id),
-      options.id,
-    );
+    const open = [...items, ...items.damaged].map((each) => each.id);
+    if (!open.some((each) => each.startsWith(options.id))) {
+      const decided = await decidedLately(desk.runner);
+      return { decided: decided.get(findId("request", [...decided.keys()], options.id))! };
+    }
+    const id = findId("request", open, options.id);
     const item = items.find((each) => each.id === id);
     if (item === undefined) throw problem("REQUEST_DAMAGED", { id });
     return { item, said: saidOf(item, options) };

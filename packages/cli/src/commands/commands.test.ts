@@ -108,17 +108,61 @@ describe("inbox and answer", () => {
     expect(jsonLines(answered.stdout)).toEqual([{ id: ids[2], threadId, answer: "approve", open: 2 }]);
     await home.belay(["answer", ids[0]!, "no"]);
     await home.belay(["answer", ids[1]!, "yes"]);
-    expect(await home.belay(["answer", ids[1]!, "yes"])).toMatchObject({ code: 2 });
+    expect(await home.belay(["answer", ids[1]!, "yes"])).toMatchObject({ code: 1 });
     const end = await goOn(home, threadId);
     expect(end).toMatch(/- rejected: .*\n- ok: Made notes\/two.txt, 4 bytes\.\n- ok: three\n$/);
   });
 
-  test("Q6: two terminals answer at once: one counts, and each effect happens once", async () => {
+  test("Q6: two terminals answer at once: one counts, the other is told, and each effect happens once", async () => {
     const home = program.home();
     const { ids } = await asked(home, "run echo once >> made");
-    const both = await Promise.all([1, 2].map(() => home.belay(["answer", ids[0]!, "yes"])));
-    expect(both.filter(({ code }) => code === 0)).toHaveLength(1);
+    const both = await Promise.all(["ada", "bob"].map((by) => home.belay(["answer", ids[0]!, "yes", "--by", by])));
+    expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
+    const [first, second] = both[0]!.code === 0 ? (["ada", both[1]!] as const) : (["bob", both[0]!] as const);
+    expect(second.stderr).toContain(`Request ${ids[0]} is open no more: approved by ${first}, `);
     expect(readFileSync(join(home.folder, "made"), "utf8")).toBe("once\n");
+  });
+
+  test("Q6: who answers what is answered already is told by whom, when and how it was, also by the beginning of its id", async () => {
+    const home = program.home();
+    const question = await asked(home, "ask me");
+    await home.belay(["answer", question.ids[0]!, "the docs", "--by", "ada"]);
+    const time = "20\\d\\d-\\d\\d-\\d\\dT[\\d:.]+Z";
+    const over = (id: string, how: string) =>
+      new RegExp(`^Request ${id} is open no more: ${how}\\. The first answer counts`);
+    const again = await home.belay(["answer", question.ids[0]!.slice(0, -3), "the code"]);
+    expect([again.code, again.stdout]).toEqual([1, ""]);
+    expect(again.stderr).toMatch(over(question.ids[0]!, `answered by ada, ${time}, "the docs"`));
+
+    const command = await asked(home, "run touch made");
+    await home.belay(["answer", command.ids[0]!, "no, never", "--by", "ada"]);
+    const yes = await home.belay(["answer", command.ids[0]!, "yes"]);
+    expect([yes.code, existsSync(join(home.folder, "made"))]).toEqual([1, false]);
+    expect(yes.stderr).toMatch(over(command.ids[0]!, `rejected by ada, ${time}, "never"`));
+
+    const withdrawn = await asked(home, "run touch made");
+    await home.belay(["interrupt", withdrawn.threadId, "--by", "ada"]);
+    const late = await home.belay(["answer", withdrawn.ids[0]!, "yes"]);
+    expect([late.code, existsSync(join(home.folder, "made"))]).toEqual([1, false]);
+    expect(late.stderr).toMatch(over(withdrawn.ids[0]!, `withdrawn by ada, ${time}`));
+    expect(await home.belay(["answer", "nosuch", "yes"])).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  test("an answer that does not fit is refused in words for people, and the request stays open", async () => {
+    const home = program.home();
+    const { ids } = await asked(home, "write a summary to SUMMARY.md");
+    const { code, stderr } = await home.belay(["answer", ids[0]!, "yes", "--args", `{"path":"../x","text":""}`]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^That answer does not fit: "\.\.\/x" lies outside of .*\. The request is still open\.\n$/);
+    expect(jsonLines((await home.belay(["inbox", "--json"])).stdout)).toHaveLength(1);
+  });
+
+  test("whoever pauses at a question is told to answer it, not to say yes to it", async () => {
+    const home = program.home();
+    const { stderr } = await home.belay(["-p", "ask me", "--ask", "pause"]);
+    expect(stderr).toMatch(/^Waits for you: Which part .*\? Answer with: belay answer \w+ "your answer"\n/);
+    const approval = await home.belay(["-p", "run true", "--ask", "pause"]);
+    expect(approval.stderr).toMatch(/^Waits for you: Run this command\? Answer with: belay answer \w+ yes\n/);
   });
 
   test("remembered for always, the same is not asked for again, until the rule is removed", async () => {
@@ -192,7 +236,7 @@ describe("interrupt", () => {
     const { threadId, ids } = await asked(home, "run touch made");
     expect(await home.belay(["interrupt", threadId])).toMatchObject({ code: 0 });
     expect((await home.belay(["inbox"])).stdout).toBe("");
-    expect(await home.belay(["answer", ids[0]!, "yes"])).toMatchObject({ code: 2 });
+    expect(await home.belay(["answer", ids[0]!, "yes"])).toMatchObject({ code: 1 });
     expect(existsSync(join(home.folder, "made"))).toBe(false);
   });
 });

@@ -1,12 +1,15 @@
 // belay threads: what there is to go on with.
 
+import type { Runner } from "@belay/core";
 import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
-import { openDesk } from "./desk.ts";
+import { type Desk, openDesk } from "./desk.ts";
 import { ago, table } from "./table.ts";
 import { titleOf } from "./titles.ts";
+
+type ThreadRow = Awaited<ReturnType<Runner["threads"]>>[number];
 
 export interface ThreadsOptions extends CommandOptions {
   /** Only those of this folder. */
@@ -22,35 +25,55 @@ export async function threads(options: ThreadsOptions, io: CommandIo): Promise<n
       folder: readNote(desk.dataFolder, row.threadId)?.folder,
     }));
     const here = all.filter(({ folder }) => options.folder === undefined || folder === options.folder);
-    const shown = await Promise.all(
-      here.slice(0, options.limit).map(async ({ row, folder }) => ({
-        id: row.threadId,
-        state: row.damaged ? "damaged" : row.state === "running" && row.lease === undefined ? "crashed" : row.state,
-        updatedAt: row.updatedAt,
-        folder: folder ?? null,
-        title: row.damaged ? null : ((await titleOf(desk.runner, row.threadId, row.head)) ?? null),
-        ...(row.parent && { forkOf: row.parent.threadId }),
-      })),
+    const shown = await describeThreads(
+      desk,
+      here.slice(0, options.limit).map(({ row }) => row),
     );
     if (options.json) {
       for (const each of shown) io.stdout.write(`${writeJson(each)}\n`);
       return EXIT.done;
     }
-    const now = Date.now();
-    const { commands, log, picker } = io.texts;
+    const { commands, picker } = io.texts;
     if (shown.length === 0) io.stderr.write(`${picker.threadsNone}\n`);
-    const rows = shown.map(({ id, state, updatedAt, folder, title }) => [
-      id,
-      log.word(state),
-      ago(updatedAt, now),
-      folder ?? "",
-      title ?? picker.untitled,
-    ]);
-    io.stdout.write(table(rows, io.columns));
+    io.stdout.write(threadTable(shown, io));
     const left = here.length - shown.length;
     if (left > 0) io.stderr.write(`${commands.moreThreads(left)}\n`);
     return EXIT.done;
   } finally {
     await desk.close();
   }
+}
+
+export interface ThreadLine {
+  readonly id: string;
+  readonly state: string;
+  readonly updatedAt: number;
+  readonly folder: string | null;
+  readonly title: string | null;
+  readonly forkOf?: string;
+}
+
+export function describeThreads(desk: Desk, rows: readonly ThreadRow[]): Promise<ThreadLine[]> {
+  return Promise.all(
+    rows.map(async (row) => ({
+      id: row.threadId,
+      state: row.damaged ? "damaged" : row.state === "running" && row.lease === undefined ? "crashed" : row.state,
+      updatedAt: row.updatedAt,
+      folder: readNote(desk.dataFolder, row.threadId)?.folder ?? null,
+      title: row.damaged ? null : ((await titleOf(desk.runner, row.threadId, row.head)) ?? null),
+      ...(row.parent && { forkOf: row.parent.threadId }),
+    })),
+  );
+}
+
+export function threadTable(lines: readonly ThreadLine[], { columns, texts }: CommandIo): string {
+  const now = Date.now();
+  const rows = lines.map(({ id, state, updatedAt, folder, title }) => [
+    id,
+    texts.log.word(state),
+    ago(updatedAt, now),
+    folder ?? "",
+    title ?? texts.picker.untitled,
+  ]);
+  return table(rows, columns);
 }

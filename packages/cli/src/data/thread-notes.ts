@@ -1,6 +1,6 @@
 // What this program remembers of a thread beside its journal: the folder it is about. One small file for each, written
-// before the thread's first run and never changed: a note without a thread means nothing, a thread without one is
-// about the folder that one is in.
+// before the thread's first run, never changed, and removed after the thread: a note without a thread means nothing, a
+// thread without one is about the folder that one is in.
 
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -34,6 +34,11 @@ export function readNote(dataFolder: string, threadId: string): ThreadNote | und
   } catch {
     return undefined;
   }
+}
+
+/** Of a thread that is deleted. */
+export function forgetThread(dataFolder: string, threadId: string): void {
+  inDataFolder(dataFolder, () => rmSync(fileOf(dataFolder, threadId), { force: true }));
 }
 
 /** The folder of the one thread whose id begins like this; undefined where there is none, or more than one. */

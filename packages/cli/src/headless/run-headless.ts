@@ -122,7 +122,10 @@ function report(
   } else {
     for (const request of result.interrupts) {
       const what = sanitizeLine(requestWords(request, texts), 200);
-      stderr.write(`${texts.commands.waitsFor(what, sanitizeLine(request.id, 100))}\n`);
+      const id = sanitizeLine(request.id, 100);
+      const isQuestion = request.kind === "input" || request.kind === "custom";
+      const command = isQuestion ? texts.commands.answerText(id) : `belay answer ${id} yes`;
+      stderr.write(`${texts.commands.waitsFor(what, command)}\n`);
     }
   }
   stderr.write(`${texts.commands.goOn(sanitizeLine(threadId, 200))}\n`);

@@ -161,7 +161,7 @@ export const en = {
   },
   commands: {
     nothingToDo: "There is nothing to go on with: give a prompt. See belay --help.",
-    waitsFor: (what: string, id: string) => `Waits for you: ${what} Answer with: belay answer ${id} yes`,
+    waitsFor: (what: string, command: string) => `Waits for you: ${what} Answer with: ${command}`,
     goOn: (id: string) => `To go on: belay --resume ${id}`,
     moreThreads: (n: number) => `${count(n, "more thread")}; --limit shows more.`,
     inboxEmpty: "Nothing waits for an answer.",
@@ -175,6 +175,12 @@ export const en = {
     answerText: (id: string) => `belay answer ${id} "your answer"`,
     answered: (how: string, open: number) =>
       `${how}: taken. ${open === 0 ? "Nothing else is open there." : `${open} more open.`}`,
+    decided: (id: string, how: string, at: string, what: string) =>
+      `Request ${id} is open no more: ${how}, ${at}${what === "" ? "" : `, ${JSON.stringify(what)}`}. The first answer counts; nothing was changed.`,
+    deletes: (n: number) =>
+      `${n === 1 ? "This thread goes" : `These ${n} threads go`} for good, with all that was said. Files stay as they are.\nType yes to delete: `,
+    deleted: (id: string) => `Deleted ${id}.`,
+    deletedNone: "Nothing was deleted.",
     run: (id: string) => `run ${id}`,
     rulesOfFile: (file: string) => `Rules of ${file}, the later the stronger:`,
     rulesBuiltIn: (file: string) => `Built-in rules (belay rules init writes them to ${file} for you to edit):`,
@@ -303,6 +309,8 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     follow: "go on with what happens",
     logJson: "the facts of its journal as JSON, one a line",
     export: "write a thread as a page",
+    delete: "delete threads for good",
+    yes: "without asking",
     format: "of the page",
     output: "where to; standard output by default",
     rules: "show what may run without asking",
@@ -317,6 +325,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
   },
   /** What the runtime has no code for: what happened, then what to do. */
   problems: {
+    ANSWER_MISFIT: {
+      message: (d: { misfit: string }) => `That answer does not fit: ${d.misfit}.`,
+      hint: "The request is still open.",
+    },
     ANSWER_UNCLEAR: {
       message: (d: { words: string }) => `${JSON.stringify(d.words)} is neither yes nor no.`,
       hint: "Say yes, or no and why; a question is answered with its answer, or --value with JSON.",
@@ -333,6 +345,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     DATA_FOLDER: {
       message: (d: { folder: string; reason: string }) => `The data folder ${d.folder} cannot be used: ${d.reason}.`,
       hint: "Make room in it and let it be written to, or name another by --data or BELAY_DATA.",
+    },
+    DELETE_UNCONFIRMED: {
+      message: (_: Record<string, never>) => "Nothing was deleted: there is no terminal to ask on.",
+      hint: "--yes deletes without asking.",
     },
     EDIT_AMBIGUOUS: {
       message: (d: { path: string; times: number }) => `The old text occurs ${d.times} times in ${d.path}.`,
@@ -464,6 +480,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     THREAD_ELSEWHERE: {
       message: (d: { thread: string }) => `Thread ${d.thread} is running in another terminal.`,
       hint: "Follow it with belay log and its id and --follow, stop it with belay interrupt and its id, or wait.",
+    },
+    THREAD_MOVED: {
+      message: (d: { thread: string }) => `Thread ${d.thread} has gone on in another terminal, or was deleted.`,
+      hint: "See belay log with its id; --resume opens it as it stands.",
     },
   },
   plain: {

@@ -200,7 +200,7 @@ export const zh: Texts = {
   },
   commands: {
     nothingToDo: "没有可以继续的内容：请给出提示。参见 belay --help。",
-    waitsFor: (what, id) => `等待你的回答：${what} 回答：belay answer ${id} yes`,
+    waitsFor: (what, command) => `等待你的回答：${what} 回答：${command}`,
     goOn: (id) => `继续：belay --resume ${id}`,
     moreThreads: (n) => `还有 ${n} 个会话；用 --limit 显示更多。`,
     inboxEmpty: "没有等待回答的请求。",
@@ -212,6 +212,11 @@ export const zh: Texts = {
     answerYesNo: (id) => `belay answer ${id} yes · belay answer ${id} no "原因"`,
     answerText: (id) => `belay answer ${id} "你的回答"`,
     answered: (how, open) => `${how}：已接受。${open === 0 ? "该会话没有其他请求。" : `还有 ${open} 个请求。`}`,
+    decided: (id, how, at, what) =>
+      `请求 ${id} 已有结果：${how}，${at}${what === "" ? "" : `，${JSON.stringify(what)}`}。以最先的答复为准，没有任何改动。`,
+    deletes: (n) => `将永久删除 ${n} 个会话及其全部内容；文件保持不变。\n输入 yes 以删除：`,
+    deleted: (id) => `已删除 ${id}。`,
+    deletedNone: "没有删除任何内容。",
     run: (id) => `运行 ${id}`,
     rulesOfFile: (file) => `${file} 中的规则，后面的优先：`,
     rulesBuiltIn: (file) => `内置规则（belay rules init 会写入 ${file} 供你编辑）：`,
@@ -339,6 +344,8 @@ export const zh: Texts = {
     follow: "继续显示后续发生的事",
     logJson: "以 JSON 输出日志中的事实，每行一个",
     export: "把会话写成一页",
+    delete: "永久删除会话",
+    yes: "不再询问",
     format: "页面的格式",
     output: "写到哪里；默认是标准输出",
     rules: "显示哪些可以不询问就运行",
@@ -352,6 +359,10 @@ export const zh: Texts = {
     mcpLogin: "在浏览器中登录网上的服务器",
   },
   problems: {
+    ANSWER_MISFIT: {
+      message: (d) => `这个答复不合适：${d.misfit}。`,
+      hint: "请求仍在等待答复。",
+    },
     ANSWER_UNCLEAR: {
       message: (d) => `${JSON.stringify(d.words)} 既不是 yes 也不是 no。`,
       hint: "请说 yes，或 no 加原因；问题直接给出答案，或用 --value 给出 JSON。",
@@ -368,6 +379,10 @@ export const zh: Texts = {
     DATA_FOLDER: {
       message: (d) => `无法使用数据文件夹 ${d.folder}：${d.reason}。`,
       hint: "请为它腾出空间并允许写入，或用 --data 或 BELAY_DATA 指定另一个。",
+    },
+    DELETE_UNCONFIRMED: {
+      message: () => "没有删除任何内容：没有可以询问的终端。",
+      hint: "用 --yes 直接删除。",
     },
     EDIT_AMBIGUOUS: {
       message: (d) => `旧文本在 ${d.path} 中出现 ${d.times} 次。`,
@@ -484,6 +499,10 @@ export const zh: Texts = {
     THREAD_ELSEWHERE: {
       message: (d) => `会话 ${d.thread} 正在另一个终端运行。`,
       hint: "用 belay log 加 id 和 --follow 跟随，用 belay interrupt 加 id 停止，或等待。",
+    },
+    THREAD_MOVED: {
+      message: (d) => `会话 ${d.thread} 已在另一个终端继续，或已被删除。`,
+      hint: "用 belay log 加 id 查看；用 --resume 按现状打开。",
     },
   },
   plain: { you: "你：", agent: "智能体：", tool: "工具：", state: "状态：", choices: "请输入字母：" },
