@@ -4,7 +4,7 @@ import type { Fact } from "../event.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
 import { messageText, type Part } from "../message.ts";
 
-/** `fork({ at: seq })` begins with it; where it is a message, `fork({ before: id })` without it. */
+/** `fork({ at: seq })` begins with it, and rests as the thread did then; where it is a message, `fork({ before: id })` without it. */
 export interface HistoryPoint {
   readonly seq: number;
   readonly at: number;
@@ -19,12 +19,24 @@ export interface HistoryPoint {
 }
 
 export function historyPoints(facts: readonly Fact[]): readonly HistoryPoint[] {
-  return facts.flatMap((fact) => {
+  return facts.flatMap((fact, index) => {
     const told = tell(fact);
     if (told === undefined) return [];
-    const { seq, at, runId, runPath } = fact;
+    const { at, runId, runPath } = fact;
+    const seq = told.kind === "stop" || told.kind === "end" ? restAfter(facts, index) : fact.seq;
     return [{ seq, at, ...told, ...(runPath.includes("/") && { path: runPath }), runId }];
   });
+}
+
+/** A stop and an end are complete with the move that is recorded with them: a fork in between would find the thread running. */
+function restAfter(facts: readonly Fact[], index: number): number {
+  for (let i = index; i < facts.length; i++) {
+    const fact = facts[i]!;
+    if (fact.type !== "state") continue;
+    if (fact.state !== "running" && fact.state !== "initialized") return fact.seq;
+    break;
+  }
+  return facts[index]!.seq;
 }
 
 function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefined {
@@ -43,17 +55,22 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     case "action": {
       const { interrupted } = fact.action;
       if (interrupted === undefined) return undefined;
-      const { id, reason = "", by } = interrupted;
+      const { id, reason = "", by, kind, address } = interrupted;
       if (isRequest(interrupted)) return { kind: "request", text: reason, id };
+      if (kind === "node") return { kind: "stop", text: `by ${by}: ${reason} ${nodeAt(address)}` };
       return { kind: "stop", text: reason === "" ? `by ${by}` : `by ${by}: ${reason}` };
     }
     case "request-answered":
       return fact.refused ? undefined : { kind: "decision", text: `${fact.answer.type} by ${fact.by}`, id: fact.id };
     case "state":
       return fact.forked && { kind: "fork", text: `of ${fact.forked.threadId} at ${fact.forked.seq}` };
-    case "run-end":
-      if (fact.runPath.includes("/")) return undefined;
-      return { kind: "end", text: fact.error === undefined ? fact.status : `${fact.status}: ${fact.error.message}` };
+    case "run-end": {
+      const text = fact.error === undefined ? fact.status : `${fact.status}: ${fact.error.message}`;
+      if (!fact.runPath.includes("/")) return { kind: "end", text };
+      // What an agent that chats gave is its answer; a node or another agent has said nothing in words.
+      if (fact.output === undefined && fact.error === undefined) return undefined;
+      return { kind: "result", text: `${fact.agentName}: ${text}` };
+    }
     case "run-start":
     case "tool-start":
     case "input-queued":
@@ -65,6 +82,11 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     default:
       return fact satisfies never;
   }
+}
+
+/** The node of a visit's address. */
+function nodeAt(address: string): string {
+  return address.slice(address.lastIndexOf("/") + 1, address.lastIndexOf("#"));
 }
 
 function called(part: Part): readonly string[] {
