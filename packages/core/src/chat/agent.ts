@@ -195,7 +195,8 @@ async function verdictOf(agent: ChatDefinition, desk: Desk, name: string, args: 
   const tool = agent.tools.get(name);
   if (tool === undefined) {
     const known = [...agent.tools.keys()].join(", ") || "none";
-    throw belayError("OPTION_INVALID", { option: "tool", value: JSON.stringify(name), needed: `one of ${known}` });
+    const value = JSON.stringify(name) ?? String(name);
+    throw belayError("OPTION_INVALID", { option: "tool", value, needed: `one of ${known}` });
   }
   // Whether a tool that looks at the arguments would ask is only told by running it.
   const { needsApproval } = tool;

@@ -80,7 +80,11 @@ export function readAnswer(id: string, given: unknown): Answer {
   if (type === "reject" && !Object.hasOwn(own, "reason")) throw refuse("a rejection needs a reason");
   if (type === "respond" && !Object.hasOwn(own, "value")) throw refuse("a response needs a value");
   if (own["by"] === "") throw refuse("its by is empty");
-  if (Object.hasOwn(own, "remember")) checkRemember(own["remember"]!, refuse);
+  if (Object.hasOwn(own, "remember")) {
+    const nothing = undefinedPattern((given as { readonly remember?: { readonly args?: unknown } }).remember?.args);
+    if (nothing !== undefined) throw refuse(`remember.args has undefined at ${JSON.stringify(nothing)}`);
+    checkRemember(own["remember"]!, refuse);
+  }
   return own as unknown as Answer;
 }
 
@@ -92,6 +96,12 @@ function plain(given: object, refuse: (problem: string) => Error): { readonly [k
     const { found, path } = error.details as { readonly found?: string; readonly path?: string };
     throw refuse(`there is ${found} at ${path}`);
   }
+}
+
+/** The path of a pattern that came out as undefined: left out, it would make a rule speak of more calls than was meant. */
+export function undefinedPattern(args: unknown): string | undefined {
+  if (typeof args !== "object" || args === null) return undefined;
+  return Object.entries(args).find(([, pattern]) => pattern === undefined)?.[0];
 }
 
 function checkRemember(remember: Json, refuse: (problem: string) => Error): void {

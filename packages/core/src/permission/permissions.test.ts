@@ -74,6 +74,11 @@ describe("permissions", () => {
     ["a reason that is no text", rule({ reason: 1 }), "rule 0: reason is 1, not text"],
     ["args that are no patterns", rule({ args: "git *" }), "rule 0: args is not an object of patterns by path"],
     ["a regular expression", rule({ args: { order: /x/ } }), "a RegExp at rules[0].args.order"],
+    [
+      "a pattern that came out undefined, or the rule would be about every call",
+      rule({ args: { order: undefined } }),
+      'rule 0: args has undefined at "order"',
+    ],
     ["a function", rule({ args: { order: () => true } }), "a function at rules[0].args.order"],
     ["a path with a hole", rule({ args: { "a..b": 1 } }), 'rule 0: the path "a..b" has an empty step'],
     [

@@ -1,6 +1,7 @@
 // The permissions of an agent or a runner, checked where they are defined: a rule with a slip in it would protect nothing.
 
 import { BelayError, belayError } from "../error.ts";
+import { undefinedPattern } from "../interrupt/answer.ts";
 import { type Json, toJson } from "../json.ts";
 import { type PermissionRule, pathProblem } from "./rule.ts";
 
@@ -29,6 +30,10 @@ export function readPermissions(given: Permissions, owner: string): CheckedPermi
   checkNames(own, ["rules", "default"], "they have", refuse);
   const { rules = [], default: byDefault } = own;
   if (!Array.isArray(rules)) throw refuse("rules is not a list");
+  for (const [position, rule] of given.rules?.entries() ?? []) {
+    const nothing = undefinedPattern(rule?.args);
+    if (nothing !== undefined) throw refuse(`rule ${position}: args has undefined at ${JSON.stringify(nothing)}`);
+  }
   if (byDefault !== undefined) oneOf(byDefault, ["allow", "ask", "deny"], "default", refuse);
   const ids = new Set<string>();
   const read = (rules as readonly Json[]).map((rule, position) => {

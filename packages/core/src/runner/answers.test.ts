@@ -130,7 +130,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     for (const remember of ["ever", null, 7, [], {}, { scope: "ever" }, { scope: "thread", tool: "*" }]) {
       await refused(kit, id, { type: "approve", remember }, invalid("remember"));
     }
-    for (const args of [null, [], "x", { "a..b": 1 }, { "constructor.name": 1 }]) {
+    for (const args of [null, [], "x", { "a..b": 1 }, { "constructor.name": 1 }, { n: undefined }]) {
       await refused(kit, id, { type: "approve", remember: { scope: "always", args } }, invalid("remember"));
     }
     expect([ran, await kit.runner.rules()]).toEqual([[], []]);

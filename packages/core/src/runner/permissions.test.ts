@@ -84,7 +84,9 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
       source: "agent",
       words: "pay is allowed by rule free of the agent.",
     });
-    await expect(allowed.kit.session.permission("nonsense", {})).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    for (const name of ["nonsense", undefined as never]) {
+      await expect(allowed.kit.session.permission(name, {})).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    }
   });
 
   /** A thread that pays 1, 1 and 2, one after the other, and asks each time unless it may. */
