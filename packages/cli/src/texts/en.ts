@@ -60,6 +60,7 @@ export const en = {
     late: (what: string) => `Left behind, still running: ${what}.`,
     failed: "That failed. Enter alone tries again.",
     crashed: "This thread was cut off in the middle. Enter alone goes on from what was recorded.",
+    cutOff: (what: string) => `It was running: ${what}.`,
     superseded: "(that answer begins again)",
     lateResult: (tool: string) => `${tool} ended after all`,
   },

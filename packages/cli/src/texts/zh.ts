@@ -99,6 +99,7 @@ export const zh: Texts = {
     late: (what) => `未能停下，仍在运行：${what}。`,
     failed: "失败了。直接按 Enter 重试。",
     crashed: "这个会话中途断开。直接按 Enter 从已记录处继续。",
+    cutOff: (what) => `当时正在运行：${what}。`,
     superseded: "（该回答重新开始）",
     lateResult: (tool) => `${tool} 最终结束了`,
   },

@@ -127,8 +127,17 @@ function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, tex
     calls: [],
     transcript: kept.reduce((list, each) => append(list, each), emptyList as View["transcript"]),
   };
-  const told = pauseType === "crash" ? note(rested, texts.stop.crashed, "stop") : rested;
-  return openDialog(told);
+  const cut = cutOff(view, at);
+  if (pauseType !== "crash" && cut.length === 0) return openDialog(rested);
+  const what = cut.map(({ label }) => label).join(", ");
+  const words = what === "" ? texts.stop.crashed : `${texts.stop.crashed} ${texts.stop.cutOff(what)}`;
+  return openDialog(note(rested, words, "stop"));
+}
+
+/** Calls that were running in a process that is gone; an approved one of a thread that was paused, too. One that asks waits. */
+function cutOff({ calls }: View, { state, requests }: Extract<Happening, { type: "caught-up" }>): View["calls"] {
+  if (state !== "paused") return [];
+  return calls.filter(({ id }) => !requests.some(({ callId }) => callId === id));
 }
 
 function mailed(view: View, mail: View["mail"][number]): View {

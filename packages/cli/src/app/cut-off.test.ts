@@ -1,0 +1,31 @@
+// A call that was running when its process was killed.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { test } from "vitest";
+import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
+import { SEEN_MS, testTalks } from "../testing/talk.ts";
+import { ENTER, ESC } from "../testing/terminal.ts";
+
+const { talk } = testTalks(wireServer);
+
+test("C1: after SIGKILL in a command that was approved, --continue says so before anything is pressed; Enter asks what became of it", { timeout: 60_000 }, async () => {
+  const first = await talk([["I run it.", { call: "shell", id: "c1", args: { command: "echo $((40+2)); sleep 20" } }]]);
+  first.ask("run it");
+  await first.untilSeen("Yes, once");
+  await sleep(SEEN_MS);
+  first.press("y");
+  await first.untilSeen(" 42 ");
+  first.kill();
+  await first.exited;
+  const second = await talk([], {
+    folder: first.folder,
+    args: ["--continue"],
+    ready: "This thread was cut off in the middle.",
+  });
+  await second.untilSeen("It was running: shell echo $((40+2)); sleep 20.");
+  second.press(ENTER);
+  await second.untilSeen("shell was cut off by a crash. What became of it?");
+  await sleep(SEEN_MS);
+  second.press(ESC);
+  await second.untilSeen("■ Interrupted.");
+});
