@@ -145,6 +145,10 @@ function withTransfer(
   family: ReadonlyMap<string, ChatDefinition>,
 ): ChatDefinition {
   const transfer = transferTool(names.filter((name) => name !== member.name));
+  // One that it has as a member of another family is ours.
+  if (member.family === undefined && member.tools.has(transfer.name)) {
+    throw belayError("TOOL_DUPLICATE", { agent: member.name, tool: transfer.name });
+  }
   const tools = new Map([...member.tools].filter(([name]) => name !== transfer.name)).set(transfer.name, transfer);
   const shown = [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   return { ...member, tools, request: { ...member.request, tools: shown }, family };

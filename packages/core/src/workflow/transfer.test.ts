@@ -233,3 +233,15 @@ describe.each(eachStore)("handing over, on $name", ({ make }) => {
     expect(await wrong(store, log)).toEqual([]);
   });
 });
+
+test("W1: a tool of one's own under the name of the one that hands over is refused: the model would have lost it without a word", () => {
+  const own = toolOf("transfer_to_agent", () => "mine");
+  const model = scriptedModel("hi");
+  const plain = agent({ name: "plain", model });
+  const taken = expect.objectContaining({ code: "TOOL_DUPLICATE" });
+  expect(() => agent({ name: "root", model, tools: [own], subAgents: [plain] })).toThrow(taken);
+  const sub = agent({ name: "sub", model, tools: [own] });
+  expect(() => agent({ name: "root", model, subAgents: [sub] })).toThrow(taken);
+  const family = agent({ name: "family", model, subAgents: [plain] });
+  expect(agent({ name: "root", model, subAgents: [family] }).name).toBe("root");
+});
