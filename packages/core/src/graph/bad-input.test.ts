@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createRunner } from "../runner/runner.ts";
+import { until } from "../testing/session-kit.ts";
 import { graph } from "./graph.ts";
 import type { NodeContext } from "./node.ts";
 import { END, START } from "./shape.ts";
@@ -120,4 +121,19 @@ test("G4: a branch or a breakpoint that throws is named, with what it threw", as
     "Agent g failed: the branch after a threw: oh",
     "Agent g failed: the breakpoint at b threw: oh",
   ]);
+});
+
+test("S1: a stop does not wait for a `before` that never ends; going on asks it again", async () => {
+  let asked = 0;
+  const never = new Promise<never>(() => {});
+  const g = graph("g")
+    .node("a", (input: unknown) => input, { before: () => (++asked === 1 ? never : "made") })
+    .edge(START, "a")
+    .edge("a", END)
+    .compile();
+  const session = await createRunner({ agent: g }).open();
+  session.run("x");
+  await until(() => asked === 1);
+  expect(await session.interrupt()).toMatchObject({ accepted: true });
+  expect(await session.resume().result).toMatchObject({ status: "completed", output: "made" });
 });

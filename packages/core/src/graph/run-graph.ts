@@ -75,18 +75,22 @@ class GraphRun {
     const path = this.#record.path(visit);
     const { agent } = this.#plan.shape.nodes.get(visit.key)!;
     this.#inputFor(visit)
-      .then((input) => runChild(this.#frame, { agent, path }, input))
+      // After a stop nothing begins, whatever it would have been given.
+      .then((input = { value: null }) => runChild(this.#frame, { agent, path }, input))
       .catch((error): ChildEnd => ({ how: "failed", facts: [], error: failureOf(error, visit.key) }))
       .then((end) => this.#rested(visit, path, end));
   }
 
-  /** What it begins with. One that has begun has that on record. */
-  async #inputFor(visit: Visit): Promise<ChildInput> {
+  /** What it begins with, or nothing where a stop came first. One that has begun has that on record. */
+  async #inputFor(visit: Visit): Promise<ChildInput | undefined> {
     const { before } = this.#plan.shape.nodes.get(visit.key)!;
     if (this.#record.begun(visit) !== undefined) return { value: visit.input };
     if (before === undefined) return visit.first ? inputOf(this.#frame) : { value: visit.input };
-    const made = await before(structuredClone(visit.input), structuredClone(this.#record.flow.state));
-    return { value: toJson(made, `What ${visit.key} is given`) };
+    const make = async () => {
+      const made = await before(structuredClone(visit.input), structuredClone(this.#record.flow.state));
+      return { value: toJson(made, `What ${visit.key} is given`) };
+    };
+    return this.#frame.signal.orStopped(make());
   }
 
   #rested(visit: Visit, path: string, end: ChildEnd): void {
