@@ -378,7 +378,7 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     FILE_TOO_LARGE: {
       message: (d: { path: string; bytes: number; most: number }) =>
         `${d.path} has ${d.bytes} bytes; at most ${d.most} can be handled.`,
-      hint: "Use search, or a shell command that shows a part of it.",
+      hint: "Use a shell command that shows a part of it, or finds something in it.",
     },
     FOLDER_MISSING: {
       message: (d: { folder: string }) => `${d.folder} is not a folder.`,
@@ -405,6 +405,11 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { server: string; tool: string; reason: string }) =>
         `${d.tool} of the MCP server ${d.server} failed: ${d.reason}`,
       hint: "Correct the arguments, or do it in another way.",
+    },
+    MCP_LOST: {
+      message: (d: { server: string; tool: string; reason: string }) =>
+        `The MCP server ${d.server} went away while ${d.tool} was running: ${d.reason}. It may have taken effect.`,
+      hint: "Look what became of it before you do it again; the next call tries to reach the server again.",
     },
     MCP_LOGIN: {
       message: (d: { server: string }) => `The MCP server ${d.server} wants to know who you are.`,

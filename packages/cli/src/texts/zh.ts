@@ -411,7 +411,7 @@ export const zh: Texts = {
     },
     FILE_TOO_LARGE: {
       message: (d) => `${d.path} 有 ${d.bytes} 字节；最多能处理 ${d.most} 字节。`,
-      hint: "请用 search，或用 shell 命令查看其中一部分。",
+      hint: "请用 shell 命令查看其中一部分，或在其中查找。",
     },
     FOLDER_MISSING: { message: (d) => `${d.folder} 不是文件夹。`, hint: "请给出存在的文件夹。" },
     ID_AMBIGUOUS: {
@@ -433,6 +433,10 @@ export const zh: Texts = {
     MCP_FAILED: {
       message: (d) => `MCP 服务器 ${d.server} 的 ${d.tool} 失败：${d.reason}`,
       hint: "请改正参数，或换一种做法。",
+    },
+    MCP_LOST: {
+      message: (d) => `MCP 服务器 ${d.server} 在 ${d.tool} 运行时断开：${d.reason}。该操作可能已经生效。`,
+      hint: "重做之前请先确认结果；下次调用会再次尝试连接该服务器。",
     },
     MCP_LOGIN: {
       message: (d) => `MCP 服务器 ${d.server} 需要知道你是谁。`,

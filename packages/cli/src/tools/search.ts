@@ -1,12 +1,13 @@
 import { stat } from "node:fs/promises";
 import { tool } from "@belay/core";
-import { problem } from "../problem.ts";
+import { Problem, problem } from "../problem.ts";
 import { Matcher } from "./matcher.ts";
 import { placeOf, readText } from "./paths.ts";
 import { flag, object, path, text } from "./schema.ts";
 import { walk } from "./walk.ts";
 
 const MOST = 300;
+const MOST_NAMED = 10;
 /** Looked into only when they are named: by read, which asks for them, or by a search in that very file. */
 const SECRETS = /(?:^|\/)(?:\.env[^/]*|id_rsa[^/]*|[^/]*\.pem)$/;
 
@@ -24,8 +25,12 @@ export function searchTool(root: string) {
       const matcher = new Matcher(pattern, ignoreCase ? "iu" : "u", ctx.signal);
       try {
         const lines: string[] = [];
+        const large: string[] = [];
         for await (const file of filesBelow(root, shown, ctx.signal)) {
-          const found = await readText(root, file).catch(() => undefined);
+          const found = await readText(root, file).catch((error: Error) => {
+            if (file === shown) throw error;
+            if (error instanceof Problem && error.code === "FILE_TOO_LARGE") large.push(file);
+          });
           if (found === undefined) continue;
           for (const { line, text } of await matcher.match(file, found.text, MOST + 1 - lines.length)) {
             if (lines.length === MOST)
@@ -33,12 +38,21 @@ export function searchTool(root: string) {
             lines.push(`${file}:${line}: ${text.trim()}`);
           }
         }
-        return lines.length === 0 ? `[nothing in ${shown} matches]` : lines.join("\n");
+        if (lines.length === 0) lines.push(`[nothing in ${shown} matches]`);
+        return [...lines, ...notSearched(large)].join("\n");
       } finally {
         await matcher.close();
       }
     },
   });
+}
+
+/** Nobody takes a file for searched that was not. */
+function notSearched(large: readonly string[]): string[] {
+  if (large.length === 0) return [];
+  const named = large.slice(0, MOST_NAMED).join(", ");
+  const more = large.length > MOST_NAMED ? ` and ${large.length - MOST_NAMED} more` : "";
+  return [`[too large to be searched: ${named}${more}]`];
 }
 
 async function* filesBelow(root: string, shown: string, signal: AbortSignal): AsyncGenerator<string> {

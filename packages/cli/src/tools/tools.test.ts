@@ -178,6 +178,20 @@ describe("read, list, search", () => {
     );
   });
 
+  test("a search says which files it could not look into: nobody takes them for files without a match", async () => {
+    writeFileSync(join(root, "small.txt"), "needle\n");
+    writeFileSync(join(root, "large.txt"), `${"x".repeat(8 * 1024 * 1024)}\nneedle\n`);
+    writeFileSync(join(root, "picture.png"), Buffer.from([0xff, 0xfe, 0x00]));
+    const note = "[too large to be searched: large.txt]";
+    expect(await use("search", { pattern: "needle" })).toBe(`small.txt:1: needle\n${note}`);
+    expect(await use("search", { pattern: "rope" })).toBe(`[nothing in . matches]\n${note}`);
+    for (const [path, code] of [
+      ["large.txt", "FILE_TOO_LARGE"],
+      ["picture.png", "PATH_NOT_TEXT"],
+    ])
+      await expect(use("search", { pattern: "needle", path })).rejects.toMatchObject({ code });
+  });
+
   test("a search passes by files that often hold keys, unless one of them is named", async () => {
     put(".env.local", "KEY=1\n");
     put("a.txt", "KEY=2\n");
