@@ -106,11 +106,13 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     );
   }
   switch (ended.how) {
-    case "completed":
-      return ends(
-        runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) }),
-        move("completed"),
-      );
+    case "completed": {
+      // Somebody was asked in an agent that is not part of the tree any more: it was changed meanwhile.
+      const gone = openRequests(state).length > 0;
+      const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
+      const closed = gone ? closing(place, state, endedIn(ended.facts), "runtime", true) : [];
+      return ends(...closed, end, move("completed"));
+    }
     case "failed": {
       // An exception while paused leaves it paused (S7): the next resume() meets it again.
       if (circumstances.only === "calls") return ends(...answered());
