@@ -7,6 +7,7 @@ import type { Drift } from "../fingerprint.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
+import { misspelt } from "../misspelt.ts";
 import type { Input } from "./input.ts";
 
 type AnyAgent = Agent<unknown, never>;
@@ -91,7 +92,40 @@ export interface AnswerOptions {
   readonly id?: string | undefined;
 }
 
+const STOP: Readonly<Record<keyof InterruptOptions, true>> = {
+  id: true,
+  runId: true,
+  segment: true,
+  mode: true,
+  timeoutMs: true,
+  graceMs: true,
+  force: true,
+  reason: true,
+  message: true,
+  rollbackPartial: true,
+  by: true,
+};
+
+const RESUME: Readonly<Record<keyof ResumeOptions, true>> = {
+  mode: true,
+  input: true,
+  to: true,
+  state: true,
+  answers: true,
+  drift: true,
+  by: true,
+};
+
+const BREAKPOINT: Readonly<Record<keyof BreakpointOptions, true>> = {
+  node: true,
+  graph: true,
+  at: true,
+  stop: true,
+  when: true,
+};
+
 export function readStop(options: InterruptOptions, now: number): Stop {
+  refuseSlip(options, STOP);
   oneOf("mode", options.mode, ["now", "after-model", "after-tools"]);
   atLeastZero("timeoutMs", options.timeoutMs);
   atLeastZero("graceMs", options.graceMs);
@@ -107,6 +141,7 @@ export function readStop(options: InterruptOptions, now: number): Stop {
 
 /** The answers, each checked for its form. */
 export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer> {
+  refuseSlip(options, RESUME);
   oneOf("mode", options.mode, ["continue", "rethink"]);
   const { drift, answers = {} } = options;
   if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);
@@ -117,6 +152,7 @@ export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer>
 }
 
 export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions): Breakpoint {
+  refuseSlip(given ?? {}, BREAKPOINT);
   const { node, graph, at = "before", stop = true, when } = given ?? {};
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
@@ -162,6 +198,14 @@ export function readCursor(after: number | undefined): number {
   if (after === undefined) return 0;
   if (Number.isSafeInteger(after) && after >= 0) return after;
   throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });
+}
+
+/** An answer under a misspelt name would be no answer, and nobody would be told. */
+export function refuseSlip(given: object, known: Readonly<Record<string, true>>): void {
+  const slip = misspelt(given, known);
+  if (slip === undefined) return;
+  const value = shown((given as Record<string, unknown>)[slip.option]);
+  throw belayError("OPTION_INVALID", { option: slip.option, value, needed: `called ${slip.meant}` });
 }
 
 function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {

@@ -6,13 +6,13 @@ import { type BelayError, belayError } from "../error.ts";
 import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Groups } from "../interrupt/decision.ts";
 import { consoleLog, type Log } from "../log.ts";
-import { misspelt } from "../misspelt.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
 import { memoryStore } from "../store/memory.ts";
 import { ownerName } from "../store/owner.ts";
 import type { Store } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import { HotRoom } from "./hot.ts";
+import { refuseSlip } from "./options.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
@@ -99,11 +99,7 @@ function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<
 }
 
 export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): DriveSetup {
-  const slip = misspelt(options, OPTIONS);
-  if (slip !== undefined) {
-    const value = String((options as Record<string, unknown>)[slip.option]);
-    throw belayError("OPTION_INVALID", { option: slip.option, value, needed: `called ${slip.meant}` });
-  }
+  refuseSlip(options, OPTIONS);
   const clock = options.clock ?? systemClock;
   const leaseTtlMs = options.leaseTtlMs ?? 30_000;
   const maxBytes = options.maxBytes ?? MAX_BYTES;
