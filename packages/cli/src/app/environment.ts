@@ -16,3 +16,8 @@ export function escapeWait({ BELAY_ESC_MS = "" }: Environment): { readonly escap
 export function backgroundQuestion({ TERM = "", BELAY_THEME }: Environment): string {
   return BELAY_THEME === undefined && /^(?:xterm|alacritty|foot|rxvt|tmux)/.test(TERM) ? "\u001b]11;?\u0007" : "";
 }
+
+/** A terminal that does not know says 0. */
+export function sizeOf({ columns, rows }: { readonly columns: number; readonly rows: number }) {
+  return { columns: columns || 80, rows: rows || 24 };
+}

@@ -9,7 +9,6 @@ import { Problem, problemWords } from "../problem.ts";
 import type { BelaySetup } from "../setup.ts";
 import { TerminalModes } from "../terminal/modes.ts";
 import { type Texts, textsFor } from "../texts/texts.ts";
-import { emptyEditor } from "../view/editor.ts";
 import { update } from "../view/update.ts";
 import {
   type DialogAnswer,
@@ -22,7 +21,7 @@ import {
 } from "../view/view.ts";
 import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
-import { backgroundQuestion, escapeWait, isDumb } from "./environment.ts";
+import { backgroundQuestion, escapeWait, isDumb, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { goOn } from "./go-on.ts";
 import { lastStop } from "./last-stop.ts";
@@ -32,9 +31,9 @@ import { effectLabels, rewindItems } from "./rewind.ts";
 import { InkScreen, type Screen } from "./screen.tsx";
 import { stopAnywhere } from "./stop-anywhere.ts";
 import { themeOf, themeOfReport } from "./theme.ts";
-import { threadItems } from "./thread-items.ts";
+import { threadsPopup } from "./thread-items.ts";
 import { waitingMail } from "./waiting-mail.ts";
-import { wholePreview } from "./whole-preview.ts";
+import { WholePreviews } from "./whole-preview.ts";
 import { wordsOf } from "./words-of.ts";
 
 /** How long tools that are told to stop may take before they are left behind: the prompt must not wait for them. */
@@ -59,6 +58,7 @@ class App {
   readonly #modes: TerminalModes;
   readonly #keys: KeyDecoder;
   readonly #token = new InterruptToken();
+  readonly #whole: WholePreviews;
   #view: View;
   #screen: Screen | undefined;
   #session: Session | undefined;
@@ -77,8 +77,9 @@ class App {
     this.#texts = textsFor(options.lang);
     this.#stdin = options.stdin ?? process.stdin;
     this.#stdout = options.stdout ?? process.stdout;
-    this.#view = firstView(this.#size(), Date.now());
-    const { modelName, folder, demo } = setup;
+    this.#view = firstView(sizeOf(this.#stdout), Date.now());
+    const { modelName, folder, demo, previewOf } = setup;
+    this.#whole = new WholePreviews(previewOf, this.#texts);
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
     this.#view = update(this.#view, welcome, this.#texts).view;
     this.#keys = new KeyDecoder((key) => this.#onKey(key), escapeWait(process.env));
@@ -89,11 +90,6 @@ class App {
       ending: () => this.#screen?.close(this.#view),
     };
     this.#modes = new TerminalModes(this.#stdin, this.#stdout, events, isDumb(process.env));
-  }
-
-  /** A terminal that does not know says 0. */
-  #size(): { columns: number; rows: number } {
-    return { columns: this.#stdout.columns || 80, rows: this.#stdout.rows || 24 };
   }
 
   /** Not before the terminal is ours: a key that is pressed at the sight of the prompt must come through as it is. */
@@ -135,9 +131,7 @@ class App {
   }
 
   async #pick(): Promise<void> {
-    const items = await threadItems(this.#setup, this.#texts);
-    const popup = { kind: "threads", items, cursor: 0, query: emptyEditor, must: true } as const;
-    this.#happen({ type: "popup", popup });
+    this.#happen({ type: "popup", popup: await threadsPopup(this.#setup, this.#texts) });
   }
 
   async #openChosen(threadId: string): Promise<void> {
@@ -174,6 +168,7 @@ class App {
         const { state, pauseType, interrupts } = begun ? runs : session;
         const requests = pauseType === "tool_interrupt" ? interrupts : [];
         this.#happen({ type: "caught-up", state, pauseType, requests, now: Date.now() });
+        this.#showWhole();
         resolve();
       };
       void readThread(session, row?.head ?? 0, this.#reading.signal, {
@@ -185,10 +180,8 @@ class App {
   }
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
-    const asked = event.type === "action" ? event.action.interrupted : undefined;
-    const whole = asked === undefined ? undefined : wholePreview(asked, this.#view, this.#setup.previewOf, this.#texts);
-    if (whole !== undefined) this.#take({ type: "block", block: whole });
     this.#happen({ type: "event", event });
+    if (event.type === "action") this.#showWhole();
     if (event.type === "state" && event.state !== "running") this.#token.clear();
   }
 
@@ -212,10 +205,17 @@ class App {
   }
 
   #onResize = () => {
-    this.#take({ type: "resize", ...this.#size() });
+    this.#take({ type: "resize", ...sizeOf(this.#stdout) });
     clearTimeout(this.#resized);
-    this.#resized = setTimeout(() => this.#screen?.redraw(this.#view), 60);
+    this.#resized = setTimeout(() => {
+      this.#screen?.redraw(this.#view);
+      this.#showWhole();
+    }, 60);
   };
+
+  #showWhole(): void {
+    for (const block of this.#whole.next(this.#view)) this.#happen({ type: "block", block });
+  }
 
   /** Something happened that is no key: it is drawn with the next frame. */
   #happen(happening: Happening): void {

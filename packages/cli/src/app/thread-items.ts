@@ -4,11 +4,12 @@ import { titleOf } from "../commands/titles.ts";
 import { readNote } from "../data/thread-notes.ts";
 import type { BelaySetup } from "../setup.ts";
 import type { Texts } from "../texts/texts.ts";
-import type { ThreadItem } from "../view/view.ts";
+import { emptyEditor } from "../view/editor.ts";
+import type { Popup, ThreadItem } from "../view/view.ts";
 
 const MOST_THREADS = 50;
 
-export async function threadItems({ runner, dataFolder }: BelaySetup, texts: Texts): Promise<readonly ThreadItem[]> {
+async function threadItems({ runner, dataFolder }: BelaySetup, texts: Texts): Promise<readonly ThreadItem[]> {
   const rows = (await runner.threads()).filter(({ damaged }) => damaged !== true).slice(0, MOST_THREADS);
   const now = Date.now();
   return Promise.all(
@@ -24,4 +25,9 @@ function ago(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 60) return `${minutes}m`;
   return minutes < 1_440 ? `${Math.floor(minutes / 60)}h` : `${Math.floor(minutes / 1_440)}d`;
+}
+
+/** All of them to choose from, with nothing behind. */
+export async function threadsPopup(setup: BelaySetup, texts: Texts): Promise<Popup> {
+  return { kind: "threads", items: await threadItems(setup, texts), cursor: 0, query: emptyEditor, must: true };
 }

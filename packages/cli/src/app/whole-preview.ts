@@ -8,8 +8,30 @@ import { MOST_PREVIEW, type PreviewOf, previewRows } from "./dialog-rows.ts";
 /** Rows that a dialog takes beside what it shows. */
 const AROUND = 14;
 
+/** Each is put there once: when it is asked, when its thread is opened again, or when the terminal has become too small for it. */
+export class WholePreviews {
+  readonly #previewOf: PreviewOf;
+  readonly #texts: Texts;
+  readonly #shown = new Set<string>();
+
+  constructor(previewOf: PreviewOf, texts: Texts) {
+    this.#previewOf = previewOf;
+    this.#texts = texts;
+  }
+
+  /** Of the open requests, what has to be put above them now. */
+  next(view: View): readonly Block[] {
+    return view.requests.flatMap((request) => {
+      const whole = this.#shown.has(request.id) ? undefined : wholePreview(request, view, this.#previewOf, this.#texts);
+      if (whole === undefined) return [];
+      this.#shown.add(request.id);
+      return [whole];
+    });
+  }
+}
+
 /** Undefined where the dialog has room for it. */
-export function wholePreview(request: Interrupt, view: View, previewOf: PreviewOf, texts: Texts): Block | undefined {
+function wholePreview(request: Interrupt, view: View, previewOf: PreviewOf, texts: Texts): Block | undefined {
   if (request.kind !== "approval") return undefined;
   const rows = previewRows(request, view.columns - 1, previewOf, texts);
   if (rows.length <= Math.min(MOST_PREVIEW, view.rows - AROUND)) return undefined;
