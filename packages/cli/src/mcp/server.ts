@@ -51,6 +51,9 @@ export class McpServer {
   readonly #config: ServerConfig;
   readonly #options: ServerOptions;
   #connecting: Promise<Client> | undefined;
+  /** The connection that stands. */
+  #live: Client | undefined;
+  readonly #forgotten: Client[] = [];
   /** Calls under way, the newest last. Before 2026 a server does not say for which of them it asks. */
   readonly #listeners: CallListener[] = [];
   #stderr = "";
@@ -93,23 +96,28 @@ export class McpServer {
     try {
       const { signal, onprogress, more } = options;
       const request = { signal, onprogress, timeout: NO_TIMEOUT_MS, allowInputRequired: true };
-      const send = async () => (await this.#client()).callTool({ name, arguments: args, ...more }, request);
-      return (await this.#signedIn(send)) as CallOutcome;
+      const send = (client: Client) => client.callTool({ name, arguments: args, ...more }, request);
+      return (await this.#signedIn(() => this.#remembered(send))) as CallOutcome;
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof Problem) throw error;
-      // The connection broke under it: that is not the tool's failure.
-      if (this.#connecting === undefined) throw this.#down(error);
+      if (isUnreachable(error)) throw this.#down(error);
+      // The connection broke under it: that is not the tool's failure, and nobody knows what became of it.
+      if (this.#live === undefined || isCutOff(error)) {
+        throw problem("MCP_LOST", { server: this.name, tool: name, reason: this.#reason(error) }, error);
+      }
       throw problem("MCP_FAILED", { server: this.name, tool: name, reason: wordsOf(error) }, error);
     } finally {
       this.#listeners.splice(this.#listeners.indexOf(listener), 1);
+      if (this.#listeners.length === 0) for (const client of this.#forgotten.splice(0)) void close(client);
     }
   }
 
   async close(): Promise<void> {
     const connecting = this.#connecting;
     this.#connecting = undefined;
-    await (await connecting?.catch(() => undefined))?.close().catch(() => {});
+    const client = await connecting?.catch(() => undefined);
+    await Promise.all([client, ...this.#forgotten.splice(0)].map((each) => each && close(each)));
   }
 
   #client(): Promise<Client> {
@@ -136,6 +144,24 @@ export class McpServer {
     }
   }
 
+  /** Does it; a server that was started anew has forgotten its session with us, has refused the call, and is met anew. */
+  async #remembered<T>(send: (client: Client) => Promise<T>): Promise<T> {
+    const client = await this.#client();
+    try {
+      return await send(client);
+    } catch (error) {
+      const { status } = error as { readonly status?: number };
+      if ((status !== 404 && status !== 400) || client.transport?.sessionId === undefined) throw error;
+      if (this.#live === client) {
+        this.#live = undefined;
+        this.#connecting = undefined;
+        // Other calls over it are refused in their turn.
+        this.#forgotten.push(client);
+      }
+      return send(await this.#client());
+    }
+  }
+
   async #connect(): Promise<Client> {
     const { Client } = await import("@modelcontextprotocol/client");
     const client = new Client(
@@ -152,6 +178,8 @@ export class McpServer {
       return listener === undefined ? { action: "cancel" as const } : listener.elicit(elicitationOf(params));
     });
     client.onclose = () => {
+      if (this.#live !== client) return;
+      this.#live = undefined;
       this.#connecting = undefined;
     };
     // Told by what fails because of it.
@@ -160,9 +188,10 @@ export class McpServer {
     try {
       await client.connect(transport, { timeout: this.#options.connectMs ?? CONNECT_MS });
     } catch (error) {
-      await client.close().catch(() => {});
+      await close(client);
       throw error;
     }
+    this.#live = client;
     return client;
   }
 
@@ -182,7 +211,7 @@ export class McpServer {
         ...(authProvider && { authProvider }),
         ...(oauth.skipIssuerCheck === "true" && { skipIssuerMetadataValidation: true }),
       });
-      return this.#web;
+      return answering(this.#web);
     }
     const { StdioClientTransport, getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
     const transport = new StdioClientTransport({
@@ -201,9 +230,12 @@ export class McpServer {
   }
 
   #down(error: unknown): Error {
+    return problem("MCP_DOWN", { server: this.name, reason: this.#reason(error) }, error);
+  }
+
+  #reason(error: unknown): string {
     const last = this.#stderr.trim().split("\n").at(-1) ?? "";
-    const reason = wordsOf(error).replace(/\.$/, "") + (last === "" ? "" : `; it last wrote: ${last}`);
-    return problem("MCP_DOWN", { server: this.name, reason }, error);
+    return wordsOf(error).replace(/\.$/, "") + (last === "" ? "" : `; it last wrote: ${last}`);
   }
 }
 
@@ -212,6 +244,46 @@ export function elicitationOf(params: object): Elicitation {
   return { message, ...(requestedSchema && { schema: requestedSchema }), ...(url !== undefined && { url }) };
 }
 
+async function close(client: Client): Promise<void> {
+  await client.close().catch(() => {});
+}
+
+/** Ours, in place of an answer that can no longer come. */
+const CUT_OFF = -32_099;
+
+/** A server on the web may die, or be cut off, in the middle of its answer: who waits for it is told, instead of never. */
+function answering(web: StreamableHTTPClientTransport): Transport {
+  const send = web.send.bind(web);
+  web.send = (message, options) => {
+    const ended = () => {
+      const { onRequestStreamEnd } = (options ?? {}) as { onRequestStreamEnd?: () => void };
+      onRequestStreamEnd?.();
+      // Where the answer has come, nobody waits for this one.
+      if (!("method" in message && "id" in message)) return;
+      const error = { code: CUT_OFF, message: "the connection ended before the answer" };
+      web.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
+    };
+    return send(message, { ...options, onRequestStreamEnd: ended });
+  };
+  return web;
+}
+
+/** The call may have arrived. */
+function isCutOff(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === CUT_OFF || code === "CONNECTION_CLOSED" || error instanceof TypeError;
+}
+
+/** The call cannot have arrived. */
+function isUnreachable(error: unknown): boolean {
+  const { code } = ((error as Error).cause ?? {}) as { readonly code?: string };
+  return code !== undefined && ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"].includes(code);
+}
+
 function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // A failed fetch says why in its cause.
+  return error instanceof TypeError && error.cause instanceof Error
+    ? `${error.message}: ${error.cause.message}`
+    : error.message;
 }
