@@ -26,7 +26,7 @@ export default defineConfig({
     globalSetup: ["scripts/services.mjs"],
     passWithNoTests: true,
     // No test is about time: what takes long on a busy machine has not failed.
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     hookTimeout: 120_000,
   },
 });

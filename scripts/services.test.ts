@@ -51,7 +51,7 @@ async function allGone(ports: readonly number[]): Promise<void> {
   while (readdirSync(folder).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-describe("the servers of tests", { timeout: 60_000 }, () => {
+describe("the servers of tests", () => {
   test.each(["SIGINT", "SIGKILL"] as const)(
     "end, with their files, when whoever keeps them gets %s",
     async (signal) => {

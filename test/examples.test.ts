@@ -13,9 +13,6 @@ const folders = existsSync(examples)
 
 test.concurrent.for(folders)(
   "%s runs without any key and prints what its output.txt says",
-  {
-    timeout: 60_000,
-  },
   async (name, { expect }) => {
     const { code, stdout, stderr } = await runExample(join(examples, name, "main.ts"));
     expect(code, stderr).toBe(0);
@@ -32,7 +29,7 @@ test("each example has a number of its own", () => {
 /** A process of its own, as a reader would start it, with no key in its environment. */
 function runExample(file: string): Promise<{ code: number | string; stdout: string; stderr: string }> {
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, NO_COLOR: "1" };
-  const options = { cwd: root, env, timeout: 45_000 };
+  const options = { cwd: root, env, timeout: 150_000 };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, ["--import", "tsx", file], options, (error, stdout, stderr) =>
       resolve({ code: error ? (error.code ?? error.signal ?? "failed") : 0, stdout, stderr }),

@@ -13,6 +13,6 @@ test.each([
 ] as const)("P18: with %s it prints what it prints on a SQLite file", async (name, server) => {
   const env = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NO_COLOR: "1", [name]: await service(server) };
   const given = ["--import", "tsx", here("main.ts")];
-  const { stdout } = await promisify(execFile)(process.execPath, given, { cwd: here("../.."), env, timeout: 45_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, given, { cwd: here("../.."), env, timeout: 150_000 });
   expect(stdout).toBe(readFileSync(here("output.txt"), "utf8"));
 });

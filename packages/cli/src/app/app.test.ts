@@ -14,7 +14,7 @@ const { program, talk } = testTalks(wireServer);
 
 const said = (body: { messages: unknown }) => JSON.stringify(body.messages);
 
-describe("while it runs", { timeout: 60_000 }, () => {
+describe("while it runs", () => {
   test("Enter steers: pending until it is read, and the model is not stopped", async () => {
     let go = () => {};
     const until = new Promise<void>((resolve) => (go = resolve));
@@ -81,7 +81,7 @@ describe("while it runs", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a request", { timeout: 60_000 }, () => {
+describe("a request", () => {
   test("shows the difference that would be made; y makes it, once", async () => {
     const terminal = await talk([["I write.", write("a.txt")], ["Written."]]);
     terminal.ask("write");
@@ -211,7 +211,7 @@ describe("a request", { timeout: 60_000 }, () => {
   });
 });
 
-describe("going on", { timeout: 60_000 }, () => {
+describe("going on", () => {
   test("after SIGKILL, --continue has all that was recorded, and Enter goes on", async () => {
     const first = await talk(
       [
@@ -285,7 +285,7 @@ describe("going on", { timeout: 60_000 }, () => {
   });
 });
 
-describe("another terminal", { timeout: 60_000 }, () => {
+describe("another terminal", () => {
   const belay = (terminal: { folder: string; env: Readonly<Record<string, string | undefined>> }, ...args: string[]) =>
     new Promise<string>((resolve) => {
       const env = { ...program().env, ...terminal.env, PATH: process.env.PATH };
@@ -366,7 +366,7 @@ describe("another terminal", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a store that takes nothing more", { timeout: 60_000 }, () => {
+describe("a store that takes nothing more", () => {
   test("F6: what was sent and is not on record stands on the prompt again, a steer too", async () => {
     const terminal = await talk([["Speaking ", { stall: true }], ["Well."]]);
     const db = await openDatabase(join(terminal.folder, ".data"));

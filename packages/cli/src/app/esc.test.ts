@@ -47,7 +47,7 @@ function isAnswered(messages: readonly { role: string; tool_calls?: { id: string
   expect(open).toEqual([]);
 }
 
-describe("ESC", { timeout: 60_000 }, () => {
+describe("ESC", () => {
   test("D41, D44, Y12: at text: the socket is closed, the words that were shown stay, the draft stays, Enter alone goes on", async () => {
     const terminal = await talk([["One two three ", { stall: true }], ["four five."]]);
     terminal.ask("count");

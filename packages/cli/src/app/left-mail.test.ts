@@ -45,7 +45,7 @@ function onlyThread(dataFolder: string): string {
 const saidBy = (body: { messages: { role: string; content: unknown }[] }) =>
   body.messages.filter(({ role }) => role === "user").map(({ content }) => JSON.stringify(content));
 
-describe("what an earlier process was told and never read", { timeout: 60_000 }, () => {
+describe("what an earlier process was told and never read", () => {
   test("--continue shows it; Enter alone delivers the steer to the run that goes on, and the queue to the runs after it", async () => {
     const terminal = await killed([["Minded."], ["First."], ["Second."]], "continue");
     const seen = await terminal.untilSeen("pending: mind the rope");

@@ -8,7 +8,7 @@ import { CTRL_D, ENTER, ESC, TAB } from "../testing/terminal.ts";
 
 const { talk } = testTalks(wireServer);
 
-describe("what is drawn", { timeout: 60_000 }, () => {
+describe("what is drawn", () => {
   const hostile = `red ${ESC}[31mtext${ESC}[2J ${ESC}]0;pwned\u0007 ${ESC}]52;c;cHduZWQ=\u0007 ${ESC}]8;;https://evil.example${ESC}\\link${ESC}]8;;${ESC}\\ \u009b2J end`;
 
   test("words of a model, a tool and a file name cannot draw, title, copy or link", async () => {

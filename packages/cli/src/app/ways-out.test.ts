@@ -70,7 +70,7 @@ test("npm start opens it, and hands its end on", async () => {
   await untilRestored(terminal, 0);
 });
 
-describe("D40: the terminal is given back", { timeout: 60_000 }, () => {
+describe("D40: the terminal is given back", () => {
   test("by Ctrl-D, with nothing asked and in the middle of an answer", async () => {
     const idle = await inShell();
     idle.press(CTRL_D);
@@ -158,7 +158,7 @@ describe("D40: the terminal is given back", { timeout: 60_000 }, () => {
   });
 });
 
-describe("P16: told to end, it stops what runs first", { timeout: 60_000 }, () => {
+describe("P16: told to end, it stops what runs first", () => {
   test.each(["SIGTERM", "SIGHUP"] as const)(
     "%s: the run is paused, how to go on is said, and it goes on",
     async (signal) => {

@@ -139,7 +139,6 @@ const cases = [0, 7].flatMap((storeTicks) => [undefined, "something else"].map((
 
 test.each(cases)(
   "S1–S4, H1, X2, X3: a stop at every tick of a run (store: $storeTicks ticks, then: $input)",
-  { timeout: 60_000 },
   async ({ storeTicks, input }) => {
     const wrong: string[] = [];
     let at = 0;
@@ -156,7 +155,6 @@ test.each(cases)(
 
 test.each(cases)(
   "S1–S4, H1, X2, X3: a second stop while it goes on (store: $storeTicks ticks, then: $input)",
-  { timeout: 60_000 },
   async ({ storeTicks, input }) => {
     const wrong: string[] = [];
     for (let first = 0; first < 150; first += 7) {

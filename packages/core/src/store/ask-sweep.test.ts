@@ -96,7 +96,7 @@ async function problemsAt(place: Place, by: Asking["by"], at: number): Promise<s
 describe.each(places)("code inside a call, in processes of its own, the store in $name", (place) => {
   test.each(["answer", "resume"] as const)(
     "Q1, Q2, C1: killed with SIGKILL at any point, each recorded step is computed once, nothing runs past an ask without its answer, and the result is the same (by %s)",
-    { timeout: 300_000 },
+    { timeout: process.env.BELAY_CRASH_POINTS === "all" ? 3_600_000 : 300_000 },
     async (by) => {
       const whole = await begins(place, `whole-${by}-`);
       const counted = lives({ ...whole, killAt: 0, by });

@@ -76,7 +76,7 @@ describe.each(places)("processes that share $name", (place) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  describe("a thread that another process is running", { timeout: 60_000 }, () => {
+  describe("a thread that another process is running", () => {
     test("P6, S1: can be stopped from here, again and again, soon, and never in vain", async () => {
       const rounds = 60;
       const turn = [{ text: "some words" }, { stall: true }] as const;
@@ -131,7 +131,7 @@ describe.each(places)("processes that share $name", (place) => {
     });
   });
 
-  describe("a tool left behind in another process", { timeout: 60_000 }, () => {
+  describe("a tool left behind in another process", () => {
     test("S5: its late result reaches the model once, after this process has taken the thread over", async () => {
       const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }]] });
       await owner.said("gate");
@@ -160,7 +160,7 @@ describe.each(places)("processes that share $name", (place) => {
     });
   });
 
-  describe("an owner that stood still", { timeout: 60_000 }, () => {
+  describe("an owner that stood still", () => {
     test("P5, F3: stopped with SIGSTOP past its lease, it writes no fact when it wakes; what its tool gave is told once", async () => {
       const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }], "from the dead"], leaseTtlMs: 2_500 });
       await owner.said("gate");
@@ -197,7 +197,7 @@ describe.each(places)("processes that share $name", (place) => {
     });
   });
 
-  describe("many processes at once", { timeout: 120_000 }, () => {
+  describe("many processes at once", () => {
     test("R6, P4: twenty race to resume one pause: one wins, the effect happens once", async () => {
       const pay = tool({ name: "pay", description: "", input: anything, execute: () => "never here" });
       const kit = await openKit([[{ call: "pay", id: "p" }]], { store, threadId, tools: [pay] });
@@ -230,7 +230,7 @@ describe.each(places)("processes that share $name", (place) => {
     });
   });
 
-  describe("what another process asks", { timeout: 60_000 }, () => {
+  describe("what another process asks", () => {
     const names = (prefix: string, times: number) => Array.from({ length: times }, (_, i) => `${prefix}${i}`);
     const openHere = async () => (await store.requests("default")).map(({ id }) => id);
     const rulesHere = async () => (await store.rules("default")).map(({ id }) => id);

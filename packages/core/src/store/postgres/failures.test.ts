@@ -43,7 +43,7 @@ function taking(expect: number, more: Partial<Append> = {}): Append {
   return { ...common, appendId: `${appends}`, expect, writer: { take: "me", ttlMs: 60_000 }, ...more };
 }
 
-describe("a database that fails", { timeout: 60_000 }, () => {
+describe("a database that fails", () => {
   test("P8: where its disk is full, an append says STORE_FULL and writes nothing; with room it is written", async () => {
     await store.append(key, taking(0));
     const before = await store.load(key);
@@ -291,7 +291,7 @@ async function flip(t: string, c: string, type: string): Promise<(() => Promise<
   return () => sql(set(`$2::text::${type}`), [now.at, row.was]);
 }
 
-describe("a row that was changed behind its back", { timeout: 120_000 }, () => {
+describe("a row that was changed behind its back", () => {
   test("P7: in any column of any table: what is told is what was written, or JOURNAL_CORRUPT or STORE_CORRUPT; nothing is overwritten", async () => {
     await filled();
     const whole = await told();
@@ -354,7 +354,7 @@ describe("a row that was changed behind its back", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a process that watches", { timeout: 60_000 }, () => {
+describe("a process that watches", () => {
   test("P13: where nobody can listen, as on a standby, it hears all the same, and tries for a connection less and less often", async () => {
     await store.append(key, taking(0));
     let tries = 0;

@@ -115,18 +115,14 @@ const asked = { "is cut in each way, in turns": mixed, ...(process.env.BELAY_FAU
 /** Real time: with it the suite's leases are long enough for calls that are tried again. */
 const advance = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms + 20));
 
-describe.each(Object.entries(asked))(
-  "a store whose connection %s, again and again",
-  { timeout: 60_000 },
-  (_, fault) => {
-    let cut: ReturnType<typeof faulty>;
-    beforeAll(() => {
-      cut = faulty(pool, fault);
-    });
-    for (const { name, run, skip } of storeSuite(() => ({ store: postgresStore(cut, { schema }), advance })))
-      if (!long.some((beginning) => name.startsWith(beginning))) test.skipIf(skip)(`P9: ${name}`, run);
-    test("P9: it was, all the time", () => {
-      expect(cut.faults()).toBeGreaterThan(100);
-    });
-  },
-);
+describe.each(Object.entries(asked))("a store whose connection %s, again and again", (_, fault) => {
+  let cut: ReturnType<typeof faulty>;
+  beforeAll(() => {
+    cut = faulty(pool, fault);
+  });
+  for (const { name, run, skip } of storeSuite(() => ({ store: postgresStore(cut, { schema }), advance })))
+    if (!long.some((beginning) => name.startsWith(beginning))) test.skipIf(skip)(`P9: ${name}`, run);
+  test("P9: it was, all the time", () => {
+    expect(cut.faults()).toBeGreaterThan(100);
+  });
+});

@@ -17,7 +17,7 @@ afterAll(async () => {
 /** Real time: with it the suite's leases are long enough for a busy machine. */
 const advance = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms + 20));
 
-describe("the store in PostgreSQL", { timeout: 60_000 }, () => {
+describe("the store in PostgreSQL", () => {
   const make = () => ({ store: postgresStore(pool, { schema }), advance });
   const damageRequest = (_: unknown, tenant: string, id: string) =>
     pool.query({

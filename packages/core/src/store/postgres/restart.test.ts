@@ -26,7 +26,7 @@ async function opened(): Promise<TestPool> {
   return pool;
 }
 
-describe("a PostgreSQL that is restarted", { timeout: 120_000 }, () => {
+describe("a PostgreSQL that is restarted", () => {
   test.each([
     ["ends in order", "SIGINT"],
     ["is killed, and puts its files in order when it begins again", "SIGQUIT"],

@@ -102,7 +102,7 @@ async function places(): Promise<
 
 describe("a Redis in which something has changed by itself", () => {
   test("P7: a changed character in any text is refused or without effect: nothing wrong is told", {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const before = await told();
     expect(Object.values(before).filter((answer) => typeof answer === "string")).toEqual([]);

@@ -237,7 +237,7 @@ describe("a file that another process has locked", () => {
     return longest;
   }
 
-  test("is waited for without blocking the event loop, and for five seconds at most", { timeout: 60_000 }, async () => {
+  test("is waited for without blocking the event loop, and for five seconds at most", async () => {
     const db = await openDatabase(file);
     const store = sqliteStore(db);
     const holder = startChild(programs.path, "holdLock", { file });
