@@ -78,8 +78,8 @@ export interface Desk {
   saidMeanwhile(place: FramePlace, branches: readonly string[]): readonly Message[];
   /** Open requests of whatever lies at or below `path`. */
   openBelow(path: string): readonly string[];
-  /** Nobody waits any more for what is asked at or below `path`: it is withdrawn, and calls that wait for it end; `forGood`, all that have begun. */
-  closedBelow(frame: Frame, path: string, forGood: boolean): readonly Fact[];
+  /** Nobody waits any more for what is asked at or below `path`: it is withdrawn, and calls that wait for it end; `forGood`, all that have begun there, calls and agents, but for those that end in `facts`. */
+  closedBelow(frame: Frame, path: string, forGood: boolean, facts?: readonly Fact[]): readonly Fact[];
   /** A request of the thread. */
   request(id: string): RequestState | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so. */

@@ -476,7 +476,8 @@ class RunningCall implements CallEnding, Recording {
 
   facts(): readonly Fact[] {
     // Others inside that agent may have asked people, and nobody goes on with them.
-    const open = this.failed === undefined ? none : this.#frame.desk.closedBelow(this.#frame, this.failed, true);
+    const { desk } = this.#frame;
+    const open = this.failed === undefined ? none : desk.closedBelow(this.#frame, this.failed, true, this.first);
     const end = this.#turn.endOf(this.#call, this.#serial, this.#outcome, this.#output, this.#more());
     return this.first === undefined ? end : [...open, ...this.first, ...end];
   }

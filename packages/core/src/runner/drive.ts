@@ -33,6 +33,7 @@ import type { PermissionRule } from "../permission/rule.ts";
 import { point } from "../point.ts";
 import type { Append, Appended, Command, Store, ThreadKey } from "../store/store.ts";
 import type { AnswerSchemas } from "./answer-schemas.ts";
+import { endedIn } from "./facts.ts";
 import type { Feed } from "./feed.ts";
 import type { HotRoom } from "./hot.ts";
 import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
@@ -268,9 +269,9 @@ export class Drive implements Desk {
     return openRequests(this.state).flatMap(({ id, address }) => (address.startsWith(below) ? [id] : []));
   }
 
-  closedBelow({ place }: Frame, runPath: string, forGood: boolean): readonly Fact[] {
-    if (this.state.requests === undefined) return nothing;
-    return closedBelow({ ...place, runPath }, this.state, forGood);
+  closedBelow({ place }: Frame, runPath: string, forGood: boolean, facts: readonly Fact[] = nothing): readonly Fact[] {
+    if (this.state.requests === undefined && !forGood) return nothing;
+    return closedBelow({ ...place, runPath }, this.state, forGood, endedIn(facts));
   }
 
   request(id: string): RequestState | undefined {

@@ -14,7 +14,7 @@ import type { ThreadState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import { addUsage, type Message, type Usage } from "../message.ts";
-import { interruptedFact, runEnd, stateFact } from "./facts.ts";
+import { cutCalls, endedIn, interruptedFact, runEnd, stateFact } from "./facts.ts";
 import { nest } from "./nest.ts";
 import { answeredCalls, waitingEnds, withdrawals } from "./requests.ts";
 import type { RunResult } from "./run.ts";
@@ -89,6 +89,11 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   });
   /** Calls whose question was answered, and that did not come to go on, do so by the next resume(). */
   const answered = () => answeredCalls(place, state, circumstances.from, endedIn(ended.facts));
+  /** And so do those that a crash had cut, and that nothing has come to since: where nothing runs, no start is without its end. */
+  const left = (): readonly Fact[] => {
+    const held = answered();
+    return [...held, ...cutCalls(place, state, endedIn([...ended.facts, ...held]))];
+  };
   /** People are asked, or are to go on past something, or both. */
   const asks = (interrupts: readonly Interrupt[], facts: readonly Fact[], more?: Partial<StateEvent>): Ending => {
     const open = interrupts.length === 0 || isAsked(state, ended.facts);
@@ -107,26 +112,26 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   }
   switch (ended.how) {
     case "completed": {
-      // Somebody was asked in an agent that is not part of the tree any more: it was changed meanwhile.
-      const gone = openRequests(state).length > 0;
+      // Some agents may not be part of the tree any more: it was changed meanwhile.
+      const alone = state.scopes.size === 1 && state.requests === undefined;
       const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
-      const closed = gone ? closing(place, state, endedIn(ended.facts), "runtime", true) : [];
+      const closed = alone ? [] : closing(place, state, endedIn(ended.facts), "runtime", true);
       return ends(...closed, end, move("completed"));
     }
     case "failed": {
       // An exception while paused leaves it paused (S7): the next resume() meets it again.
       if (circumstances.only === "calls") return ends(...answered());
       const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
-      return ends(...answered(), end, move("error", { attempt: ended.attempt ?? 1 }));
+      return ends(...left(), end, move("error", { attempt: ended.attempt ?? 1 }));
     }
     case "stopped": {
-      const held = answered();
       // Calls that were answered after the run had failed: it stays so, and what waits for people still does.
-      if (intent === "let-go" || state.state === "error") return ends(...held);
+      if (intent === "let-go" || state.state === "error") return ends(...answered());
       const { attempt } = ended;
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
-      // pause() takes nothing back: people are asked as before.
+      // pause() takes nothing back: people are asked as before, and what was cut runs again as it would have.
+      const held = asked === undefined ? left() : answered();
       if (asked === undefined && isAsked(state, ended.facts)) {
         return asks([...circumstances.halts, interrupt], [...held, interruptedFact(place, interrupt)], { attempt });
       }
@@ -139,7 +144,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     }
     case "asking":
       if (intent === "let-go" || circumstances.only === "calls") return ends(...answered());
-      return asks(circumstances.halts, answered());
+      return asks(circumstances.halts, left());
     default:
       return ended satisfies never;
   }
@@ -166,10 +171,6 @@ function closing(
   forGood = false,
 ): readonly Fact[] {
   return [...waitingEnds(place, state, ended, undefined, forGood), ...withdrawals(place, state, by)];
-}
-
-function endedIn(facts: readonly Fact[]): ReadonlySet<string> {
-  return new Set(facts.flatMap((fact) => (fact.type === "tool-end" ? [fact.callId] : [])));
 }
 
 /** A handle on a pause, and what of its token is recorded. */

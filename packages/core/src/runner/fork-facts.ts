@@ -14,7 +14,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import { findCall } from "../journal/history.ts";
 import type { CallState, ThreadState } from "../journal/state.ts";
 import type { Parent } from "../store/store.ts";
-import { interruptedFact, lostCalls, stateFact } from "./facts.ts";
+import { cutCalls, interruptedFact, stateFact } from "./facts.ts";
 import { withdrawals } from "./requests.ts";
 
 /** `state` is folded up to the point; `place` is of the fork. */
@@ -26,7 +26,7 @@ export function forkFacts(place: FramePlace, state: ThreadState, forked: Parent,
     interruptedFact({ ...place, agentName: interrupt.by, runPath }, anew(place, state, interrupt, runPath, clock)),
   );
   return [
-    ...lostCalls(place, state, true).map((end) => (isForsaken(state, end) ? forsaken(end) : end)),
+    ...cutCalls(place, state).map((end) => (isForsaken(state, end) ? forsaken(end) : end)),
     ...withdrawals(
       place,
       state,

@@ -11,7 +11,7 @@ import { move } from "../lifecycle.ts";
 import { addUsage } from "../message.ts";
 import { Drive, type DriveHost } from "./drive.ts";
 import { busy } from "./execution.ts";
-import { breakpointFact, interruptedFact, lostCalls, runEnd, stateFact } from "./facts.ts";
+import { breakpointFact, cutCalls, interruptedFact, lostCalls, runEnd, stateFact } from "./facts.ts";
 import type { Recall } from "./recall.ts";
 import { expiries, waitingEnds, withdrawals } from "./requests.ts";
 
@@ -75,7 +75,7 @@ export const terminated: IdleFacts = (place, state) => {
   move(paused ? "paused" : state.state, "terminated");
   const end = paused ? [runEnd(place, "terminated", usageOf(state))] : [];
   // Also of a run that has failed: some of it may wait for people.
-  const calls = lostCalls(place, state);
+  const calls = lostCalls(place, state, undefined, true);
   return [...calls, ...end, ...withdrawals(place, state, "user"), stateFact(place, "terminated")];
 };
 
@@ -120,7 +120,7 @@ export const setAside: IdleFacts = (place, state) => {
   const { threadId, crashes } = state;
   const error = errorRecord(belayError("THREAD_SET_ASIDE", { threadId, crashes }));
   const end = runEnd(place, "failed", usageOf(state), { error });
-  return [...lostCalls(place, state, true), end, stateFact(place, "error")];
+  return [...cutCalls(place, state), end, stateFact(place, "error")];
 };
 
 function usageOf(state: ThreadState) {

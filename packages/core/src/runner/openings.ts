@@ -10,7 +10,7 @@ import type { Answer } from "../interrupt/answer.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { isWithin } from "../journal/reduce.ts";
 import { openRequests } from "../journal/requests.ts";
-import type { ThreadState } from "../journal/state.ts";
+import type { Scope, ThreadState } from "../journal/state.ts";
 import type { ThreadKey } from "../store/store.ts";
 import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
@@ -38,10 +38,10 @@ export function newRun(
     const { repair } = agent;
     const print = agent.fingerprint();
     const known = state.fingerprint !== undefined && driftReport(state.fingerprint, print) === undefined;
-    const facts: Fact[] = [];
+    // What a run that failed has left open ends before the next begins.
+    const facts: Fact[] = [...lostCalls(place, state, undefined, true), ...withdrawals(place, state, "user")];
     if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
     facts.push(runStart(place, known ? undefined : print));
-    facts.push(...lostCalls(place, state), ...withdrawals(place, state, "user"));
     const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair } as const) : undefined;
     facts.push(stateFact(place, "running", id === undefined ? closing : { ...closing, id }));
     facts.push(...factsOf(made, setup.clock.now()));
@@ -104,7 +104,7 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     facts.push(...answers, ...expired, ...changed);
     const paths = inputs.length > 0 ? listeners(agent, place, state, going.to) : undefined;
     const to = going.to === undefined ? {} : { to: paths ?? [going.to] };
-    if (mode === "rethink") facts.push(...lostCalls(place, state, false, to.to));
+    if (mode === "rethink") facts.push(...lostCalls(place, state, to.to));
     const edits = editsOf(agent, place, state, going);
     const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
     facts.push(stateFact(place, "running", moved));
@@ -174,9 +174,9 @@ function listeners(
 ): readonly string[] {
   const { runPath: root, runId } = place;
   if (agent.chats && (to === undefined || to === root)) return [root];
-  const active = [...state.scopes.values()].filter(
-    (scope) => scope.path !== root && scope.runId === runId && scope.ended === undefined && scope.last !== "nothing",
-  );
+  const inside = [...state.scopes.values()].filter((scope) => scope.path !== root && scope.runId === runId);
+  const over = inside.filter(isOver).map(({ path }) => path);
+  const active = inside.filter(({ path, last }) => last !== "nothing" && !isWithin(path, over));
   const wanted = active
     .map(({ path }) => path)
     .filter((path) => (to === undefined ? !inCall(path) : isWithin(path, [to]) && !inCall(path.slice(to.length))));
@@ -186,6 +186,11 @@ function listeners(
   }
   // What people say to the whole is kept there, too: it is what they see.
   return to === undefined ? [root, ...wanted] : wanted;
+}
+
+/** Nobody goes on with it, nor with those inside it: it has given what it gave, or failed and was gone on without. */
+function isOver({ ended, failed }: Scope): boolean {
+  return ended !== undefined || (failed !== undefined && failed !== "again");
 }
 
 /** Inside a call of another agent, which speaks for it. */

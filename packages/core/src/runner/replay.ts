@@ -26,7 +26,7 @@ export async function replay(store: Store, key: ThreadKey, asked: Asked, run: Li
 }
 
 function recordedResult({ threadId }: ThreadKey, facts: readonly Fact[], asked: Asked): RunResult<never> {
-  const end = facts.findLast((fact): fact is RunEndEvent => fact.type === "run-end");
+  const end = facts.findLast((fact): fact is RunEndEvent => fact.type === "run-end" && !fact.runPath.includes("/"));
   const { runId } = asked;
   if (end === undefined || goesOn(facts, end)) {
     const usage = addUsage(undefined, undefined);

@@ -1,17 +1,18 @@
 // What people's answers, their silence and their change of mind do to a thread: facts for the thread as it is.
 
 import type { StoppedCalls } from "../agent.ts";
-import type { EventBase, Fact, RequestAnsweredEvent } from "../event.ts";
+import type { EventBase, Fact, RequestAnsweredEvent, ToolEndEvent } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import type { Answer } from "../interrupt/answer.ts";
 import { type Groups, isExpired, judgeAnswer } from "../interrupt/decision.ts";
 import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import { isWithin } from "../journal/reduce.ts";
 import { hasAgent, isParked, openRequests } from "../journal/requests.ts";
-import type { ThreadState } from "../journal/state.ts";
+import type { CallState, Scope, ThreadState } from "../journal/state.ts";
 import type { Outcome } from "../message.ts";
 import { rememberedRule } from "../permission/remembered.ts";
 import type { Append, Rest } from "../store/store.ts";
+import { endsOf } from "./facts.ts";
 
 function base(place: FramePlace, runPath: string): EventBase {
   const { threadId, runId, segment, agentName } = place;
@@ -104,7 +105,7 @@ const none: ReadonlySet<string> = new Set();
 /**
  * Ends of the calls that wait for one of `which`, or hang in the air since a crash: each gets its result with the stop
  * (S9), but for those in `ended`, which have theirs. What a person wants to run again does so on continue; so do calls to
- * agents, unless it is `forGood`.
+ * agents, unless it is `forGood`: then all agents below `place` have their end as well.
  */
 export function waitingEnds(
   place: FramePlace,
@@ -114,41 +115,51 @@ export function waitingEnds(
   forGood = false,
 ): Fact[] {
   const ids = new Set(which.flatMap(({ callId }) => callId ?? []));
-  const facts: Fact[] = [];
-  // Those inside a call first: its end is theirs, too.
-  for (const scope of [...state.scopes.values()].reverse()) {
-    for (const call of scope.calls) {
-      const { id: callId, tool } = call.part;
-      const waits = ids.has(callId);
-      if (call.status === "ended" || ended.has(callId) || (!waits && call.status === "held")) continue;
-      const { address } = call;
-      const parked = isParked(state, call);
-      const agent = call.status === "started" && hasAgent(state, call);
-      if (agent && !forGood) continue;
-      if (!waits && parked) continue;
-      const outcome: Outcome =
-        parked || agent || call.resumes
-          ? "interrupted"
-          : call.status === "held" && !call.cut
-            ? "not-executed"
-            : "unknown";
-      const again = call.doubt !== undefined && state.requests?.get(call.doubt)?.decision?.how === "approved";
-      const fact: Fact = { type: "tool-end", callId, tool, address, outcome, output: null, ...base(place, scope.path) };
-      facts.push(again ? { held: true, ...fact } : fact);
-    }
-  }
-  return facts;
+  const endOf = (scope: Scope, call: CallState): ToolEndEvent | undefined => {
+    const { id: callId, tool } = call.part;
+    const waits = ids.has(callId);
+    if (call.status === "ended" || ended.has(callId) || (!waits && call.status === "held")) return undefined;
+    const { address } = call;
+    const parked = isParked(state, call);
+    const agent = call.status === "started" && hasAgent(state, call);
+    if (agent && !forGood) return undefined;
+    if (!waits && parked) return undefined;
+    const outcome: Outcome =
+      parked || agent || call.resumes
+        ? "interrupted"
+        : call.status === "held" && !call.cut
+          ? "not-executed"
+          : "unknown";
+    const again = call.doubt !== undefined && state.requests?.get(call.doubt)?.decision?.how === "approved";
+    const fact = {
+      type: "tool-end",
+      callId,
+      tool,
+      address,
+      outcome,
+      output: null,
+      ...base(place, scope.path),
+    } as const;
+    return again ? { held: true, ...fact } : fact;
+  };
+  return endsOf(place, state, [...state.scopes.values()], endOf, ended, forGood);
 }
 
 /**
  * An agent has ended, and nobody waits any more for what was asked inside it: what asked has its end, and `forGood` all that
- * has begun in it. One that may be tried again goes on with the rest, such as a call that was answered and has not heard of it.
+ * has begun in it, calls and agents, but for those in `ended`, which have theirs. One that may be tried again goes on with the
+ * rest, such as a call that was answered and has not heard of it.
  */
-export function closedBelow(place: FramePlace, state: ThreadState, forGood: boolean): Fact[] {
+export function closedBelow(
+  place: FramePlace,
+  state: ThreadState,
+  forGood: boolean,
+  ended: ReadonlySet<string> = none,
+): Fact[] {
   const within = [place.runPath];
   const scopes = new Map([...state.scopes].filter(([path]) => isWithin(path, within)));
   const which = openRequests(state).filter(({ id }) => scopes.has(state.requests!.get(id)!.runPath));
-  const ends = waitingEnds(place, { ...state, scopes }, none, which, forGood);
+  const ends = waitingEnds(place, { ...state, scopes }, ended, which, forGood);
   const asked = ends.filter(
     (fact) => forGood || which.some(({ callId }) => "callId" in fact && fact.callId === callId),
   );

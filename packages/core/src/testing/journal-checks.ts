@@ -67,14 +67,22 @@ export function factProblems(facts: readonly Fact[]): string[] {
     // A call to an agent is stopped, and goes on, in its place.
     const inside = (address: string) => (state === "paused" || state === "error") && holdsAgent(facts, i, address);
     const endless = [...open].filter(([callId, { address }]) => !waits.has(callId) && !inside(address));
-    if (state !== "running" && state !== "initialized" && endless.length > 0) {
+    // A pause that is written once more says nothing of answered calls that run in it, or that a crash has cut.
+    if (!stays && state !== "running" && state !== "initialized" && endless.length > 0) {
       const which = endless.map(([callId, { tool }]) => `${callId},${tool}`).join("; ");
       const failure = facts.findLast((other) => other.type === "run-end" && other.error !== undefined);
       const why = state === "error" && failure?.type === "run-end" ? ` (${failure.error!.message})` : "";
       problems.push(`${state} at ${fact.seq} while calls have no end: ${which}${why}`);
     }
   }
-  return [...problems, ...mailProblems(facts), ...requestProblems(facts), ...childProblems(facts)];
+  return [
+    ...problems,
+    ...mailProblems(facts),
+    ...requestProblems(facts),
+    ...childProblems(facts),
+    ...idProblems(facts),
+    ...stretchProblems(facts),
+  ];
 }
 
 /** An agent has begun inside the call. */
@@ -83,35 +91,72 @@ function holdsAgent(facts: readonly Fact[], before: number, address: string): bo
   return facts.slice(0, before).some(({ type, runPath }) => type === "run-start" && runPath.startsWith(below));
 }
 
-/** Agents inside others begin and end in pairs, once in a run unless they failed, and inside one that has begun; a run that is completed leaves none of them open. */
+/**
+ * Agents inside others begin and end in pairs, once in a run unless they failed, and inside one that has begun. With a call, with
+ * the run, and before the next one all of them have ended; one that failed may be tried again, and those inside it with it.
+ */
 function childProblems(facts: readonly Fact[]): string[] {
   const problems: string[] = [];
   const begun = new Set<string>();
   let ended = new Set<string>();
   let runId: string | undefined;
+  const leaves = (what: string, below: string) => {
+    const open = [...begun].filter((path) => path.startsWith(below));
+    if (open.length > 0) problems.push(`${what} while ${open.join(", ")} has no end`);
+    for (const path of open) begun.delete(path);
+  };
   for (const fact of facts) {
-    const { type, runPath: path } = fact;
+    const { type, runPath: path, seq } = fact;
     if (type === "run-start" && !path.includes("/") && fact.runId !== runId) {
+      leaves(`another run begins at ${seq}`, "");
       ({ runId } = fact);
-      begun.clear();
       ended = new Set();
     }
-    if (type === "tool-end" && !fact.held) {
-      for (const each of begun) if (each.startsWith(`${fact.address}/`)) begun.delete(each);
-    }
-    if (!path.includes("/") || (type !== "run-start" && type !== "run-end")) {
-      const whole = type === "run-end" && fact.status === "completed" && !path.includes("/");
-      if (whole && begun.size > 0) problems.push(`completed at ${fact.seq} while ${[...begun].join(", ")} has no end`);
-      continue;
-    }
+    if (type === "tool-end" && !fact.held) leaves(`call ${fact.callId} ends at ${seq}`, `${fact.address}/`);
+    if (type === "run-end" && fact.status !== "failed") leaves(`${fact.status} at ${seq}`, `${path}/`);
+    if (!path.includes("/")) continue;
     if (type === "run-start") {
-      if (begun.has(path)) problems.push(`agent ${path} begins again at ${fact.seq}`);
-      if (ended.has(path)) problems.push(`agent ${path} had ended, and begins again at ${fact.seq}`);
+      if (begun.has(path)) problems.push(`agent ${path} begins again at ${seq}`);
+      if (ended.has(path)) problems.push(`agent ${path} had ended, and begins again at ${seq}`);
       begun.add(path);
-    } else {
-      if (!begun.delete(path)) problems.push(`agent ${path} ends at ${fact.seq} and had not begun`);
+    } else if (type === "run-end") {
+      if (!begun.delete(path)) problems.push(`agent ${path} ends at ${seq} and had not begun`);
       if (fact.status === "completed") ended.add(path);
     }
+  }
+  return problems;
+}
+
+/** What models and the runtime say has an id of its own; what people say to several agents has one for all of them. */
+function idProblems(facts: readonly Fact[]): string[] {
+  const known = new Set<string>();
+  return facts.flatMap((fact) => {
+    if (fact.type !== "message") return [];
+    const { id, origin } = fact.message;
+    const own = origin === "person" ? `${fact.runPath} ${id}` : id;
+    if (known.has(own)) return [`message ${id} comes again at ${fact.seq}`];
+    known.add(own);
+    return [];
+  });
+}
+
+/** A pause is left once (R6), and pause() takes no question back. */
+function stretchProblems(facts: readonly Fact[]): string[] {
+  const problems: string[] = [];
+  const begun = new Set<string>();
+  let withdrawn: number | undefined;
+  for (const fact of facts) {
+    if (fact.type === "request-answered" && fact.answer.type === "withdraw" && fact.by === "user") withdrawn = fact.seq;
+    if (fact.type !== "state") continue;
+    const stretch = `${fact.runId} ${fact.segment}`;
+    if (fact.state === "running") {
+      if (begun.has(stretch)) problems.push(`stretch ${stretch} begins again at ${fact.seq}`);
+      begun.add(stretch);
+    }
+    if (fact.pauseType === "manual" && fact.forked === undefined && withdrawn !== undefined) {
+      problems.push(`pause() at ${fact.seq} took a question back at ${withdrawn}`);
+    }
+    withdrawn = undefined;
   }
   return problems;
 }

@@ -13,13 +13,16 @@ interface Asked {
 
 /**
  * A request is raised once and decided at most once, in time and by enough people; nothing runs that was not approved,
- * or otherwise than it was; a step is recorded once, while its call runs; at the end of a run nothing is open.
+ * or otherwise than it was; a step is recorded once, while its call runs; at the end of a run nothing is open, nor inside an
+ * agent or a call that has ended.
  */
 export function requestProblems(facts: readonly Fact[]): string[] {
   const problems: string[] = [];
   const requests = new Map<string, Asked>();
   const running = new Set<string>();
   const steps = new Set<string>();
+  /** Calls and agents that have ended, well or not, and were not begun again. */
+  const ended = new Set<string>();
   for (const fact of facts) {
     switch (fact.type) {
       case "action": {
@@ -47,6 +50,14 @@ export function requestProblems(facts: readonly Fact[]): string[] {
         break;
       case "tool-end":
         running.delete(fact.callId);
+        if (!fact.held) ended.add(`${fact.address}/`);
+        break;
+      case "run-end":
+        if (fact.runPath.includes("/")) ended.add(`${fact.runPath}/`);
+        break;
+      case "run-start":
+        if (fact.runPath.includes("/")) ended.delete(`${fact.runPath}/`);
+        else ended.clear();
         break;
       case "step": {
         const { callId, address, runId } = fact;
@@ -59,6 +70,7 @@ export function requestProblems(facts: readonly Fact[]): string[] {
         break;
       }
       case "state": {
+        if (fact.state === "paused") problems.push(...forgotten(requests, ended, fact.seq));
         if (fact.state !== "completed" && fact.state !== "terminated") break;
         for (const [id, { decided }] of requests) {
           if (decided === undefined) problems.push(`${fact.state} at ${fact.seq} while request ${id} is open`);
@@ -70,6 +82,14 @@ export function requestProblems(facts: readonly Fact[]): string[] {
     }
   }
   return problems;
+}
+
+/** Nobody is asked what nobody waits for: in a pause nothing is open inside what has ended. A run that failed may go on with it. */
+function forgotten(requests: ReadonlyMap<string, Asked>, ended: ReadonlySet<string>, seq: number): string[] {
+  return [...requests.values()].flatMap(({ interrupt: { id, address }, decided }) => {
+    const over = decided === undefined ? [...ended].find((path) => address.startsWith(path)) : undefined;
+    return over === undefined ? [] : [`paused at ${seq}, and request ${id} is open inside ${over}, which has ended`];
+  });
 }
 
 function decide(request: Asked, fact: RequestAnsweredEvent): string[] {
@@ -167,7 +187,10 @@ export function effectProblems(facts: readonly Fact[], effects: readonly Effect[
     }
   }
   return effects.flatMap(({ name, after, head = Number.POSITIVE_INFINITY }) => {
-    const call = calls.find(({ address }) => isBelow(name, address));
+    // The innermost: a call may be one to an agent that has calls of its own.
+    const call = calls
+      .filter(({ address }) => isBelow(name, address))
+      .sort((a, b) => b.address.length - a.address.length)[0];
     const problems: string[] = [];
     if (call !== undefined && shared.has(call.address)) return problems;
     if (call !== undefined) {

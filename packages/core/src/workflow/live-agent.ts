@@ -47,6 +47,12 @@ export type AgentCode = (ctx: AgentContext<never>, input: Json) => unknown;
 
 const GRACE_MS = 500;
 
+/** A child that waits for people: how it goes on, and what of it a stop would meet. */
+interface Waiting {
+  again(): void;
+  readonly end: Extract<ChildEnd, { how: "asking" }>;
+}
+
 export class LiveAgent implements StepsHost, StopListener, Hot {
   readonly #name: string;
   /** All that it has begun was begun by this code. */
@@ -62,7 +68,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   #judging = false;
   /** Children that run, and those that wait for people. */
   #children = 0;
-  readonly #waiting = new Map<string, () => void>();
+  readonly #waiting = new Map<string, Waiting>();
+  /** Some of those inside it have not come to an end of their own. */
+  #unended = false;
   /** Children that a stop has cut: the code never hears of them. */
   readonly #cut: Extract<ChildEnd, { how: "stopped" }>[] = [];
   #grace: unknown;
@@ -134,7 +142,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const meanwhile = this.#meanwhile;
     this.#meanwhile = undefined;
     this.#steps.adopted(frame);
-    for (const again of [...this.#waiting.values()]) again();
+    for (const { again } of [...this.#waiting.values()]) again();
     this.#meanwhile = meanwhile;
     this.#settle();
     return ended;
@@ -225,12 +233,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
             if (settled === undefined) resolve(end.output);
             else this.#steps.handOut(settled, () => resolve(end.output));
           } else if (end.how === "failed") {
+            this.#unended = true;
             const fails = () => reject(end.error);
             // First on record: code that goes on all the same must meet it again.
             if (settled !== undefined && end.facts.length === 0) this.#steps.handOut(settled, fails);
             else this.#recorded(() => [...this.#closed(place.path), ...end.facts], fails);
           } else if (end.how === "asking") {
-            const waits = () => this.#listen(place.path, key, begin);
+            this.#unended = true;
+            const waits = () => this.#listen(place.path, key, { again: begin, end: { ...end, facts: [] } });
             this.#recorded(() => end.facts, waits);
           } else this.#cut.push(end);
           setImmediate(() => this.#settle());
@@ -259,11 +269,11 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return this.#frame.desk.closedBelow(this.#frame, path, forGood);
   }
 
-  #listen(path: string, key: string, again: () => void): void {
-    this.#waiting.set(key, again);
+  #listen(path: string, key: string, waiting: Waiting): void {
+    this.#waiting.set(key, waiting);
     const decided = () => {
       if (this.#over || this.#away || this.#broken !== undefined || !this.#waiting.has(key)) return false;
-      again();
+      waiting.again();
       return true;
     };
     const { desk } = this.#frame;
@@ -340,7 +350,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       this.#away = true;
       this.#frame.signal.off(this);
       this.#frame.desk.hot.keep(this.address, this);
-      this.#end({ how: "asking", facts: [], calls: noCalls });
+      this.#end(this.#together({ how: "asking", facts: [], calls: noCalls }));
     });
   }
 
@@ -349,8 +359,12 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     if (this.#children > 0) return;
     this.#over = true;
     this.#leave(undefined);
-    const stopped: Ended = { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 };
-    this.#end(together(this.#cut) ?? stopped);
+    this.#end(this.#together({ how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 }));
+  }
+
+  /** With those inside it that were cut, or wait for people. */
+  #together(own: ChildEnd): Ended {
+    return together([own, ...this.#cut, ...[...this.#waiting.values()].map(({ end }) => end)])!;
   }
 
   /** Its end, told when it stands on something. */
@@ -386,7 +400,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
 
   #endsWith(ended: Ended): void {
-    const facts = () => this.#closed(this.address, ended.how === "completed");
+    const facts = () => this.#closed(this.address, ended.how === "completed" && this.#unended);
     if (facts().length === 0) return this.#end(ended);
     this.#frame.desk.record({ facts, recorded: () => this.#end(ended), alone: true });
   }

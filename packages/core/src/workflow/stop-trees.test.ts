@@ -22,6 +22,7 @@ import {
 } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { gate, history, listen, until } from "../testing/session-kit.ts";
+import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";
@@ -53,6 +54,19 @@ const deep = (log: Log, once: { hung?: boolean }) =>
 const INNER = "seq/1:par/1:loop/0.0:outer/t1/c0/inner";
 
 describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make }) => {
+  test("S4, S9: its receipt names the call that waits for people inside code, too", async () => {
+    const store = await make();
+    const log = newLog();
+    const once: { hung?: boolean } = {};
+    const payer = worker(log, "payer", gated(log, "pay"), "pay-call");
+    const code = defineAgent({ name: "code", agents: [payer], run: (ctx) => ctx.run(payer, "x") });
+    const session = await enter(parallel({ name: "par", agents: [code, hanging(log, "busy", once)] }), store);
+    void session.run("hi");
+    await until(() => once.hung === true && session.interrupts.length > 0);
+    expect(await session.interrupt()).toMatchObject({ accepted: true, notStarted: ["pay-call"] });
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
   test("S8, S3, R2: ESC while the deepest streams: its text is kept in its own history, and continued there", async () => {
     const store = await make();
     const log = newLog();

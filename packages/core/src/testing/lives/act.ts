@@ -1,5 +1,8 @@
-// What happens next in a life: by chance, some of it more often.
+// What happens next in a life: by chance, some of it more often. Each life has its own bag: where some things never happen
+// and others all the time, what seldom meets does.
 
+import { onPoint } from "../../point.ts";
+import { ticks } from "../world/tick.ts";
 import { oneOf } from "./dice.ts";
 import * as happen from "./happen.ts";
 import type { Life } from "./life.ts";
@@ -8,7 +11,7 @@ import * as say from "./say.ts";
 const deeds: readonly (readonly [times: number, deed: say.Deed])[] = [
   [14, say.goOn],
   [4, say.run],
-  [16, say.stop],
+  [12, say.stop],
   [3, say.pause],
   [8, say.send],
   [12, say.answer],
@@ -39,17 +42,39 @@ const rough: typeof deeds = [
   [2, happen.failStore],
 ];
 
-const bagOf = (table: typeof deeds) => table.flatMap(([times, deed]) => Array.from({ length: times }, () => deed));
-const peace = bagOf(deeds);
-const any = bagOf([...deeds, ...rough]);
+export type Bag = readonly say.Deed[];
 
-export function act(life: Life): void {
+/** What may happen in one life. That it goes on is never left out. */
+export function bagFor({ dice, peaceful }: Pick<Life, "dice" | "peaceful">): Bag {
+  return (peaceful ? deeds : [...deeds, ...rough]).flatMap(([times, deed]) => {
+    const often = deed === say.goOn ? 1 : oneOf(dice, [0, 1, 1, 3]);
+    return Array.from({ length: times * often }, () => deed);
+  });
+}
+
+export function act(life: Life, bag: Bag): void {
   const { alive, dice } = life;
   const process = alive[dice(Math.max(1, alive.length))] ?? life.start();
-  const deed = oneOf(dice, life.peaceful ? peace : any);
+  const deed = oneOf(dice, bag);
   const { session } = process;
   if (session !== undefined) return deed(life, process, session);
   process.open();
   // The lease of one that died must end first.
   if (dice(4) === 0) happen.timePasses(life);
+}
+
+/** No more in one life: what is under way must come to something. */
+const MOST_PRESSED = 30;
+
+/** Something also happens right where the kernel has done a step, or is about to: most races are that narrow. Gives back how to end it. */
+export function pressOn(life: Life, bag: Bag): () => void {
+  let pressed = 0;
+  return onPoint(() => {
+    const { dice, pressure } = life;
+    if (life.ending || pressure === 0 || pressed >= MOST_PRESSED || dice(pressure) > 0) return;
+    pressed += 1;
+    void ticks(oneOf(dice, [0, 0, 1, 2])).then(() => {
+      if (!life.ending) act(life, bag);
+    });
+  });
 }

@@ -5,11 +5,11 @@ import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { type Dice, oneOf } from "./dice.ts";
 
 /** Anything that fits the request. */
-export function someAnswer(dice: Dice, { kind, key, callId }: Interrupt, by: string, ruled: boolean): Answer {
+export function someAnswer(dice: Dice, { kind, key }: Interrupt, by: string, ruled: boolean): Answer {
   const how = dice(6);
   const asksBefore = kind === "approval" && key === undefined;
   if (kind === "input" || kind === "custom") {
-    return how === 0 && callId !== undefined ? reject("no", { by }) : respond("yes", { by });
+    return how === 0 ? reject("no", { by }) : respond("yes", { by });
   }
   if (how === 0) return reject("no", { by });
   if (asksBefore && how === 1) return approve({ args: { n: 3 }, by });

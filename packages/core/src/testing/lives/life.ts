@@ -1,7 +1,7 @@
 // What a life is made of: the processes around one thread in one store, the tree that each of them has, and chance.
 
 import type { FakeClock } from "../fake-clock.ts";
-import { type Dice, diceOf } from "./dice.ts";
+import { type Dice, diceOf, oneOf } from "./dice.ts";
 import type { Places } from "./places.ts";
 import { LifeProcess } from "./process.ts";
 import type { Scene } from "./scene.ts";
@@ -24,11 +24,20 @@ export class Life {
   /** No process dies or lets go, and no store fails: readers miss nothing, and nothing that was left behind is lost. */
   readonly peaceful: boolean;
   readonly storeFails: boolean;
+  /** Some processes have other code. */
+  readonly diverges: boolean;
+  /** Nobody is there to be asked. */
+  readonly unattended: boolean;
+  /** At one in how many points of the kernel something happens; none where it is 0. */
+  readonly pressure: number;
+  /** All is stopped soon, and nothing more happens by chance. */
+  ending = false;
   shape = "";
   calm = false;
   /** Those that heed nothing. */
   #deaf: (() => void)[] = [];
   #words = 0;
+  #people = 0;
   #calmCalls = 0;
   readonly #treeSeed: number;
   readonly #places: Places;
@@ -45,6 +54,9 @@ export class Life {
     this.rollsBack = this.dice(2) === 0;
     this.peaceful = this.dice(3) === 0;
     this.storeFails = this.dice(3) === 0;
+    this.diverges = this.dice(6) === 0;
+    this.unattended = this.dice(20) === 0;
+    this.pressure = oneOf(this.dice, [0, 60, 30, 15]);
   }
 
   get alive(): readonly LifeProcess[] {
@@ -60,8 +72,12 @@ export class Life {
     const { clock, witness, rollsBack } = this;
     const number = this.processes.length;
     const maxHot = this.dice(4) === 0 ? 1 : 100;
-    const process = new LifeProcess({ number, store: this.#places.connect(), clock, maxHot, rollsBack, witness });
-    const { root, shape } = growTree(this.#scene(process));
+    const { unattended, diverges } = this;
+    const other = diverges && !this.calm && this.dice(3) === 0;
+    const store = this.#places.connect();
+    const options = { number, store, clock, maxHot, rollsBack, unattended, diverges, witness };
+    const process = new LifeProcess(options);
+    const { root, shape } = growTree(this.#scene(process, other));
     this.shape = shape;
     this.processes.push(process);
     process.begin(root);
@@ -74,17 +90,24 @@ export class Life {
     return `word ${this.#words}`;
   }
 
+  /** Somebody who has not answered before. */
+  person(): string {
+    this.#people += 1;
+    return `person ${this.#people}`;
+  }
+
   letGo(): void {
     for (const each of this.#deaf.splice(0)) each();
   }
 
-  #scene(process: LifeProcess): Scene {
+  #scene(process: LifeProcess, other: boolean): Scene {
     const life = this;
     const { witness, hooked, ruled } = this;
     return {
       seed: this.#treeSeed,
       hooked,
       ruled,
+      other,
       get dead() {
         return process.dead;
       },

@@ -4,7 +4,7 @@
 
 import { fakeClock } from "../fake-clock.ts";
 import { ticks } from "../world/tick.ts";
-import { act } from "./act.ts";
+import { act, bagFor, pressOn } from "./act.ts";
 import { oneOf } from "./dice.ts";
 import { endInCalm, stopAll } from "./ending.ts";
 import { Life } from "./life.ts";
@@ -21,14 +21,16 @@ export interface Lived {
 export async function live(seed: number, on: keyof typeof placesOf): Promise<Lived> {
   const clock = fakeClock();
   const places = await placesOf[on](clock);
+  const life = new Life(seed, clock, places);
+  const bag = bagFor(life);
+  const rest = pressOn(life, bag);
   try {
-    const life = new Life(seed, clock, places);
     const { problems, log } = life.witness;
     life.start();
     await ticks(5);
     const steps = 15 + life.dice(45);
     for (let i = 0; i < steps; i++) {
-      act(life);
+      act(life, bag);
       if (i % 5 === 0) life.witness.checkFacts(THREAD);
       await ticks(oneOf(life.dice, [0, 1, 1, 2, 3, 6, 12, 25]));
     }
@@ -36,6 +38,7 @@ export async function live(seed: number, on: keyof typeof placesOf): Promise<Liv
     await endInCalm(life);
     return { problems, log: [life.shape, ...log] };
   } finally {
+    rest();
     places.close();
   }
 }

@@ -8,8 +8,8 @@ import { createRunner, type Runner } from "../../runner/runner.ts";
 import type { Session } from "../../runner/session.ts";
 import type { Store } from "../../store/store.ts";
 import { type FaultyStore, faultyStore } from "../faulty-store.ts";
+import type { AnyAgent } from "./code.ts";
 import { Reader, type ReaderHost } from "./reader.ts";
-import type { AnyAgent } from "./tree.ts";
 import type { GivenWords, Witness } from "./witness.ts";
 
 export const LEASE_MS = 1_000;
@@ -21,6 +21,9 @@ export interface ProcessOptions {
   readonly clock: Clock;
   readonly maxHot: number;
   readonly rollsBack: boolean;
+  readonly unattended: boolean;
+  /** Code may go another way than what is on record. */
+  readonly diverges: boolean;
   readonly witness: Witness;
 }
 
@@ -30,6 +33,7 @@ export class LifeProcess {
   readonly witness: Witness;
   /** Promises that have not settled, and what was asked for. */
   readonly pending = new Map<Promise<unknown>, string>();
+  readonly readers: Reader[] = [];
   session: Session<unknown> | undefined;
   dead = false;
   readonly #options: ProcessOptions;
@@ -50,9 +54,10 @@ export class LifeProcess {
 
   /** The tree knows its process, so it comes after that. */
   begin(agent: AnyAgent): void {
-    const { clock, maxHot } = this.#options;
+    const { clock, maxHot, unattended } = this.#options;
     const log = () => {};
-    this.#runner = createRunner({ agent, store: this.store, clock, leaseTtlMs: LEASE_MS, maxHot, log });
+    const { store } = this;
+    this.#runner = createRunner({ agent, store, clock, leaseTtlMs: LEASE_MS, maxHot, unattended, log });
     this.open();
   }
 
@@ -83,7 +88,8 @@ export class LifeProcess {
     this.witness.note(`  p${this.number} ${what}: ${code ?? String(error)}`);
     // terminate() of what is terminated.
     if (code === "INVALID_STATE_TRANSITION" && what === "terminate") return code;
-    if (code === "AGENT_FAILED" && /hook/.test((error as Error).message)) return code;
+    if (code === "AGENT_FAILED" && /hook|on purpose/.test((error as Error).message)) return code;
+    if (code === "REPLAY_DIVERGED" && this.#options.diverges) return code;
     if (code !== undefined && !BUGS.has(code)) return code;
     if (error instanceof Error && /(before|after) the commit$/.test(error.message)) return "STORE_FAILED";
     this.witness.problem(`p${this.number} ${what}: ${error instanceof Error ? error.stack : String(error)}`);
@@ -166,6 +172,7 @@ export class LifeProcess {
       problem: (what) => witness.problem(what),
     };
     const reader = new Reader(`reader of p${this.number}`, host);
+    this.readers.push(reader);
     try {
       for await (const event of session.events({ signal: reading.signal })) {
         if (this.dead) return;

@@ -1,6 +1,6 @@
 // A reader of a thread, as a page would be: every fact in its order, text shown is text kept, every turn has its end.
 
-import { type BelayEvent, isFact } from "../../event.ts";
+import { type BelayEvent, type Fact, isFact } from "../../event.ts";
 import { isBlank, messageText } from "../../message.ts";
 
 export interface ReaderHost {
@@ -16,6 +16,7 @@ export class Reader {
   readonly #host: ReaderHost;
   readonly #shown = new Map<string, string>();
   readonly #turns = new Set<string>();
+  readonly #facts: Fact[] = [];
   #last = 0;
 
   constructor(name: string, host: ReaderHost) {
@@ -27,9 +28,18 @@ export class Reader {
     if (isFact(event)) {
       if (event.seq !== this.#last + 1) this.#problem(`fact ${event.seq} after ${this.#last}`);
       this.#last = event.seq;
+      this.#facts.push(event);
     }
     this.#seeText(event);
     this.#seeTurn(event);
+  }
+
+  /** Whoever reads is told what is on record. */
+  compare(facts: readonly Fact[]): void {
+    for (const fact of this.#facts) {
+      const stored = inOrder(facts[fact.seq - 1]);
+      if (inOrder(fact) !== stored) this.#problem(`was told ${inOrder(fact)}, and ${stored} is on record`);
+    }
   }
 
   #seeText(event: BelayEvent): void {
@@ -74,4 +84,13 @@ export class Reader {
   #problem(what: string): void {
     this.#host.problem(`${this.#name}: ${what}`);
   }
+}
+
+/** The same for the same data, however its keys are ordered. */
+function inOrder(data: unknown): string {
+  return JSON.stringify(data, (_, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
 }

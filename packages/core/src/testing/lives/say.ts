@@ -1,5 +1,7 @@
 // What people do to the thread of a life, by one of its processes.
 
+import { BelayError } from "../../error.ts";
+import type { Answer } from "../../interrupt/answer.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
 import type { InterruptOptions, ResumeOptions } from "../../runner/options.ts";
 import type { Session } from "../../runner/session.ts";
@@ -82,6 +84,7 @@ export const resumeByHandle: Deed = (life, process) => {
     process.runner.resume(handle).then(async (begun) => {
       const result = await begun.result;
       if (result.status === "failed") process.refusal("resume by handle", result.error);
+      else life.witness.wentOn(handle);
     }),
   );
 };
@@ -161,11 +164,36 @@ export const answer: Deed = (life, process, session) => {
   const open = session.interrupts.filter(isRequest);
   if (raised.length === 0) return;
   const request = oneOf(dice, open.length > 0 && dice(4) > 0 ? open : raised);
-  const said = someAnswer(dice, request, `p${dice(4)}`, life.ruled);
+  const said = someAnswer(dice, request, life.person(), life.ruled);
   witness.note(`p${process.number} answer ${request.id} ${request.kind} ${request.tool ?? ""} ${said.type}`);
   const by = dice(2) === 0 ? session : process.runner;
-  process.own(`answer ${request.id}`, by.answer(request.id, said));
+  give(life, process, by, request.id, said);
 };
+
+/** What the store, or who has the thread, may say instead. */
+const UNHEARD = /^(THREAD_BUSY|SESSION_CLOSED|RUNNER_|STORE_|FENCED|THREAD_LOST)/;
+
+function give(
+  { witness }: Life,
+  process: LifeProcess,
+  by: Pick<Session<unknown>, "answer">,
+  id: string,
+  answer: Answer,
+): void {
+  const said = witness.answers(id, answer.by!);
+  const heard = by.answer(id, answer).then(
+    () => {
+      said.told = "it counts";
+    },
+    (error: unknown) => {
+      const known = error instanceof BelayError && !UNHEARD.test(error.code);
+      if (!known) throw error;
+      said.told = error;
+      witness.note(`  p${process.number} answer ${id}: ${error.code}`);
+    },
+  );
+  process.own(`answer ${id}`, heard);
+}
 
 /** Everybody answers the same request, twice. */
 export const raceToAnswer: Deed = (life, _, session) => {
@@ -175,9 +203,9 @@ export const raceToAnswer: Deed = (life, _, session) => {
   const request = oneOf(dice, open);
   life.witness.note(`race for ${request.id}`);
   for (const each of [...life.alive, ...life.alive]) {
-    const said = someAnswer(dice, request, `p${dice(4)}`, life.ruled);
+    const said = someAnswer(dice, request, life.person(), life.ruled);
     const by = dice(2) === 0 ? (each.session ?? each.runner) : each.runner;
-    each.own(`race for ${request.id}`, by.answer(request.id, said));
+    give(life, each, by, request.id, said);
   }
 };
 
@@ -187,8 +215,8 @@ export const answerAll: Deed = (life, process, session) => {
   const open = session.interrupts.filter(isRequest);
   life.witness.note(`p${process.number} answers all of ${open.map(({ id }) => id).join(", ")}`);
   for (const request of open) {
-    const said = someAnswer(dice, request, `p${dice(4)}`, life.ruled);
-    process.own(`answer ${request.id}`, session.answer(request.id, said));
+    const said = someAnswer(dice, request, life.person(), life.ruled);
+    give(life, process, session, request.id, said);
   }
 };
 

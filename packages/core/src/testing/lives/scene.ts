@@ -1,9 +1,10 @@
 // What a tree of agents in one process sees of the life around it.
 
 import type { Message } from "../../message.ts";
+import type { Effect as NamedEffect } from "../request-checks.ts";
 
-/** Something touched the world. */
-export interface Effect {
+/** Something touched the world: as the checks of a journal know it, and what became of it. */
+export interface Effect extends NamedEffect {
   readonly key: string;
   readonly callId: string;
   readonly tool: string;
@@ -22,6 +23,15 @@ export interface EffectPlace {
   readonly callId?: string;
 }
 
+export interface EffectKind {
+  /** The key of the step that it is. */
+  readonly step?: string;
+  /** The key of an ask that comes before it. */
+  readonly after?: string;
+  /** It may happen more than once. */
+  readonly repeatable?: boolean;
+}
+
 export interface Scene {
   /** Of the tree; every process of a life has the same tree. */
   readonly seed: number;
@@ -30,12 +40,13 @@ export interface Scene {
   /** Agents have rules for what may run. */
   readonly ruled: boolean;
   readonly dead: boolean;
+  /** Its process has other code than the rest: it goes another way than what is on record. */
+  readonly other: boolean;
   /** True at the end of a life: nothing unusual happens any more. */
   readonly calm: boolean;
   now(): number;
   chance(n: number): number;
-  /** `repeatable`: it may happen more than once. */
-  began(tool: string, place: EffectPlace, how?: { readonly step?: string; readonly repeatable?: boolean }): Effect;
+  began(tool: string, place: EffectPlace, how?: EffectKind): Effect;
   /** Calls `letGo` when those that heed nothing are let go. */
   untilLetGo(letGo: () => void): void;
   /** A call that heeded nothing gives its result, whoever still waits for it. */

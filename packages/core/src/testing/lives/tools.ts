@@ -23,6 +23,7 @@ export const kits: readonly (readonly string[])[] = [
   ["hang", "serial", "gated", "serial"],
   ["doubt", "boom", "work", "asks"],
   ["leave", "work", "gated", "asks"],
+  ["timed", "deafLeave", "asks", "work"],
 ];
 
 export function lifeTools(scene: Scene): Tool<unknown>[] {
@@ -51,9 +52,16 @@ export function lifeTools(scene: Scene): Tool<unknown>[] {
     plain("hang", {}, (_, ctx) => untilAborted(scene, ctx)),
     plain("deaf", {}, ({ n }, ctx) => deaf(scene, ctx, n % 5 === 4)),
     make("deafStream", { graceMs: 10 }, (_, ctx) => deafStream(scene, ctx)),
+    plain("timed", { timeoutMs: 300 }, (_, ctx) => deaf(scene, ctx, false)),
+    plain("deafLeave", {}, async ({ n }, ctx) => {
+      const word = await deaf(scene, ctx, false);
+      if (n % 3 === 0) ctx.breakLoop(word);
+      return word;
+    }),
     make("asks", {}, (args, ctx) => asks(scene, args, ctx)),
     make("leave", { onStop: "finish", onCrash: "retry" }, ({ n }, ctx) => {
-      if (n % 2 === 1) ctx.breakLoop(`${ctx.agentName} has left`);
+      if (n % 10 === 5) ctx.exit(`${ctx.agentName} ends it all`);
+      else if (n % 2 === 1) ctx.breakLoop(`${ctx.agentName} has left`);
       else ctx.customAction({ hi: n });
       return "left";
     }),
@@ -104,27 +112,28 @@ async function* deafStream(scene: Scene, ctx: ToolContext): AsyncGenerator<strin
 
 /** A step, a question, a step; some ask two more at once after that. */
 async function asks(scene: Scene, { n }: Args, ctx: ToolContext): Promise<string> {
-  const step = (key: string) =>
+  const step = (key: string, after?: string) =>
     ctx.step(key, async () => {
       if (scene.dead) await never;
-      const effect = scene.began("asks", ctx, { step: key });
+      const effect = scene.began("asks", ctx, { step: key, ...(after !== undefined && { after }) });
       await ticks(scene.calm ? 0 : n % 4);
       effect.ended = true;
       return key;
     });
   await step("a");
   const said = await question(scene, n, ctx);
-  await step("b");
+  if (scene.other && n % 5 === 1) await step("other");
+  await step("b", "ask#0");
   if (n % 3 !== 0) return `asked ${said}`;
   const both = [ctx.ask(humanApproval("x?"), { key: "x" }), ctx.ask(humanInput("y?"), { key: "y" })];
   const heard = JSON.stringify(await Promise.all<unknown>(both));
-  await step("c");
+  await step("c", "y");
   return heard;
 }
 
 async function question(scene: Scene, n: number, ctx: ToolContext): Promise<string> {
   const options: RequestOptions = n % 4 === 0 ? { onNewInput: "keep" } : n % 4 === 1 ? { onNewInput: "answer" } : {};
-  if (n % 7 !== 3) return ctx.ask(humanInput("What?", options));
+  if (n % 7 !== 3) return ctx.ask(humanInput(scene.other && n % 2 === 1 ? "What else?" : "What?", options));
   const soon = { expiresAt: scene.now() + 300, onExpire: n % 2 === 1 ? "fail" : "reject", ...options } as const;
   return ctx.ask(humanInput("Soon?", soon)).catch((error: unknown) => {
     if (n % 5 === 0) throw error;

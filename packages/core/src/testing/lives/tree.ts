@@ -1,6 +1,5 @@
 // A tree of agents made of a seed: chats, code and graphs, in one another in every way.
 
-import type { Agent } from "../../agent.ts";
 import { type AgentOptions, agent } from "../../chat/agent.ts";
 import { graph } from "../../graph/graph.ts";
 import { rerun } from "../../graph/rerun.ts";
@@ -8,19 +7,17 @@ import { END, START } from "../../graph/shape.ts";
 import { humanInput } from "../../interrupt/request.ts";
 import { jsonSchema } from "../../schema/schema.ts";
 import { agentTool } from "../../workflow/agent-tool.ts";
-import { defineAgent } from "../../workflow/define-agent.ts";
 import { loop } from "../../workflow/loop.ts";
 import { parallel } from "../../workflow/parallel.ts";
 import { sequential } from "../../workflow/sequential.ts";
 import { tick } from "../world/tick.ts";
+import { type AnyAgent, type Hooks, lifeCode, stepped } from "./code.ts";
 import { type Dice, diceOf, oneOf } from "./dice.ts";
 import { lifeModel, type Manner } from "./model.ts";
-import { type EffectPlace, never, type Scene } from "./scene.ts";
+import type { Scene } from "./scene.ts";
 import { kits, lifeTools } from "./tools.ts";
 
-export type AnyAgent = Agent<unknown, unknown>;
 type Options = AgentOptions<undefined, unknown>;
-type Hooks = Pick<Options, "hooks">;
 
 const leaves = ["chat", "chat", "chat", "code"] as const;
 const composites = ["sequential", "parallel", "loop", "agentTool", "transfer", "code", "graph"] as const;
@@ -82,7 +79,7 @@ class Grower {
         return this.#chat(name, { handsTo: other }, { subAgents: [sub] });
       }
       case "code":
-        return this.#code(name, agents);
+        return lifeCode(this.#scene, this.dice, name, agents, this.#hooks(name));
       case "graph":
         return this.#graph(name, agents);
       default:
@@ -111,40 +108,15 @@ class Grower {
     return (json ? agent({ ...options, output }) : agent(options)) as AnyAgent;
   }
 
-  #code(name: string, agents: readonly AnyAgent[]): AnyAgent {
-    const { dice } = this;
-    const [atOnce, asks, tells, forgives] = [dice(2) === 0, dice(2) === 0, dice(2) === 0, dice(3) === 0];
-    const request = humanInput("Who?", { onNewInput: oneOf(dice, ["keep", "answer", "withdraw"]) });
-    const scene = this.#scene;
-    return defineAgent({
-      name,
-      agents,
-      ...this.#hooks(name),
-      async run(ctx) {
-        await ctx.step("s", () => stepped(scene, "code", ctx));
-        if (tells) ctx.customAction({ at: name });
-        const who = asks ? ctx.ask(request) : Promise.resolve("nobody");
-        const run = async (each: AnyAgent) => {
-          const ran = ctx.run(each, "go");
-          return forgives ? ran.catch(() => "failed") : ran;
-        };
-        if (atOnce) return [await Promise.all(agents.map(run)), await who];
-        const said = [];
-        for (const each of agents) said.push(await run(each));
-        await ctx.step("e", tick);
-        return [said, await who];
-      },
-    }) as AnyAgent;
-  }
-
-  /** All of them at once, after a function that counts and before one that joins, which may ask to be run again. */
+  /** All of them at once, after a function that counts and may ask, and before one that joins, which may ask to be run again, or go round once more. */
   #graph(name: string, agents: readonly AnyAgent[]): AnyAgent {
     const { dice } = this;
-    const again = dice(4) === 0;
+    const [again, asks, round] = [dice(4) === 0, dice(4) === 0, dice(4) === 0];
     const scene = this.#scene;
     let growing = graph<{ n: number }>(name)
       .node("count", async (input: unknown, ctx) => {
         await ctx.step("s", () => stepped(scene, "graph", ctx));
+        if (asks) await ctx.ask(humanInput("How many?")).catch(() => {});
         ctx.setState(({ n }) => ({ n: n + 1 }));
         return input;
       })
@@ -152,14 +124,16 @@ class Grower {
         if (again && ctx.state.n < 2) throw rerun({ n: ctx.state.n });
         return `joined ${ctx.state.n}`;
       })
-      .edge(START, "count")
-      .edge("join", END);
+      .edge(START, "count");
+    growing = round
+      ? growing.branch("join", (said: unknown) => (said === "joined 1" ? "count" : END), ["count", END])
+      : growing.edge("join", END);
     for (const [i, each] of agents.entries()) {
       const node = `n${i}` as "count";
       growing = growing.node(node, each).edge("count", node).edge(node, "join");
     }
     const some = (n: number) => graphNodes.filter(() => dice(n) === 0) as never;
-    return growing.compile({ state: { n: 0 }, interruptBefore: some(4), interruptAfter: some(5) }) as AnyAgent;
+    return growing.compile({ state: { n: 0 }, interruptBefore: some(5), interruptAfter: some(6) }) as AnyAgent;
   }
 
   #hooks(name: string): Hooks {
@@ -192,9 +166,3 @@ const rules = [
   { tool: "again", args: { n: 4 }, effect: "always-ask" },
   { tool: "serial", effect: "ask" },
 ] as const;
-
-async function stepped(scene: Scene, tool: string, { threadId, idempotencyKey }: EffectPlace): Promise<number> {
-  if (scene.dead) await never;
-  scene.began(tool, { threadId, idempotencyKey }, { step: "s" }).ended = true;
-  return 1;
-}

@@ -4,12 +4,16 @@
 import type { Fact } from "../../event.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
 import type { Line } from "../../journal/codec.ts";
+import { isWithin } from "../../journal/reduce.ts";
+import { openRequests } from "../../journal/requests.ts";
+import type { Json } from "../../json.ts";
 import { type Message, messageText } from "../../message.ts";
 import type { Receipt } from "../../runner/ending.ts";
 import type { Waiting } from "../../runner/waiting.ts";
 import { factProblems, factsOf, folded, prefixProblems } from "../journal-checks.ts";
 import { promptProblems } from "../providers/render.ts";
-import type { Effect, EffectPlace } from "./scene.ts";
+import { answerProblems, effectProblems, type SaidAnswer } from "../request-checks.ts";
+import type { Effect, EffectKind, EffectPlace } from "./scene.ts";
 
 /** Words given with run() or resume(). */
 export interface GivenWords {
@@ -44,6 +48,10 @@ export class Witness {
   /** A call may have no end on record where its process died, or could not write. */
   crashed = false;
   readonly #lines: (threadId: string) => readonly Line[];
+  readonly #read = new Map<string, { lines: number; readonly facts: Fact[]; readonly asked: Map<string, Json> }>();
+  readonly #answers: SaidAnswer[] = [];
+  /** How often a pause was left by its handle. */
+  readonly #tokens = new Map<string, number>();
 
   constructor(lines: (threadId: string) => readonly Line[]) {
     this.#lines = lines;
@@ -65,26 +73,51 @@ export class Witness {
   }
 
   facts(threadId: string): readonly Fact[] {
-    return factsOf(threadId, this.#lines(threadId), new Map());
+    const lines = this.#lines(threadId);
+    let read = this.#read.get(threadId);
+    if (read === undefined) {
+      read = { lines: 0, facts: [], asked: new Map() };
+      this.#read.set(threadId, read);
+    }
+    if (lines.length > read.lines) {
+      read.facts.push(...factsOf(threadId, lines.slice(read.lines), read.asked));
+      read.lines = lines.length;
+    }
+    return read.facts;
   }
 
   state(threadId: string) {
     return folded(threadId, this.#lines(threadId));
   }
 
-  began(
-    process: number,
-    tool: string,
-    place: EffectPlace,
-    how: { readonly step?: string; readonly repeatable?: boolean },
-  ): Effect {
+  began(process: number, tool: string, place: EffectPlace, how: EffectKind): Effect {
     const { threadId, idempotencyKey, callId = "" } = place;
     const key = how.step === undefined ? idempotencyKey : `${idempotencyKey}/s:${how.step}`;
     const before = this.effects.filter((each) => each.key === key && each.threadId === threadId).length;
     const once = !how.repeatable && how.step === undefined;
     if (once && before > this.#allowedAgain(threadId, callId)) this.problem(`effect ${tool} ${key} happens again`);
     const step = how.step !== undefined;
-    const effect: Effect = { key, callId, tool, threadId, process, step, ended: false, behind: false };
+    const facts = this.facts(threadId);
+    if (once) {
+      const last = facts.findLast(
+        (fact) => "callId" in fact && fact.callId === callId && /^tool-(start|end)$/.test(fact.type),
+      );
+      if (last?.type !== "tool-start") this.problem(`${tool} ${callId} begins, and its last word is ${last?.type}`);
+    }
+    const name = key.slice(key.indexOf(":", threadId.length + 1) + 1);
+    const effect: Effect = {
+      name,
+      head: facts.length,
+      after: how.after,
+      key,
+      callId,
+      tool,
+      threadId,
+      process,
+      step,
+      ended: false,
+      behind: false,
+    };
     this.effects.push(effect);
     return effect;
   }
@@ -122,10 +155,22 @@ export class Witness {
     for (const effect of this.effects) if (effect.process === process) effect.behind = true;
   }
 
-  /** A stop that is over names every call that still runs. */
-  stopped(process: number, threadId: string, { runId, segment, late }: Receipt): void {
-    const { run } = this.state(threadId);
+  /** A stop that is over names every call that still runs, and every one that is held. */
+  stopped(process: number, threadId: string, receipt: Receipt): void {
+    const { runId, segment, late } = receipt;
+    const { run, scopes, pauseType } = this.state(threadId);
     if (run?.id !== runId || run?.segment !== segment) return;
+    const named = new Set([...late, ...receipt.stopped, ...receipt.finished, ...receipt.notStarted]);
+    // One that has failed is not stopped: what it has not begun is tried again with it. One that the stretch has not come to is not met.
+    const failed = [...scopes.values()].flatMap(({ path, settled }) => (settled === undefined ? [] : [path]));
+    const reached = new Set(this.facts(threadId).flatMap((fact) => (fact.segment === segment ? [fact.runPath] : [])));
+    for (const { path, calls } of pauseType === "user_interrupt" ? scopes.values() : []) {
+      if (isWithin(path, failed) || !reached.has(path)) continue;
+      for (const { part, status } of calls) {
+        if (status !== "held" || named.has(part.id)) continue;
+        this.problem(`${part.id} of ${path} is held, and the receipt does not say so`);
+      }
+    }
     for (const effect of this.effects) {
       const { callId, ended, behind, step } = effect;
       if (effect.threadId !== threadId || effect.process !== process || ended || behind || step) continue;
@@ -140,26 +185,13 @@ export class Witness {
 
   checkFacts(threadId: string): void {
     const facts = this.facts(threadId);
-    for (const problem of factProblems(facts)) {
-      if (!this.#excused(problem, facts)) this.problem(`${threadId}: ${problem}`);
-    }
+    for (const problem of factProblems(facts)) this.problem(`${threadId}: ${problem}`);
     const ended = new Set<string>();
     for (const fact of facts) {
       if (fact.type !== "tool-end" || fact.held) continue;
       if (ended.has(fact.callId)) this.problem(`${threadId}: call ${fact.callId} ends again at ${fact.seq}`);
       ended.add(fact.callId);
     }
-  }
-
-  #excused(problem: string, facts: readonly Fact[]): boolean {
-    if (this.crashed && /^paused at .* calls have no end/.test(problem)) return true;
-    // Code may go on without an agent that has failed; those inside that one have no end of their own then.
-    const [, agents] = /^completed at .* while (.*) has no end$/.exec(problem) ?? [];
-    const failed = facts.flatMap((fact) => (fact.type === "run-end" && fact.status === "failed" ? [fact.runPath] : []));
-    if (agents?.split(", ").every((agent) => failed.some((path) => agent.startsWith(`${path}/`)))) return true;
-    // A call to an agent goes on in its place, also where it was cut before the agent began.
-    const [, calls] = /calls have no end: ([^(]*)/.exec(problem) ?? [];
-    return calls?.split("; ").every((call) => AGENT.test(call.trim())) ?? false;
   }
 
   /** Every word in the history of the root once; none that was refused or taken back. `heard`: there are models, so that what is sent is heard. */
@@ -177,8 +209,44 @@ export class Witness {
       const n = times(text);
       if (n > 1) this.problem(`${text} is ${n} times in the history`);
       if (taken === false && n > 0) this.problem(`${text} was refused, and is in the history`);
-      if (taken === true && n === 0 && !this.#answered(threadId, text)) this.problem(`${text} is lost`);
+      if (taken === true && n === 0 && !this.#isAnswer(threadId, text)) this.problem(`${text} is lost`);
     }
+  }
+
+  answers(id: string, by: string): SaidAnswer {
+    const said: SaidAnswer = { id, by, vain: false, told: undefined, lost: false };
+    this.#answers.push(said);
+    return said;
+  }
+
+  /** A pause is left once. */
+  wentOn({ token }: Handle): void {
+    const times = (this.#tokens.get(token) ?? 0) + 1;
+    this.#tokens.set(token, times);
+    if (times > 1) this.problem(`a handle was good for going on ${times} times`);
+  }
+
+  /** Whoever answered was told the truth, and what was done was on record before. */
+  checkDeeds(threadId: string): void {
+    const facts = this.facts(threadId);
+    // Who got no word had a process that died; the others are asked for where all is stopped.
+    const told = this.#answers.filter((each) => each.told !== undefined);
+    for (const problem of answerProblems(told, facts)) this.problem(`${threadId}: ${problem}`);
+    // Addresses are of a run: the next one has the same, and begins with the ends of what the last one left.
+    for (const runId of new Set(facts.map((fact) => fact.runId))) {
+      const effects = this.effects.filter(({ key }) => key.startsWith(`${threadId}:${runId}:`));
+      const from = facts.findIndex((fact) => fact.type === "run-start" && fact.runId === runId);
+      const within = facts.slice(Math.max(from, 0)).filter((fact) => fact.runId === runId);
+      for (const problem of effectProblems(within, effects)) this.problem(`${threadId}: ${problem}`);
+    }
+  }
+
+  /** The inbox has what the journal has open. */
+  checkInbox(threadId: string, listed: readonly { readonly id: string; readonly threadId: string }[]): void {
+    const open = openRequests(this.state(threadId)).map(({ id }) => id);
+    const found = listed.flatMap((item) => (item.threadId === threadId ? [item.id] : []));
+    const [a, b] = [open.sort().join(", "), found.sort().join(", ")];
+    if (a !== b) this.problem(`${threadId}: open are ${a || "none"}, and the inbox has ${b || "none"}`);
   }
 
   /** What a call gave after a stop had left it behind is told, or waits to be. */
@@ -194,12 +262,10 @@ export class Witness {
   }
 
   /** New input may be the answer to a question. */
-  #answered(threadId: string, text: string): boolean {
+  #isAnswer(threadId: string, text: string): boolean {
     return this.facts(threadId).some(
       (fact) =>
         fact.type === "request-answered" && fact.answer.type === "respond" && String(fact.answer.value).includes(text),
     );
   }
 }
-
-const AGENT = /,(sequential|parallel|loop|agentTool|transfer|code|graph|chat)\d+b?$/;
