@@ -103,6 +103,9 @@ describe("how it ends", () => {
       expect(failed.stderr).toContain("resuming repeats only this call");
       wire.script(["second time"]);
       expect(await belay(["-p", "--continue", ...base])).toMatchObject({ code: 0, stdout: "second time\n" });
+      wire.script([]);
+      const silent = { code: 0, stdout: "", stderr: "The model ended without an answer.\n" };
+      expect(await belay(["-p", "hi", ...base])).toMatchObject(silent);
       expect(
         (await wire.arrived(2)).body.messages.filter(({ role }: { role: string }) => role === "user"),
       ).toHaveLength(1);

@@ -116,6 +116,10 @@ function report(
   if (result.status === "failed") {
     stderr.write(`${errorLines(result.error, texts)}\n`);
   }
+  if (result.status === "completed") {
+    if (result.finish === "content-filter") stderr.write(`${texts.stop.filtered}\n`);
+    else if (result.text.trim() === "") stderr.write(`${texts.stop.noWords}\n`);
+  }
   if (result.status !== "interrupted") return;
   if (result.interruptType === "user_interrupt") {
     stderr.write(`${receipt === undefined ? texts.stop.interrupted : receiptLine(receipt, session, texts)}\n`);

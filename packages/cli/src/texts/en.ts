@@ -59,6 +59,8 @@ export const en = {
     notStarted: (what: string) => `Not started: ${what}.`,
     late: (what: string) => `Left behind, still running: ${what}.`,
     failed: "That failed. Enter alone tries again.",
+    noWords: "The model ended without an answer.",
+    filtered: "The provider's content filter ended the answer.",
     crashed: "This thread was cut off in the middle. Enter alone goes on from what was recorded.",
     cutOff: (what: string) => `It was running: ${what}.`,
     superseded: "(that answer begins again)",

@@ -98,6 +98,8 @@ export const zh: Texts = {
     notStarted: (what) => `未开始：${what}。`,
     late: (what) => `未能停下，仍在运行：${what}。`,
     failed: "失败了。直接按 Enter 重试。",
+    noWords: "模型没有给出回答就结束了。",
+    filtered: "服务商的内容过滤器终止了回答。",
     crashed: "这个会话中途断开。直接按 Enter 从已记录处继续。",
     cutOff: (what) => `当时正在运行：${what}。`,
     superseded: "（该回答重新开始）",

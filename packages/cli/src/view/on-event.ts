@@ -257,8 +257,18 @@ function wasCut({ transcript }: View): boolean {
   return false;
 }
 
+/** An end that nobody sees looks as if it were still thinking. */
+function withoutWords(view: View, { finish }: EventOf<"run-end">, texts: Texts): View {
+  if (finish === "content-filter") return note(view, texts.stop.filtered, "stop");
+  const { length } = view.transcript;
+  const last = length === 0 ? undefined : view.transcript.at(length - 1).kind;
+  return last === "person" || last === "call" ? note(view, texts.stop.noWords, "dim") : view;
+}
+
 function onRunEnd(view: View, event: EventOf<"run-end">, own: boolean, texts: Texts): View {
-  if (!own || event.status !== "failed" || event.error === undefined) return view;
+  if (!own) return view;
+  if (event.status === "completed") return withoutWords(endStream(view), event, texts);
+  if (event.status !== "failed" || event.error === undefined) return view;
   const { message, hint } = event.error as { readonly message: string; readonly hint?: string };
   const failed = note(endStream(view), sentences(message, hint), "error");
   return note(failed, texts.stop.failed, "dim");

@@ -93,6 +93,20 @@ describe("text that streams", () => {
     expect(blocks.flatMap((block) => (block.kind === "answer" ? block.lines : [])).length).toBe(9_999);
   });
 
+  test("one that ends without a word, or by the provider's filter, says so", () => {
+    const ended = (finish: string) => event("run-end", { status: "completed", finish });
+    const asked = event("message", {
+      message: { id: "p", role: "user", origin: "person", parts: [{ type: "text", text: "q" }] },
+    });
+    const said = event("message", {
+      message: { id: "m", role: "assistant", origin: "model", parts: [{ type: "text", text: "one" }] },
+    });
+    const last = (...happenings: Happening[]) => after(running, asked, ...happenings).blocks.at(-1);
+    expect(last(ended("stop"))).toMatchObject({ kind: "note", text: en.stop.noWords });
+    expect(last(delta("one"), said, ended("content-filter"))).toMatchObject({ kind: "note", text: en.stop.filtered });
+    expect(last(delta("one"), said, ended("stop"))).toMatchObject({ kind: "answer", lines: ["one"] });
+  });
+
   test("an answer that is void says so and begins again", () => {
     const { blocks } = after(running, delta("half"), event("superseded", { messageId: "m" }), delta("whole\n"));
     expect(
