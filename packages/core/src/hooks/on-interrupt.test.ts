@@ -1,9 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { agent } from "../chat/agent.ts";
+import { type Fact, isFact } from "../event.ts";
+import { respond } from "../interrupt/answer.ts";
+import { humanInput } from "../interrupt/request.ts";
 import type { LogEntry } from "../log.ts";
 import { messageText } from "../message.ts";
+import { readFacts } from "../runner/read-facts.ts";
 import { createRunner } from "../runner/runner.ts";
 import { jsonSchema } from "../schema/schema.ts";
+import { memoryStore } from "../store/memory.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { history, listen, openKit, said, until } from "../testing/session-kit.ts";
@@ -65,6 +70,38 @@ describe("onInterrupt", () => {
       "assistant: three",
     ]);
     expect(problems()).toEqual([]);
+  });
+
+  test("E1, W5: what it says where another process has gone on meanwhile is of the stretch that is stopped, as it is told and on record", async () => {
+    const store = memoryStore();
+    const asking = tool({
+      name: "asks",
+      description: "Asks",
+      input: jsonSchema<object>({ type: "object" }),
+      execute: async (_, ctx) => [await ctx.ask(humanInput("One?")), await ctx.ask(humanInput("Two?"))],
+    });
+    const open = () => {
+      const model = scriptedModel([[{ call: "asks", id: "c1" }]]);
+      const root = agent({ name: "helper", model, tools: [asking], hooks: { onInterrupt: () => "As you like." } });
+      return createRunner({ agent: root, store }).open("thread");
+    };
+    const session = await open();
+    const heard: Fact[] = [];
+    void (async () => {
+      for await (const event of session.events()) if (isFact(event)) heard.push(event);
+    })();
+    await session.run("go").result;
+    const other = await open();
+    const answers = { [other.interrupts[0]!.id]: respond("1") };
+    expect((await other.resume({ answers }).result).status).toBe("interrupted");
+    expect((await session.interrupt()).accepted).toBe(true);
+    const facts = await readFacts(store, { tenant: "default", threadId: "thread" }, 0);
+    await until(() => heard.length === facts.length);
+    const words = facts.find((fact) => fact.type === "message" && fact.message.isInterrupted)!;
+    expect(words).toMatchObject({ segment: 2, message: { id: `${words.runId}.h2.0` } });
+    expect(heard[words.seq - 1]).toEqual(words);
+    await session.close();
+    await other.close();
   });
 
   test("W5, S9: it speaks after a stop of a thread that only waits for people, too", async () => {

@@ -13,6 +13,7 @@ import { bytesOver, type Json } from "../json.ts";
 import type { Message } from "../message.ts";
 import { agentAt } from "./agent-at.ts";
 import type { ReplyHost } from "./reply-input.ts";
+import { underWay } from "./under-way.ts";
 
 interface Speaker {
   readonly maxBytes: number;
@@ -33,10 +34,9 @@ export interface ToldStop {
 export function speakersOf(host: ReplyHost, place: FramePlace, state: ThreadState, signal: StopSignal): Speaker[] {
   const { setup, deps } = host;
   const speakers: Speaker[] = [];
-  for (const scope of state.scopes.values()) {
-    const { path, ended } = scope;
-    const isRoot = path === place.runPath;
-    if (!isRoot && (scope.runId !== place.runId || ended !== undefined)) continue;
+  const root = state.scopes.get(place.runPath);
+  for (const scope of [...(root === undefined ? [] : [root]), ...underWay(state, place.runPath, place.runId)]) {
+    const { path } = scope;
     const agent = speaking(agentAt(host.agent, path), scope.active);
     const hooks = agent === undefined || agent.plain ? undefined : hooksNamed(setup.hooks, agent.hooks, "onInterrupt");
     if (hooks === undefined) continue;
@@ -81,9 +81,12 @@ export async function sayOfIdleStop(
   const state = await load();
   const signal = new StopSignal();
   signal.raise(stop);
-  const speakers = speakersOf(host, place, state, signal);
+  // The stretch that it rests after, as the store has it: what a session knew may be old.
+  const { run } = state;
+  const at = run === undefined ? place : { ...place, runId: run.id, segment: run.segment };
+  const speakers = speakersOf(host, at, state, signal);
   if (speakers.length === 0) return [];
-  return sayAfterStop(speakers, { interrupt: told(place, state), partialText: "", graceMs: stop.graceMs });
+  return sayAfterStop(speakers, { interrupt: told(at, state), partialText: "", graceMs: stop.graceMs });
 }
 
 function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, never>>()): boolean {

@@ -94,7 +94,10 @@ export function stopWaiting(
     }
     const { interrupt, fact } = pause(place, state);
     const ends = [...waitingEnds(place, state), ...withdrawals(place, state, stop.by)];
-    return [...ends, ...said, interruptedFact(place, interrupt), stops.length === 0 ? fact : { ...fact, stops }];
+    // They spoke of the stretch that they knew: all facts of an append are of one.
+    const { runId, segment } = place;
+    const words = said.map((each) => ({ ...each, runId, segment }));
+    return [...ends, ...words, interruptedFact(place, interrupt), stops.length === 0 ? fact : { ...fact, stops }];
   };
 }
 

@@ -10,7 +10,7 @@ import type { Answer } from "../interrupt/answer.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { isWithin } from "../journal/reduce.ts";
 import { openRequests } from "../journal/requests.ts";
-import type { Scope, ThreadState } from "../journal/state.ts";
+import type { ThreadState } from "../journal/state.ts";
 import type { ThreadKey } from "../store/store.ts";
 import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
@@ -22,6 +22,7 @@ import type { readInput } from "./input.ts";
 import { type AnswerMail, inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mailbox.ts";
 import { inputHooks } from "./reply-input.ts";
 import { answerFact, expiries, waitingEnds, withdrawals } from "./requests.ts";
+import { underWay } from "./under-way.ts";
 
 type Inputs = ReturnType<typeof readInput>;
 
@@ -174,9 +175,7 @@ function listeners(
 ): readonly string[] {
   const { runPath: root, runId } = place;
   if (agent.chats && (to === undefined || to === root)) return [root];
-  const inside = [...state.scopes.values()].filter((scope) => scope.path !== root && scope.runId === runId);
-  const over = inside.filter(isOver).map(({ path }) => path);
-  const active = inside.filter(({ path, last }) => last !== "nothing" && !isWithin(path, over));
+  const active = underWay(state, root, runId).filter(({ last }) => last !== "nothing");
   const wanted = active
     .map(({ path }) => path)
     .filter((path) => (to === undefined ? !inCall(path) : isWithin(path, [to]) && !inCall(path.slice(to.length))));
@@ -186,11 +185,6 @@ function listeners(
   }
   // What people say to the whole is kept there, too: it is what they see.
   return to === undefined ? [root, ...wanted] : wanted;
-}
-
-/** Nobody goes on with it, nor with those inside it: it has given what it gave, or failed and was gone on without. */
-function isOver({ ended, failed }: Scope): boolean {
-  return ended !== undefined || (failed !== undefined && failed !== "again");
 }
 
 /** Inside a call of another agent, which speaks for it. */
