@@ -226,6 +226,12 @@ it("E2: a history that does not fit is CONTEXT_OVERFLOW, by each provider's word
     fails({ statusCode: 400 }, "prompt is too long: 208310 tokens > 200000 maximum"),
     fails({ statusCode: 400 }, "This model's maximum context length is 128000 tokens."),
     fails({ status: 400 }, "The input token count (1200000) exceeds the maximum number of tokens allowed"),
+    fails({ status: 400, data: { error: { code: "context_length_exceeded" } } }, "Please shorten it."),
+    fails({ status: 400 }, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
+    fails({ status: 400 }, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+    fails({ status: 400 }, "the request exceeds the available context size, try increasing it"),
+    fails({ status: 400 }, "Input is too long for requested model."),
+    fails({ status: 400 }, "Please reduce the length of the messages or completion."),
   ]) {
     const { result, kit } = await timed([error]);
     expect(result).toMatchObject({ status: "failed", error: { code: "CONTEXT_OVERFLOW" } });

@@ -52,18 +52,17 @@ export function isWorthRetrying(error: unknown): boolean {
   return false;
 }
 
+/** In the words of Anthropic, OpenAI, Google, xAI, Amazon, Groq, and of servers that run on one's own machine. */
+const TOO_LONG =
+  /context[ _](length|window|limit|size)|(prompt|input) is too long|maximum prompt length|reduce the length of the messages|too many (input )?tokens|input token count.*exceeds/i;
+
 /** True when the provider says that the request is longer than the model's context. */
 export function isOverflow(error: unknown): boolean {
   for (const e of chain(error)) {
     const status = statusOf(e);
     if (status !== undefined && status !== 400 && status !== 413 && status !== 422) continue;
-    if (e.code === "context_length_exceeded") return true;
-    if (
-      /context[ _](length|window)|prompt is too long|too many (input )?tokens|input token count.*exceeds/i.test(
-        errorText(e),
-      )
-    )
-      return true;
+    if (e.code === "context_length_exceeded" || codeIn(e.data) === "context_length_exceeded") return true;
+    if (TOO_LONG.test(errorText(e))) return true;
   }
   return false;
 }
@@ -104,6 +103,11 @@ function header(error: ErrorFields, name: string): string | undefined {
     }
   }
   return undefined;
+}
+
+/** The code in the body of an answer, as many providers write it: `{ error: { code } }`. */
+function codeIn(body: unknown): unknown {
+  return (body as { readonly error?: { readonly code?: unknown } } | null | undefined)?.error?.code;
 }
 
 function statusOf(error: ErrorFields): number | undefined {
