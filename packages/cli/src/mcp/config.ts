@@ -38,7 +38,12 @@ export function readMcpConfig(configFolder: string, folder: string, env: Env = p
   const mine = existsSync(own) ? readFile(own) : {};
   const trusted = textsOf(mine.trustedFolders ?? [], own, "trustedFolders").includes(folder);
   const theirs = trusted && existsSync(ofFolder) ? readFile(ofFolder) : {};
-  const servers = new Map([...serversOf(theirs, ofFolder, env), ...serversOf(mine, own, env)]);
+  const servers = new Map<string, ServerConfig>();
+  // One that is switched off in the person's own file is off, whoever else names it.
+  for (const [name, config] of [...serversOf(theirs, ofFolder, env), ...serversOf(mine, own, env)]) {
+    if (config === undefined) servers.delete(name);
+    else servers.set(name, config);
+  }
   return { servers, ...(!trusted && existsSync(ofFolder) && { untrusted: { file: ofFolder, by: own } }) };
 }
 
@@ -54,13 +59,17 @@ function readFile(file: string): Fields {
   return fieldsOf(read, file, "it");
 }
 
-function serversOf(config: Fields, file: string, env: Env): [string, ServerConfig][] {
+/** Undefined stands for one that is switched off. */
+function serversOf(config: Fields, file: string, env: Env): [string, ServerConfig | undefined][] {
   const servers = fieldsOf(config.mcpServers ?? {}, file, "mcpServers");
   return Object.entries(servers).map(([name, given]) => [name, serverOf(fieldsOf(given, file, name), file, name, env)]);
 }
 
-function serverOf(given: Fields, file: string, name: string, env: Env): ServerConfig {
+function serverOf(given: Fields, file: string, name: string, env: Env): ServerConfig | undefined {
   const refuse = (words: string) => problem("CONFIG_INVALID", { file, problem: `${name}: ${words}` });
+  const { disabled = false } = given;
+  if (typeof disabled !== "boolean") throw refuse(`disabled is ${JSON.stringify(disabled)}, neither true nor false`);
+  if (disabled) return undefined;
   const { command, args = [], env: own = {}, cwd, url, headers = {}, oauth, timeoutMs } = given;
   if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs > 0)) {
     throw refuse(`timeoutMs is ${JSON.stringify(timeoutMs)}, not a number above 0`);

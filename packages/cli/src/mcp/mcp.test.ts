@@ -286,6 +286,9 @@ describe("the config", () => {
     expect(warnings[0]!.message).toContain(`"trustedFolders": ["${folder}"]`);
     writeFileSync(join(config, "mcp.json"), JSON.stringify({ trustedFolders: [folder] }));
     expect([...readMcpConfig(config, folder).servers.keys()]).toEqual(["evil"]);
+    const mcpServers = { evil: { disabled: true }, mine: { command: "x", disabled: true }, other: { command: "x" } };
+    writeFileSync(join(config, "mcp.json"), JSON.stringify({ trustedFolders: [folder], mcpServers }));
+    expect([...readMcpConfig(config, folder).servers.keys()]).toEqual(["other"]);
   });
 
   test("what means nothing is refused, with its place", () => {
@@ -297,6 +300,7 @@ describe("the config", () => {
     expect(read(`{ "mcpServers": [] }`)).toThrow("mcpServers is not an object");
     expect(read(`{ "mcpServers": { "a": {} } }`)).toThrow("a: it needs either a command or a url");
     expect(read(`{ "mcpServers": { "a": { "command": "x", "args": [1] } } }`)).toThrow("a.args is not a list of texts");
+    expect(read(`{ "mcpServers": { "a": { "disabled": 1 } } }`)).toThrow("a: disabled is 1, neither true nor false");
     expect(read(`{ "mcpServers": { "a": { "url": "ftp://x" } } }`)).toThrow("not an http or https address");
     expect(read(`{ "mcpServers": { "a": { "url": "http://x", "headers": { "k": "\${NO_KEY}" } } } }`)).toThrow(
       "the variable NO_KEY is not set",
