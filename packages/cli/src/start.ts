@@ -44,23 +44,34 @@ export async function start(options: StartOptions): Promise<number> {
     if (interactive) stdout.write(`${sanitizeLine(texts.app.slowServers(servers.join(", ")), 400)}\n`);
   };
   const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs, slowServers });
+  const chosen: { elsewhere?: string } = {};
+  const isElsewhere = (threadId: string) => {
+    const about = readNote(dataFolder, threadId)?.folder;
+    if (about === undefined || about === setup.folder || options.folder !== undefined) return false;
+    chosen.elsewhere = threadId;
+    return true;
+  };
   try {
     for (const warning of interactive ? [] : setup.warnings)
       process.stderr.write(`${sanitizeLine(problemWords(warning, texts), 2_000)}\n`);
     const threadId = await threadOf(setup, options);
     if (interactive) {
       const { runApp } = await import("./app/main.tsx");
-      return await runApp(setup, appOptions(options, threadId, input));
+      const code = await runApp(setup, { ...appOptions(options, threadId, input), isElsewhere });
+      if (chosen.elsewhere === undefined) return code;
+    } else {
+      const { runHeadless } = await import("./headless/run-headless.ts");
+      const session =
+        options.fork && threadId !== undefined
+          ? (await setup.forkThread(threadId)).session
+          : await setup.openThread(threadId);
+      return await runHeadless(setup, session, { input, format: options.outputFormat, texts });
     }
-    const { runHeadless } = await import("./headless/run-headless.ts");
-    const session =
-      options.fork && threadId !== undefined
-        ? (await setup.forkThread(threadId)).session
-        : await setup.openThread(threadId);
-    return await runHeadless(setup, session, { input, format: options.outputFormat, texts });
   } finally {
     await closed(setup);
   }
+  // As if it had been named: rules, servers and tools are those of its folder.
+  return start({ ...options, resume: chosen.elsewhere });
 }
 
 function appOptions(

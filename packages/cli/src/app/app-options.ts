@@ -7,6 +7,8 @@ export interface AppOptions {
   readonly fork?: boolean;
   /** Lets the person choose one first. */
   readonly pick?: boolean;
+  /** True of a thread that is about another folder: the app ends, and whoever started it opens the thread there. */
+  readonly isElsewhere?: (threadId: string) => boolean;
   readonly lang?: string;
   /** Lines only, nothing painted over: for screen readers. */
   readonly plain?: boolean;

@@ -135,6 +135,7 @@ class App {
   }
 
   async #openChosen(threadId: string): Promise<void> {
+    if (this.#options.isElsewhere?.(threadId)) return this.#quit();
     try {
       await this.#open(threadId, this.#options.fork);
     } catch (error) {

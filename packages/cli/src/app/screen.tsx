@@ -25,6 +25,8 @@ export interface Screen {
 /** Rows of the transcript that are written at once: keys are heard in between. */
 const MOST_ROWS = 120;
 
+const ERASE_LINE_ABOVE = "\u001b[2K\u001b[1A\u001b[2K\u001b[G";
+
 type Write = (text: string) => void;
 
 export class InkScreen implements Screen {
@@ -111,8 +113,10 @@ export class InkScreen implements Screen {
     if (this.#closed) return;
     while (!this.draw(view)) {}
     this.#closed = true;
-    this.#ink.clear();
+    // Ink may have a frame that it has not written yet: it writes the last one as it ends, an empty line, and not before.
+    this.#ink.rerender(<Text />);
     this.#ink.unmount();
+    this.#stdout.write(ERASE_LINE_ABOVE);
   }
 
   #fresh(view: View): string[] {

@@ -1,10 +1,12 @@
 // Two terminals that show one thread.
 
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { SEEN_MS, testTalks } from "../testing/talk.ts";
-import { CTRL_C, ENTER } from "../testing/terminal.ts";
+import { CTRL_C, CTRL_D, ENTER } from "../testing/terminal.ts";
 
 const { talk } = testTalks(wireServer);
 
@@ -60,6 +62,27 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     await third.untilSeen("Ask, or tell it");
     third.ask("go on");
     await third.untilSeen("Three.");
+  });
+
+  test("a thread that is chosen from the list is gone on with in the folder that it is about: what it asks to do is done there", async () => {
+    const first = await talk([["I run it.", { call: "shell", id: "c1", args: { command: "pwd > where" } }]]);
+    first.ask("say where");
+    await first.untilSeen("Yes, once");
+    first.press(CTRL_D);
+    await first.exited;
+    const env = { BELAY_DATA: first.env.BELAY_DATA };
+    const other = await talk([["Done."]], { args: ["--resume"], env, ready: "❯ say where" });
+    other.press(ENTER);
+    await other.untilSeen("Yes, once");
+    await other.untilSeen(/· ~\/folder-\w+ .*· ~\/folder-\w+ /);
+    await sleep(SEEN_MS);
+    other.press("y");
+    await other.untilSeen("Done.");
+    expect(readFileSync(join(first.folder, "where"), "utf8").trim()).toBe(realpathSync(first.folder));
+    expect(existsSync(join(other.folder, "where"))).toBe(false);
+    // The terminal is the program's as before.
+    other.press(CTRL_D);
+    expect(await other.exited).toBe(0);
   });
 
   test("Ctrl-C in the list of threads quits as Esc does: there is nothing behind it that could hear a prompt", async () => {
