@@ -4,9 +4,11 @@
 // 2. What cannot be handed on now is tried again with the next thing that happens, and is not skipped; meanwhile the
 //    others hear of it.
 
-import type { BelayError } from "../error.ts";
+import { type BelayError, belayError, shown } from "../error.ts";
 import type { Fact } from "../event.ts";
+import { asText } from "../json.ts";
 import { type Message, messageText } from "../message.ts";
+import { refuseSlip } from "./options.ts";
 import type { Session } from "./session.ts";
 
 type AnySession = Session<unknown>;
@@ -34,7 +36,10 @@ export interface Hub {
   close(): void;
 }
 
+const OPTIONS: Readonly<Record<keyof HubOptions, true>> = { say: true, from: true };
+
 export function hub(sessions: readonly AnySession[], options: HubOptions = {}): Hub {
+  check(sessions, options);
   const members = new Map<AnySession, Member>();
   const others = (self: AnySession) => [...members.keys()].filter((session) => session !== self);
   const made: Hub = {
@@ -56,6 +61,18 @@ export function hub(sessions: readonly AnySession[], options: HubOptions = {}): 
   return made;
 }
 
+function check(sessions: readonly AnySession[], options: HubOptions): void {
+  const refuse = (option: string, value: unknown, needed: string) =>
+    belayError("OPTION_INVALID", { option, value: shown(value), needed });
+  if (!Array.isArray(sessions)) throw refuse("sessions", sessions, "a list of sessions");
+  const other = sessions.find((session) => typeof session?.observe !== "function");
+  if (other !== undefined) throw refuse("sessions", other, "sessions, as runner.open() gives them");
+  refuseSlip(options, OPTIONS);
+  const { say, from = "now" } = options;
+  if (say !== undefined && typeof say !== "function") throw refuse("say", say, "a function of a reply");
+  if (from !== "now" && from !== "start") throw refuse("from", from, "one of now, start");
+}
+
 interface Reply {
   readonly words: string | Pick<Message, "parts">;
   readonly id: string;
@@ -68,8 +85,6 @@ class Member {
   readonly #unwatch: () => void;
   /** The last fact that was looked at. */
   #cursor: Promise<number>;
-  /** The id of the message that the run under way has last said. */
-  #lastSaid: string | undefined;
   #left = false;
   /** What each of the others has yet to hear. */
   readonly #due = new Map<AnySession, Reply[]>();
@@ -111,9 +126,6 @@ class Member {
 
   #look(fact: Fact): void {
     if (fact.runPath.includes("/")) return;
-    if (fact.type === "message" && fact.message.role === "assistant" && !fact.message.isInterrupted) {
-      this.#lastSaid = fact.message.continues ?? fact.message.id;
-    }
     if (fact.type !== "run-end" || fact.status !== "completed") return;
     const text = this.#textOf(fact);
     const { threadId, runId, agentName } = fact;
@@ -144,14 +156,14 @@ class Member {
     );
   }
 
-  /** The whole message, also where it was cut and went on. */
-  #textOf({ output }: Extract<Fact, { type: "run-end" }>): string {
-    const { messages } = this.#session;
-    const said =
-      messages.find(({ id }) => id === this.#lastSaid) ??
-      messages.findLast(({ role, isInterrupted }) => role === "assistant" && !isInterrupted);
+  /** What it left with, or the whole of what it said last, also where that was cut and went on. One that said nothing has no reply. */
+  #textOf({ output, runId }: Extract<Fact, { type: "run-end" }>): string {
+    if (typeof output === "string" || output === null) return asText(output);
+    const said = this.#session.messages.findLast(
+      ({ id, role, isInterrupted }) => role === "assistant" && !isInterrupted && id.startsWith(`${runId}.`),
+    );
     if (said !== undefined) return messageText(said);
-    return output === undefined ? "" : JSON.stringify(output);
+    return output === undefined ? "" : asText(output);
   }
 }
 
