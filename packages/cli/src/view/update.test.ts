@@ -378,37 +378,3 @@ describe("requests", () => {
     ]);
   });
 });
-
-test("the past of a long thread is drawn by its end, and how it stands is told by the thread", () => {
-  let view = update(firstView({ columns: 80, rows: 24 }, 0), { type: "opened", threadId: "t" }, en).view;
-  for (let at = 0; at < 100; at += 1) {
-    const message = { id: `${at}`, role: "user", origin: "person", parts: [{ type: "text", text: `said ${at}` }] };
-    view = update(view, event("message", { message }), en).view;
-  }
-  view = update(update(view, running, en).view, caughtUp({ state: "paused", pauseType: "crash", now: 9 }), en).view;
-  const blocks = view.transcript.slice(0);
-  expect(blocks[0]).toMatchObject({ kind: "note", text: en.app.earlier(60) });
-  expect(blocks.at(-2)).toEqual({ kind: "person", text: "said 99" });
-  expect(blocks.at(-1)).toEqual({ kind: "note", text: en.stop.crashed, tone: "stop" });
-  expect(view.history.length).toBe(100);
-});
-
-test("C1: opened again, a thread says which calls were cut off, also those that were approved in a pause; one that asks was not", () => {
-  const start = (callId: string) => event("tool-start", { callId, tool: "shell", args: { command: callId } });
-  const end = (callId: string) => event("tool-end", { callId, tool: "shell", outcome: "ok", output: "" });
-  const last = (...past: Happening[]) => after({ type: "opened", threadId: "t" }, ...past).blocks.at(-1);
-  const approved = event("request-answered", { id: "a", by: "user", answer: { type: "approve" } });
-  const paused = caughtUp({ state: "paused", pauseType: "tool_interrupt" });
-  const told = { kind: "note", text: `${en.stop.crashed} ${en.stop.cutOff("shell a")}`, tone: "stop" };
-  expect(last(running, ...asks("a"), approved, start("a"), paused)).toEqual(told);
-  expect(last(running, start("b"), start("a"), end("b"), caughtUp({ state: "paused", pauseType: "crash" }))).toEqual(
-    told,
-  );
-  expect(last(running, ...asks("a"), approved, start("a"), end("a"), paused)).toMatchObject({ kind: "call" });
-  const asksAgain = caughtUp({
-    state: "paused",
-    pauseType: "tool_interrupt",
-    requests: [request("b", { callId: "a" })],
-  });
-  expect(last(running, ...asks("a"), approved, start("a"), asksAgain)).not.toEqual(told);
-});
