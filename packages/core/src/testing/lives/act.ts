@@ -1,6 +1,7 @@
 // What happens next in a life: by chance, some of it more often. Each life has its own bag: where some things never happen
 // and others all the time, what seldom meets does.
 
+import { isRequest } from "../../interrupt/interrupt.ts";
 import { onPoint } from "../../point.ts";
 import { ticks } from "../world/tick.ts";
 import { oneOf } from "./dice.ts";
@@ -55,8 +56,9 @@ export function bagFor({ dice, peaceful }: Pick<Life, "dice" | "peaceful">): Bag
 export function act(life: Life, bag: Bag): void {
   const { alive, dice } = life;
   const process = alive[dice(Math.max(1, alive.length))] ?? life.start();
-  const deed = oneOf(dice, bag);
   const { session } = process;
+  const asked = life.keen && session?.interrupts.some(isRequest);
+  const deed = asked && dice(2) === 0 ? say.answerAll : oneOf(dice, bag);
   if (session !== undefined) return deed(life, process, session);
   process.open();
   // The lease of one that died must end first.

@@ -52,12 +52,12 @@ export async function endInCalm(life: Life): Promise<void> {
   await ticks(30);
   const { session } = process;
   if (session === undefined) return witness.problem("the thread cannot be opened any more");
-  witness.checkInbox(THREAD, await process.runner.inbox());
+  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
   if (life.dice(8) === 0) await endForGood(life, process, session);
   else if (await goOn(life, session)) await takeWhatWaits(life, process, session);
   witness.checkJournal(THREAD);
   witness.checkDeeds(THREAD);
-  witness.checkInbox(THREAD, await process.runner.inbox());
+  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
   if (session.state === "completed") witness.checkWords(THREAD, session.messages, life.hears);
   if (life.peaceful) witness.checkLateWords(THREAD, await session.waiting());
   for (const threadId of life.forks) {

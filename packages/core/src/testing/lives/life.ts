@@ -28,6 +28,8 @@ export class Life {
   readonly diverges: boolean;
   /** Nobody is there to be asked. */
   readonly unattended: boolean;
+  /** People answer much of what they are asked at once. */
+  readonly keen: boolean;
   /** At one in how many points of the kernel something happens; none where it is 0. */
   readonly pressure: number;
   /** All is stopped soon, and nothing more happens by chance. */
@@ -36,6 +38,7 @@ export class Life {
   calm = false;
   /** Those that heed nothing. */
   #deaf: (() => void)[] = [];
+  #heard = false;
   #words = 0;
   #people = 0;
   #calmCalls = 0;
@@ -56,6 +59,7 @@ export class Life {
     this.storeFails = this.dice(3) === 0;
     this.diverges = this.dice(6) === 0;
     this.unattended = this.dice(20) === 0;
+    this.keen = this.dice(3) === 0;
     this.pressure = oneOf(this.dice, [0, 60, 30, 15]);
   }
 
@@ -63,9 +67,9 @@ export class Life {
     return this.processes.filter(({ dead }) => !dead);
   }
 
-  /** There is a model in the tree; code alone never hears what is sent to it. */
+  /** Models are asked in calm, so that what was sent is heard; code alone never hears it, and may leave before they are. */
   get hears(): boolean {
-    return /chat|agentTool|transfer/.test(this.shape);
+    return this.#heard;
   }
 
   start(): LifeProcess {
@@ -119,7 +123,10 @@ export class Life {
       began: (tool, place, how = {}) => witness.began(process.number, tool, place, how),
       untilLetGo: (letGo) => void this.#deaf.push(letGo),
       spoke: (place) => witness.spoke(place),
-      asked: (agent, messages, prefill) => witness.asked(agent, messages, prefill),
+      asked: (agent, messages, prefill) => {
+        if (this.calm) this.#heard = true;
+        witness.asked(agent, messages, prefill);
+      },
       mayCall: () => {
         if (this.calm) this.#calmCalls += 1;
         return this.#calmCalls <= CALM_CALLS;

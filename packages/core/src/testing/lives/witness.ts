@@ -241,9 +241,14 @@ export class Witness {
     }
   }
 
-  /** The inbox has what the journal has open. */
-  checkInbox(threadId: string, listed: readonly { readonly id: string; readonly threadId: string }[]): void {
-    const open = openRequests(this.state(threadId)).map(({ id }) => id);
+  /** The inbox has what the journal has open, but for what has had its time. */
+  checkInbox(
+    threadId: string,
+    listed: readonly { readonly id: string; readonly threadId: string }[],
+    now: number,
+  ): void {
+    const requests = openRequests(this.state(threadId));
+    const open = requests.flatMap(({ id, expiresAt }) => (expiresAt !== undefined && expiresAt <= now ? [] : [id]));
     const found = listed.flatMap((item) => (item.threadId === threadId ? [item.id] : []));
     const [a, b] = [open.sort().join(", "), found.sort().join(", ")];
     if (a !== b) this.problem(`${threadId}: open are ${a || "none"}, and the inbox has ${b || "none"}`);
