@@ -156,7 +156,7 @@ export const en = {
       ["Ctrl-O", "show tool output whole, or folded"],
       ["Alt-Enter, Ctrl-J", "new line"],
       ["Up, Down", "earlier inputs"],
-      ["Ctrl-A E U K W", "begin, end, clear before, clear after, erase word"],
+      ["Ctrl-A E U K W Y", "begin, end, clear before, clear after, erase word, put it back"],
       ["Ctrl-Z", "to the shell; fg comes back"],
       ["?", "this page, when nothing is typed"],
     ] as readonly (readonly [string, string])[],

@@ -195,7 +195,7 @@ export const zh: Texts = {
       ["Ctrl-O", "展开或折叠工具输出"],
       ["Alt-Enter, Ctrl-J", "换行"],
       ["Up, Down", "之前的输入"],
-      ["Ctrl-A E U K W", "行首、行尾、清除之前、清除之后、删除一词"],
+      ["Ctrl-A E U K W Y", "行首、行尾、清除之前、清除之后、删除一词、放回"],
       ["Ctrl-Z", "回到 shell；fg 返回"],
       ["?", "未输入时显示本页"],
     ],

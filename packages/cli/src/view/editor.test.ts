@@ -21,6 +21,10 @@ test.each([
   [["one", "alt-enter", "two", "newline", "three", "up", "up", "x"], "onex|\ntwo\nthree"],
   [["one", "newline", "two", "home", "ctrl-k", "ctrl-u"], "one|"],
   [["one two", "alt-b", "ctrl-k"], "one |"],
+  [["one two three", "ctrl-w", "ctrl-w", "home", "ctrl-y", "!"], "two three!|one "],
+  [["one two", "alt-b", "ctrl-u", "ctrl-k", "ctrl-y", "ctrl-y"], "one twoone two|"],
+  [["one two", "ctrl-w", "x", "ctrl-w", "ctrl-y"], "one x|"],
+  [["one", "ctrl-y"], "one|"],
 ])("%j gives %s", (keys, shown) => {
   expect(typed(...(keys as string[]))).toBe(shown);
 });

@@ -8,6 +8,8 @@ export interface Editor {
   readonly text: string;
   /** Between characters, counted in code units. */
   readonly cursor: number;
+  /** What Ctrl-U, K and W have taken out last, one after the other: Ctrl-Y puts it in again. */
+  readonly cut?: { readonly text: string; readonly grows: boolean };
 }
 
 export const emptyEditor: Editor = { text: "", cursor: 0 };
@@ -16,8 +18,24 @@ export function editorOf(text: string): Editor {
   return { text, cursor: text.length };
 }
 
+const CUTS: readonly string[] = ["ctrl-u", "ctrl-k", "ctrl-w", "alt-backspace", "ctrl-backspace"];
+
 /** What the key makes of it; undefined for keys that are not for typing. */
 export function edit(editor: Editor, key: Key): Editor | undefined {
+  const next = edited(editor, key);
+  if (next === undefined) return undefined;
+  const cut = cutBy(editor, next, key);
+  return cut === undefined ? next : { ...next, cut };
+}
+
+function cutBy({ text, cut }: Editor, next: Editor, key: Key): Editor["cut"] {
+  if (!CUTS.includes(key.name)) return cut && { ...cut, grows: false };
+  const out = text.slice(next.cursor, next.cursor + text.length - next.text.length);
+  const before = cut?.grows ? cut.text : "";
+  return { text: key.name === "ctrl-k" ? before + out : out + before, grows: true };
+}
+
+function edited(editor: Editor, key: Key): Editor | undefined {
   const { text, cursor } = editor;
   const before = text.slice(0, cursor);
   const after = text.slice(cursor);
@@ -63,6 +81,8 @@ export function edit(editor: Editor, key: Key): Editor | undefined {
     case "alt-backspace":
     case "ctrl-backspace":
       return without(editor, wordBegin(before), cursor);
+    case "ctrl-y":
+      return inserted(editor, editor.cut?.text ?? "");
     case "up":
       return lineBegin === 0 ? undefined : vertical(editor, lineBegin, -1);
     case "down":

@@ -239,7 +239,9 @@ function onState(view: View, event: EventOf<"state">): Step {
   const running = state === "running";
   const startedAt = running ? event.at : view.startedAt;
   const goesOn = running && event.mode === "continue" && wasCut(view);
-  const next: View = { ...view, state, pauseType, startedAt, starting: false, goesOn };
+  // A run that is only initialized has not begun, and begins at once.
+  const starting = view.starting && state === "initialized";
+  const next: View = { ...view, state, pauseType, startedAt, starting, goesOn };
   if (running || state === "initialized") return still(running ? { ...next, stopping: 0, calls: [] } : next);
   const rested: View = { ...endStream(next), stopping: 0, calls: [], restedAt: event.at, labels: view.labels };
   if (state !== "paused") return still({ ...rested, requests: [], dialog: undefined, afterStop: undefined });

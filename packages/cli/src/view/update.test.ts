@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Key } from "../keys/decoder.ts";
 import { en } from "../texts/en.ts";
 import { update } from "./update.ts";
-import { type Block, type Effect, firstView, type Happening, type View } from "./view.ts";
+import { type Block, type Effect, firstView, type Happening, isRunning, type View } from "./view.ts";
 
 const base = { at: 5, threadId: "t", runId: "r", segment: 1, attempt: 1, agentName: "belay", runPath: "belay" };
 let seq = 0;
@@ -195,6 +195,13 @@ describe("the prompt", () => {
     expect(after(running, stopped, enter).effects).toEqual([{ do: "resume" }]);
     expect(after(enter).effects).toEqual([]);
     expect(after(running, enter).effects).toEqual([]);
+  });
+
+  test("what was sent is under way until it runs: in between nothing says that it is ready", () => {
+    const sent = [typed("go"), enter, event("state", { state: "initialized" })];
+    expect(isRunning(after(...sent).view)).toBe(true);
+    expect(isRunning(after(...sent, event("state", { state: "error" })).view)).toBe(false);
+    expect(isRunning(after(event("state", { state: "initialized" })).view)).toBe(false);
   });
 
   test("a key pressed twice sends once", () => {
