@@ -189,6 +189,8 @@ describe("P16: told to end, it stops what runs first", () => {
     const first = await talk([["I write.", call]]);
     first.ask("write");
     await first.untilSeen("Yes, once");
+    // The run has paused for it: until then it is a run that is stopped.
+    await first.untilSeen("· waiting for your answer");
     process.kill(first.pid, "SIGTERM");
     expect(await first.exited).toBe(143);
     const second = await talk([], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });

@@ -32,6 +32,9 @@ const [GO, STEER, REST, NEXT] = saidByPeople;
 
 export const THREAD = "life";
 
+/** A store far away on a busy machine takes its time; a life that gets no further has an end. */
+const MOST_MS = 60_000;
+
 /** Lives until all is said, or until it waits for people. */
 export async function live(life: Life): Promise<void> {
   let session: Session | undefined;
@@ -82,7 +85,7 @@ async function goOn(session: Session): Promise<void> {
   // Whoever is not sure that it was heard says it again, under the same id.
   const repeat = session.state !== "created";
   if (repeat && lastText(session) !== "answered") await session.steer(STEER, { id: "steer" });
-  for (let rounds = 0; rounds < 200 && lastText(session) !== "answered"; rounds++) {
+  for (const began = Date.now(); Date.now() - began < MOST_MS && lastText(session) !== "answered"; ) {
     if (session.state === "created") await session.run(GO).result;
     else if (session.state === "completed") {
       await session.enqueue(NEXT, { id: "next" });
