@@ -55,7 +55,7 @@ export async function login(given: string, options: McpOptions, io: CommandIo): 
   const landing = await openLanding(name, (page) =>
     io.stderr.write(`${io.texts.commands.mcpVisit(sanitizeLine(page, 4_000))}\n`),
   );
-  const file = signInFile(dataFolderOf(options.dataFolder), name);
+  const file = signInFile(dataFolderOf(options.dataFolder), name, config);
   const signIn = new SignIn(file, config.kind === "http" ? (config.oauth ?? {}) : {}, landing.redirectUrl);
   // The port is another one each time: what was registered with an earlier one is of no use.
   signIn.invalidateCredentials("all");
@@ -71,5 +71,5 @@ export async function login(given: string, options: McpOptions, io: CommandIo): 
 }
 
 function signInOf(dataFolder: string, name: string, config: ServerConfig): { signIn?: SignIn } {
-  return config.kind === "http" ? { signIn: new SignIn(signInFile(dataFolder, name), config.oauth ?? {}) } : {};
+  return config.kind === "http" ? { signIn: new SignIn(signInFile(dataFolder, name, config), config.oauth ?? {}) } : {};
 }

@@ -1,10 +1,11 @@
 // All servers of the config, side by side. One that does not come up is told, and the others work.
 
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Tool } from "@belay/core";
 import type { Judge } from "../permissions/judge.ts";
 import { Problem, problem } from "../problem.ts";
-import { readMcpConfig } from "./config.ts";
+import { readMcpConfig, type ServerConfig } from "./config.ts";
 import { McpServer } from "./server.ts";
 import { SignIn } from "./sign-in.ts";
 import { mcpTools } from "./tools.ts";
@@ -15,9 +16,11 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-/** Where what a server granted is kept. */
-export function signInFile(dataFolder: string, name: string): string {
-  return join(dataFolder, "mcp", `${name.replace(/[^A-Za-z0-9_-]/g, "_")}.json`);
+/** Where what a server granted is kept: by its address, too, so that nobody else who has its name is sent it. */
+export function signInFile(dataFolder: string, name: string, config: ServerConfig): string {
+  const address = config.kind === "http" ? config.url : "";
+  const digest = createHash("sha256").update(address).digest("hex").slice(0, 16);
+  return join(dataFolder, "mcp", `${name.replace(/[^A-Za-z0-9_-]/g, "_")}-${digest}.json`);
 }
 
 export interface Places {
@@ -41,7 +44,7 @@ export async function connectServers(
   }
   const all = [...servers].map(([name, config]) => {
     if (config.kind !== "http") return new McpServer(name, config, { folder });
-    const signIn = new SignIn(signInFile(dataFolder, name), config.oauth ?? {});
+    const signIn = new SignIn(signInFile(dataFolder, name, config), config.oauth ?? {});
     return new McpServer(name, config, { folder, signIn });
   });
   const open = new Set(all.map(({ name }) => name));

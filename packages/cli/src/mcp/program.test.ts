@@ -1,6 +1,8 @@
 // The whole program with a server that others wrote: a pipe in, an answer out, and a stop that reaches everybody.
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -84,8 +86,23 @@ test("signing in at a server on the web: by a browser once, by what is kept from
     const login = await home.belay(["mcp", "login", "web"], { env: { BROWSER: browser } });
     expect([login.code, login.stdout]).toEqual([0, expect.stringMatching(/^Signed in at web: \d+ tools?\.\n$/)]);
     expect(login.stderr).toContain("Sign in on this page: http://localhost");
-    expect((statSync(join(home.data, "mcp/web.json")).mode & 0o777).toString(8)).toBe("600");
+    const [kept, ...more] = readdirSync(join(home.data, "mcp"));
+    expect([kept, more]).toEqual([expect.stringMatching(/^web-[0-9a-f]+\.json$/), []]);
+    expect((statSync(join(home.data, "mcp", kept!)).mode & 0o777).toString(8)).toBe("600");
     expect((await home.belay(["mcp"])).code).toBe(0);
+
+    // Another server under the same name: what was granted is not for it.
+    const sent: (string | undefined)[] = [];
+    const other = createServer(({ headers }, response) => {
+      sent.push(headers.authorization);
+      response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}/mcp`;
+    writeFileSync(join(home.config, "mcp.json"), JSON.stringify({ mcpServers: { web: { url: address } } }));
+    await home.belay(["mcp"]);
+    other.close();
+    expect([sent.length > 0, sent.filter((each) => each !== undefined)]).toEqual([true, []]);
   } finally {
     server.kill("SIGKILL");
   }
