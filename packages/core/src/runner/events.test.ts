@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { type BelayEvent, type DeltaEvent, isFact } from "../event.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
 import { gate, heldStore, type Kit, listen, openKit, said, settle, shown, unpaired } from "../testing/session-kit.ts";
+import { wrapStore } from "../testing/wrap-store.ts";
 import { tool } from "../tool/tool.ts";
 
 const add = tool({
@@ -196,6 +198,29 @@ describe("session.events", () => {
     const kit = await openKit(["one"]);
     await kit.session.run("a").result;
     expect(await all(kit.session.events({ signal: AbortSignal.abort() }))).toEqual([]);
+  });
+
+  it("E1: a signal that fires while it reads the store ends it, also where the store is closed meanwhile", async () => {
+    const reading = gate();
+    const closed = gate();
+    const store = memoryStore();
+    let isHeld = false;
+    const load: Store["load"] = async (key, after) => {
+      if (!isHeld) return store.load(key, after);
+      reading.open();
+      await closed.opened;
+      throw new Error("closed");
+    };
+    const { linesSync: _sync, ...held } = wrapStore(store, { load });
+    const kit = await openKit(["one"], { store: held });
+    await kit.session.run("go").result;
+    isHeld = true;
+    const abort = new AbortController();
+    const events = all(kit.session.events({ after: 0, signal: abort.signal }));
+    await reading.opened;
+    abort.abort();
+    closed.open();
+    expect(await events).toEqual([]);
   });
 
   it("OPTION_INVALID: a cursor that is no seq is refused", async () => {

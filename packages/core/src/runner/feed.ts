@@ -222,6 +222,8 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       facts = await this.#read(cursor);
     } catch (error) {
       this.#behind = true;
+      // Who has left is not told how its last look ended: the store may have been closed after them.
+      if (this.#last === -1) return;
       throw error;
     }
     // Around what has come live meanwhile, which has drafts between its facts; what is there twice is handed out once.

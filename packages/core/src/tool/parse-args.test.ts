@@ -146,10 +146,10 @@ describe("parseArgs", () => {
 
   it("reads a large text in time linear to its length", () => {
     const text = JSON.stringify({ a: Array.from({ length: 50_000 }, (_, i) => ({ i, text: '\\"x:'.repeat(5) })) });
-    const before = performance.now();
+    const before = process.cpuUsage();
     expect(parseArgs(text).ok).toBe(true);
     expect(problem(`${text.slice(0, -1)},"a":1}`)).toContain('the key "a" is there twice');
     expect(problem(`{"a":"${"x".repeat(20_000_000)}`)).toContain("at position 5, near");
-    expect(performance.now() - before).toBeLessThan(3000);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000);
   });
 });

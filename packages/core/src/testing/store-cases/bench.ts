@@ -34,7 +34,7 @@ export class Bench {
 
   /** A lease that `past()` outlasts; short where the suite really has to wait. */
   get short(): number {
-    return this.#under.advance === undefined ? 150 : 1_000;
+    return this.#under.advance === undefined ? 500 : 1_000;
   }
 
   async past(ms: number): Promise<void> {
