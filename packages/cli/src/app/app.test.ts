@@ -341,7 +341,8 @@ describe("another terminal", () => {
     await first.untilSeen("One.");
     await first.untilSeen("· ready");
     const second = await talk([], { folder: first.folder, args: ["--continue"] });
-    // Also while the thread is being opened there.
+    // Before it is opened there it could be refused: its prompt comes first.
+    await second.untilSeen("› begin");
     first.ask("count");
     await second.untilSeen("esc to interrupt");
     await first.untilSeen("Two");

@@ -23,7 +23,7 @@ import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
 import { backgroundQuestion, escapeWait, isDumb, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
-import { goOn } from "./go-on.ts";
+import { goOn, isSaid, resultOf } from "./go-on.ts";
 import { lastStop } from "./last-stop.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
@@ -284,8 +284,8 @@ class App {
         return this.#follow(session, input, () => session.resume(input === undefined ? {} : { input }));
       }
       case "go-on": {
-        const error = await goOn(session, () => session === this.#session);
-        return error === undefined ? undefined : this.#refuse(error);
+        const isShown = () => session === this.#session;
+        return goOn(session, isShown, (error) => this.#refuse(error));
       }
       case "look": {
         // Before: what one of them gave waits by the time that it is no longer among them.
@@ -334,11 +334,11 @@ class App {
   async #follow(session: Session, input: string | undefined, begin: () => ReturnType<Session["run"]>): Promise<void> {
     this.#token.bind(stopAnywhere(this.#setup.runner, session));
     const before = session.messages.length;
-    const result = await begin().result;
+    const result = await resultOf(begin);
     if (result.status !== "failed") return;
     await sleep(2 * FRAME_MS);
     const told = session === this.#session && !this.#view.starting && this.#view.state === session.state;
-    if (!told) this.#refuse(result.error, session.messages.length > before ? undefined : input);
+    if (!told) this.#refuse(result.error, isSaid(session.messages.slice(before), input) ? undefined : input);
   }
 
   async #answer(session: Session, id: string, given: DialogAnswer): Promise<void> {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { SEEN_MS, testTalks } from "../testing/talk.ts";
-import { CTRL_C, CTRL_D, ENTER } from "../testing/terminal.ts";
+import { CTRL_C, CTRL_D, ENTER, ESC } from "../testing/terminal.ts";
 
 const { talk } = testTalks(wireServer);
 
@@ -40,6 +40,32 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     await sleep(SEEN_MS);
     for (const terminal of [first, second]) expect(terminal.text()).not.toContain("✗");
     expect(first.wire.requests.length + second.wire.requests.length).toBe(5);
+  });
+
+  test("what was stopped in one and gone on with in the other is gone on with in the first again: its words are taken", async () => {
+    const first = await talk([["One ", { stall: true }], ["Four."]]);
+    first.ask("begin");
+    await first.untilSeen("One");
+    first.press(ESC);
+    await first.untilSeen("■ Interrupted.");
+    const second = await talk([["Two."], ["Three ", { stall: true }]], {
+      folder: first.folder,
+      args: ["--continue"],
+      ready: "Enter alone to go on",
+    });
+    second.ask("go on there");
+    await first.untilSeen("Two.");
+    await first.untilSeen("· ready");
+    await second.untilSeen("· ready");
+    // The second stops it once more: the pause that the first knows is not this one.
+    second.ask("and once more");
+    await second.untilSeen("Three");
+    second.press(ESC);
+    await first.untilSeen("Enter alone to go on");
+    first.ask("go on here");
+    await first.untilSeen("Four.");
+    await first.untilSeen("· ready");
+    expect(first.text()).not.toContain("✗");
   });
 
   test("C3: a thread that runs elsewhere cannot be chosen: the list is there again, and another one can be", async () => {
