@@ -27,7 +27,7 @@ import { goOn, isSaid, resultOf } from "./go-on.ts";
 import { lastStop } from "./last-stop.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
-import { effectLabels, rewindItems } from "./rewind.ts";
+import { effectLabels, listRewind } from "./rewind.ts";
 import { InkScreen, type Screen } from "./screen.tsx";
 import { stopAnywhere } from "./stop-anywhere.ts";
 import { themeOf, themeOfReport } from "./theme.ts";
@@ -322,7 +322,7 @@ class App {
       case "answer":
         return this.#answer(session, effect.id, effect.answer);
       case "list-rewind":
-        return this.#happen({ type: "rewind-items", items: rewindItems(session.messages) });
+        return this.#happen({ type: "rewind-items", items: await listRewind(session) });
       case "rewind":
         return this.#rewind(session, effect.item);
       default:

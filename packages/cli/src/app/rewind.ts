@@ -1,13 +1,19 @@
 // Where a person may go back to: before each thing they said; and what was done since, which going back does not undo.
 
-import { type Message, messageText } from "@belay/core";
+import { type Message, messageText, type Session } from "@belay/core";
 import { callLabel } from "../view/call-label.ts";
 import type { RewindItem } from "../view/view.ts";
 
 /** They look, and change nothing. */
 const LOOKING = ["read", "list", "search", "fetch", "ask_user"];
 
-export function rewindItems(messages: readonly Message[]): readonly RewindItem[] {
+/** Of all that was said, also in another terminal, which this session need not have read. */
+export async function listRewind(session: Session): Promise<readonly RewindItem[]> {
+  await session.refresh().catch(() => {});
+  return rewindItems(session.messages);
+}
+
+function rewindItems(messages: readonly Message[]): readonly RewindItem[] {
   const items: { messageId: string; text: string; calls: string[] }[] = [];
   const labels = new Map<string, string>();
   for (const message of messages) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
-import { SEEN_MS, testTalks } from "../testing/talk.ts";
+import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
 import { CTRL_C, CTRL_D, ENTER, ESC } from "../testing/terminal.ts";
 
 const { talk } = testTalks(wireServer);
@@ -66,6 +66,26 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     await first.untilSeen("Four.");
     await first.untilSeen("· ready");
     expect(first.text()).not.toContain("✗");
+  });
+
+  test("the way back in one lists what was said in the other, and what that did", async () => {
+    const first = await talk([["One."]]);
+    first.ask("begin");
+    await first.untilSeen("One.");
+    await first.untilSeen("· ready");
+    const second = await talk([["I write.", write("a.txt")], ["Written."]], {
+      folder: first.folder,
+      args: ["--continue"],
+      rules: { rules: [{ tool: "write", effect: "allow" }] },
+    });
+    await second.untilSeen("› begin");
+    second.ask("write it there");
+    await first.untilSeen("Written.");
+    await first.untilSeen("· ready");
+    first.press(ESC);
+    await first.untilSeen("Esc again");
+    first.press(ESC);
+    await first.untilSeen(/begin ❯ write it there Done since then, and not undone: 1 call · write a.txt/);
   });
 
   test("C3: a thread that runs elsewhere cannot be chosen: the list is there again, and another one can be", async () => {
