@@ -110,7 +110,7 @@ const input = "Do it.";
 describe("interruptAnywhere catches", () => {
   it("nothing where nothing is wrong", async () => {
     await interruptAnywhere({ agent: worker, input, anyEnd: true });
-  }, 30_000);
+  });
 
   it("a store that takes an append from whoever sends it", async () => {
     const anyone = broken((inner) => ({
@@ -123,7 +123,7 @@ describe("interruptAnywhere catches", () => {
       },
     }));
     await caught({ agent: worker, input, store: anyone }, "freeze", "");
-  }, 30_000);
+  });
 
   it("a store that does not know an append which it has already", async () => {
     let n = 0;
@@ -135,12 +135,12 @@ describe("interruptAnywhere catches", () => {
       },
     }));
     await caught({ agent: worker, input, store }, "lost-answer", "");
-  }, 30_000);
+  });
 
   it("a tool that is tried again blindly although it must not be", async () => {
     const blind = (kit: ScenarioKit) => worker(kit, { tool: { onCrash: "retry" } });
     await caught({ agent: blind, input }, "crash", "happened twice");
-  }, 30_000);
+  });
 
   it("a store that forgets what was sent when it is asked to keep it", async () => {
     const store = broken((inner) => ({
@@ -151,7 +151,7 @@ describe("interruptAnywhere catches", () => {
       },
     }));
     await caught({ agent: worker, input, store }, "steer", "is gone");
-  }, 30_000);
+  });
 
   it("an agent that loses a stop", async () => {
     const deaf = (kit: ScenarioKit): Agent<string, unknown> => {
@@ -163,19 +163,19 @@ describe("interruptAnywhere catches", () => {
       return { ...good, run };
     };
     await caught({ agent: deaf, input }, "stop", "after the stop");
-  }, 30_000);
+  });
 
   it("a context that leaves out a result once an answer was cut", async () => {
     const context = (all: readonly Message[]) =>
       all.some((message) => message.interrupted) ? all.filter(({ role }) => role !== "tool") : all;
     const dropping = (kit: ScenarioKit) => worker(kit, { agent: { context } });
     await caught({ agent: dropping, input, anyEnd: false }, "stop", "it ended failed");
-  }, 30_000);
+  });
 
   it("a model that begins anew where it was asked to go on", async () => {
     const forgetful = (kit: ScenarioKit) => worker(kit, { forgets: true });
     await caught({ agent: forgetful, input, anyEnd: false }, "stop", "its output is");
-  }, 30_000);
+  });
 
   it("a store that keeps what anyone writes at once, also two answers to one request", async () => {
     const anyone = broken((inner) => ({
@@ -188,7 +188,7 @@ describe("interruptAnywhere catches", () => {
       },
     }));
     await caught({ agent: asker, input, store: anyone }, "answer-twice", "");
-  }, 30_000);
+  });
 
   it("a step that is computed again when its code is", async () => {
     const again = (kit: ScenarioKit) =>
@@ -199,7 +199,7 @@ describe("interruptAnywhere catches", () => {
         return ctx.ask(humanInput("Go on?"));
       });
     await caught({ agent: again, input }, "close", "happened when its step was recorded");
-  }, 30_000);
+  });
 
   it("code that goes on past a question which nobody answered", async () => {
     const impatient = (kit: ScenarioKit) =>
@@ -211,7 +211,7 @@ describe("interruptAnywhere catches", () => {
       });
     await caught({ agent: impatient, input }, "stop-waiting", "which was withdrawn");
     await caught({ agent: impatient, input }, "close", "which was open|happened twice");
-  }, 30_000);
+  });
 
   it("a kernel that starts a call with other arguments than were approved", async () => {
     const swapped = (kit: ScenarioKit) =>
@@ -227,7 +227,7 @@ describe("interruptAnywhere catches", () => {
         },
       }));
     await caught({ agent: swapped, input }, "answer", "starts with .*, approved was");
-  }, 30_000);
+  });
 
   it("a kernel that takes silence for consent", async () => {
     const hasty = (kit: ScenarioKit) =>
@@ -239,7 +239,7 @@ describe("interruptAnywhere catches", () => {
         },
       }));
     await caught({ agent: hasty, input }, "expire", "starts, and its request is expire");
-  }, 30_000);
+  });
 
   it("a kernel that runs a call after it was withdrawn", async () => {
     const stubborn = (kit: ScenarioKit): Agent<string, unknown> => {
@@ -254,5 +254,5 @@ describe("interruptAnywhere catches", () => {
     for (const fault of ["stop-waiting", "new-input"] as const) {
       await caught({ agent: stubborn, input }, fault, "its request is withdraw");
     }
-  }, 30_000);
+  });
 });

@@ -68,7 +68,7 @@ test("C2, F4: what is queued runs after it, whatever happens, where nobody is as
     faults: ["enqueue", "stop", "crash"],
   });
   expect(report.problems).toEqual([]);
-}, 30_000);
+});
 
 test("W1, C2, F4: faults at every point of a conversation that is handed over and back", async () => {
   const hand = (to: string, id: string) => [{ call: "transfer_to_agent", id, args: { agent_name: to } }];
@@ -93,4 +93,4 @@ test("W1, C2, F4: faults at every point of a conversation that is handed over an
     faults: ["stop", "stop-after-tools", "close", "crash", "freeze", "stop-waiting", "new-input", "answer-crash"],
   });
   expect(report.problems).toEqual([]);
-}, 30_000);
+});

@@ -14,11 +14,11 @@ const pools: TestPool[] = [];
 
 beforeAll(async () => {
   server = await ownPostgres();
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all(pools.map((pool) => pool.end()));
   await server.stop();
-}, 60_000);
+});
 
 async function opened(): Promise<TestPool> {
   const pool = await openPool({ url: server.url });

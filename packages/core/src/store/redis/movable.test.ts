@@ -102,7 +102,7 @@ describe("threads that can move, in Redis", () => {
       }),
       { numRuns: 40 },
     );
-  }, 60_000);
+  });
 
   test("P17: one that a process of the version before left without its mark is found after a while; one marked in vain is forgotten", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
