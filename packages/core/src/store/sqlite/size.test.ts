@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -164,5 +164,27 @@ describe("what is too large", () => {
       expect(() => createRunner({ agent: definition, maxBytes })).toThrow(
         expect.objectContaining({ code: "OPTION_INVALID" }),
       );
+  });
+});
+
+describe("the log beside the file", () => {
+  test("is soon written over; of who writes much it is longer, and has an end all the same", async () => {
+    const store = sqliteStore(db);
+    db.exec("PRAGMA synchronous = OFF");
+    const key = { tenant: "t", threadId: "long" };
+    let seq = 0;
+    const megabytesAfter = async (writes: number) => {
+      for (; seq < writes; seq++) {
+        const line = { appendId: `${seq}`, expect: seq, count: 1, at: 1, body: "x".repeat(2_000) };
+        const more = { writer: { take: "me", ttlMs: 1_000 }, release: true, agent: "a", state: "running" } as const;
+        expect(await store.append(key, { ...line, ...more })).toMatchObject({ ok: true });
+      }
+      return statSync(join(folder, "threads.db-wal")).size / MB;
+    };
+    expect(await megabytesAfter(950)).toBeLessThan(1.5);
+    const longer = await megabytesAfter(2_000);
+    expect(longer).toBeGreaterThan(3);
+    expect(longer).toBeLessThan(5);
+    expect(await megabytesAfter(3_000)).toBe(longer);
   });
 });
