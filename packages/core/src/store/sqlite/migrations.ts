@@ -66,7 +66,7 @@ export const SCHEMA_VERSION = steps.length;
 export function migrate(db: DatabaseSync): void {
   const found = version(db);
   if (found === SCHEMA_VERSION) return;
-  if (found > SCHEMA_VERSION) return refuseNewer(db);
+  if (found > SCHEMA_VERSION) return void refuseNewer(db);
   db.exec("BEGIN IMMEDIATE");
   try {
     refuseNewer(db);
@@ -83,11 +83,12 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-/** One that was changed by a newer version, unless that one says that programs as old as this can go on with it (P17). */
-export function refuseNewer(db: DatabaseSync): void {
+/** The version of this database. One that was changed by a newer version is refused, unless that one says that programs as old as this can go on with it (P17). */
+export function refuseNewer(db: DatabaseSync): number {
   const found = version(db);
   if (found > SCHEMA_VERSION && !(oldestFor(db) <= SCHEMA_VERSION))
     throw belayError("STORE_VERSION", { found, known: SCHEMA_VERSION });
+  return found;
 }
 
 function version(db: DatabaseSync): number {

@@ -1,7 +1,7 @@
 // Makes a database ours: its tables, and how it keeps them. Before anything is changed, a newer one is refused.
 
 import { BUSY, type DatabaseSync, resultCode } from "./database.ts";
-import { migrate, refuseNewer } from "./migrations.ts";
+import { migrate, refuseNewer, SCHEMA_VERSION } from "./migrations.ts";
 import { refuseNetworkFiles } from "./network-files.ts";
 
 const LOCK_TRIES_MS = 5_000;
@@ -18,12 +18,12 @@ const LONG_LOG_PAGES = 1_000;
 export function openTables(db: DatabaseSync): void {
   refuseNetworkFiles(db);
   db.exec("PRAGMA busy_timeout = 5000");
-  refuseNewer(db);
+  const found = refuseNewer(db);
   db.exec(`PRAGMA page_size = 4096; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   // Switching to WAL needs the file for itself, and SQLite does not wait for that by itself: several processes may open
   // a new file at once. Whoever finds it done needs no lock.
   patiently(() => db.exec("PRAGMA journal_mode = WAL"));
-  patiently(() => migrate(db));
+  if (found !== SCHEMA_VERSION) patiently(() => migrate(db));
   db.exec("PRAGMA busy_timeout = 20");
 }
 

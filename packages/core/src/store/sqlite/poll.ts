@@ -10,18 +10,18 @@ interface Watcher {
 }
 
 export class Poll {
-  readonly #statement: Statement;
+  readonly #db: DatabaseSync;
   readonly #everyMs: number;
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | undefined;
   /** How many keep the process alive: whoever follows a thread waits for something. */
   #foreground = 0;
+  #statement: Statement | undefined;
   #version: unknown;
 
   constructor(db: DatabaseSync, everyMs: number) {
-    this.#statement = db.prepare("PRAGMA data_version");
+    this.#db = db;
     this.#everyMs = everyMs;
-    this.#version = this.version();
   }
 
   watch(thread: string, changed: Watcher["changed"], only?: Change, background = false): () => void {
@@ -46,7 +46,7 @@ export class Poll {
     }
   }
 
-  /** What was written since we last looked counts, too: between an append and this watch a stop may have come. */
+  /** What was written since we last looked counts, too: between an append and this watch a stop may have come. Who never looked has seen nothing. */
   #start(): void {
     this.#timer = setInterval(() => this.#look(), this.#everyMs);
   }
@@ -77,6 +77,7 @@ export class Poll {
 
   /** Another one after each commit of another connection. */
   version(): unknown {
+    this.#statement ??= this.#db.prepare("PRAGMA data_version");
     return (this.#statement.get() as { data_version: unknown }).data_version;
   }
 }
