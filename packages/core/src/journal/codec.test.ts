@@ -210,6 +210,17 @@ describe("a line of the journal", () => {
     expect(decode(threadId, lineOf(encode(facts.slice(1)), 1), () => ({ a: 1 }))).toEqual([{ ...facts[1], seq: 7 }]);
   });
 
+  test("F5: facts of another thread, run or segment than the first are refused, with both places, not written as if they were of that one", () => {
+    const started: Fact = { ...base, type: "run-start" };
+    for (const other of [{ threadId: "other" }, { runId: "other" }, { segment: 2 }]) {
+      const ends: Fact = { ...base, seq: 8, type: "state", state: "completed", ...other };
+      const { threadId: thread, runId, segment } = ends;
+      expect(() => encode([started, ends])).toThrow(
+        `run-start of thread thread, run run, segment 1, and state of thread ${thread}, run ${runId}, segment ${segment}`,
+      );
+    }
+  });
+
   test("C4: is refused when it is newer, or has anything unknown in it", () => {
     const body = (e: string, v = 1) => lineOf(`{"v":${v},"r":"run","n":"agent","e":[${e}]}`, 1);
     const code = (expected: string) => expect.objectContaining({ code: expected });

@@ -4,7 +4,8 @@
 // of a run the word "start".
 //
 // 1. decode(encode(facts)) gives equal facts.
-// 2. A line of a newer version, or with anything unknown in it, is refused, never guessed at (C4).
+// 2. All facts of a line are of one thread, run and segment; others are refused, never written as if they were.
+// 3. A line of a newer version, or with anything unknown in it, is refused, never guessed at (C4).
 //
 // Long, and still one piece: each way of writing stands beside its way of reading.
 
@@ -109,13 +110,15 @@ export const KEYS: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Throws where they are not all of one stretch of one run: the line says only once which that is. */
 export function encode(facts: readonly Fact[]): string {
-  const { runId: r, segment, agentName: n, runPath } = facts[0]!;
+  const { threadId, runId: r, segment, agentName: n, runPath } = facts[0]!;
   const e = new Array<Body["e"][number]>(facts.length);
   let inputs = 0;
   let last: Message | undefined;
   for (let i = 0; i < facts.length; i++) {
     const fact = facts[i]!;
+    if (fact.runId !== r || fact.segment !== segment || fact.threadId !== threadId) throw mixed(facts[0]!, fact);
     const word = fact.attempt === 1 && fact.runPath === runPath && fact.agentName === n ? wordFor(fact) : undefined;
     if (word !== undefined) {
       e[i] = word;
@@ -142,6 +145,12 @@ export function encode(facts: readonly Fact[]): string {
     p: runPath === n ? undefined : runPath,
     e,
   } satisfies Body);
+}
+
+function mixed(first: Fact, other: Fact): Error {
+  const place = ({ type, threadId, runId, segment }: Fact) =>
+    `${type} of thread ${threadId}, run ${runId}, segment ${segment}`;
+  return new Error(`an append holds facts of two stretches: ${place(first)}, and ${place(other)}`);
 }
 
 function versionFor(facts: readonly Fact[]): number {

@@ -2,11 +2,14 @@ import { describe, expect, test } from "vitest";
 import { approve } from "../interrupt/answer.ts";
 import { humanApproval } from "../interrupt/request.ts";
 import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { openKit } from "../testing/session-kit.ts";
+import { readFacts } from "./read-facts.ts";
 
+const factsOf = (store: Store, threadId: string) => readFacts(store, key(threadId), 0);
 const key = (threadId: string) => ({ tenant: "default", threadId });
 
 describe("a fork", () => {
@@ -65,6 +68,19 @@ describe("a fork", () => {
     const { head } = (await it.store.load(key("thread")))!.row;
     const { session } = await it.runner.fork("thread", { at: head });
     expect(await session.run("more").result).toMatchObject({ status: "completed", text: "two" });
+  });
+
+  test("T2: between the end of a run that failed and the beginning of the next, it goes on with the one that failed", async () => {
+    const broken = { throw: Object.assign(new Error("no"), { isRetryable: false }) };
+    const it = await openKit([[broken], [broken], "two", "one"]);
+    const failed = await it.session.run("go").result;
+    await it.session.resume().result;
+    await it.session.run("another").result;
+    const facts = await factsOf(it.store, "thread");
+    const next = facts.findIndex(({ runId }) => runId !== failed.runId);
+    expect(facts[next]).toMatchObject({ type: "state", state: "initialized" });
+    const { session } = await it.runner.fork("thread", { at: facts[next]!.seq });
+    expect(await session.resume().result).toMatchObject({ status: "completed", runId: failed.runId, segment: 3 });
   });
 
   test("what is on record tells where it is from, and its history leads there", async () => {

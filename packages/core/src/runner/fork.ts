@@ -96,19 +96,20 @@ export async function writeFork(
 ): Promise<void> {
   const { clock, owner: take, leaseTtlMs: ttlMs, store } = setup;
   const shared = lastEnd(lines, wanted);
-  const point = settledPoint(facts, shared, wanted);
   const forked = { threadId: of.threadId, seq: shared };
   const state = newThread(threadId);
   for (const fact of facts.slice(0, shared)) reduce(state, fact);
+  const point = settledPoint(facts, shared, wanted, state.run?.id);
   const snapshot = snapshotIfDue(state);
   const at = clock.now();
   const cut = facts.slice(shared, point).map((fact): Fact => ({ ...fact, threadId, at }));
   for (const fact of cut) reduce(state, fact);
-  const { run } = state;
+  // All facts of an append are of one stretch: that of the line which is cut, where one is.
+  const { runId = clock.id(), segment = 1 } = cut[0] ?? { runId: state.run?.id, segment: state.run?.segment };
   const place: FramePlace = {
     threadId,
-    runId: run?.id ?? cut[0]?.runId ?? clock.id(),
-    segment: run?.segment ?? cut[0]?.segment ?? 1,
+    runId,
+    segment,
     agentName: agent,
     runPath: agent,
   };
@@ -135,8 +136,14 @@ export async function writeFork(
   if (!appended.ok) throw refusal(of, threadId, appended);
 }
 
-/** An agent that has begun and was not told what to do yet, or an input whose words are cut off, is not there at all. */
-function settledPoint(facts: readonly Fact[], shared: number, wanted: number): number {
+/**
+ * An agent that has begun and was not told what to do yet, or an input whose words are cut off, is not there at all; nor is
+ * what a new run ends of the one before it, `run`, where it has not begun itself.
+ */
+function settledPoint(facts: readonly Fact[], shared: number, wanted: number, run: string | undefined): number {
+  const cut = facts.slice(shared, wanted);
+  const begins = cut.some(({ type, runPath }) => type === "run-start" && !runPath.includes("/"));
+  if (run !== undefined && cut[0]?.runId !== run && !begins) return shared;
   let point = wanted;
   while (point > shared && isHalf(facts[point - 1]!)) point -= 1;
   return point;
