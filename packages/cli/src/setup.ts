@@ -15,7 +15,7 @@ import {
 import { sqliteStore } from "@belay/core/sqlite";
 import { configFolderOf, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
-import { noteThread, readNote } from "./data/thread-notes.ts";
+import { checkFolder, noteThread, readNote } from "./data/thread-notes.ts";
 import { instructions } from "./instructions.ts";
 import type { Connected, Places } from "./mcp/connect.ts";
 import { chooseModel } from "./model/choose.ts";
@@ -65,9 +65,12 @@ export interface BelaySetup {
   readonly configFolder: string;
   /** What the person should know before the first prompt: a server that did not start, say. */
   readonly warnings: readonly Problem[];
-  /** runner.open(), which also notes the folder of a new thread. */
+  /** runner.open(), which also notes the folder of a new thread. Throws `FOLDER_OTHER` for one that is about another. */
   openThread(threadId?: string): Promise<Session>;
-  /** A new thread that begins where another one stands, or at an earlier point of it; its folder is noted too. */
+  /**
+   * A new thread that begins where another one stands, or at an earlier point of it; its folder is noted too. Where the other
+   * is about another folder, nothing that it asked or was allowed counts in this one.
+   */
   forkThread(threadId: string, options?: ForkOptions): ReturnType<Runner["fork"]>;
   /** What to show a person of a call that waits for approval; undefined for other requests. */
   previewOf(request: Interrupt | InboxItem): Preview | undefined;
@@ -109,6 +112,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     configFolder,
     warnings: servers?.warnings ?? [],
     async openThread(threadId) {
+      if (threadId !== undefined) checkFolder(dataFolder, threadId, folder);
       const session = await runner.open(threadId);
       if (readNote(dataFolder, session.threadId) === undefined) noteThread(dataFolder, session.threadId, { folder });
       return session;
@@ -116,7 +120,9 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     async forkThread(threadId, options) {
       const head = (await runner.threads()).find((row) => row.threadId === threadId)?.head ?? 0;
       const forked = await runner.fork(threadId, options ?? { at: head });
-      noteThread(dataFolder, forked.session.threadId, readNote(dataFolder, threadId) ?? { folder });
+      const { session } = forked;
+      noteThread(dataFolder, session.threadId, { folder });
+      if (readNote(dataFolder, threadId)?.folder !== folder) await forgetAllowed(runner, session);
       return forked;
     },
     previewOf,
@@ -126,6 +132,13 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       db.close();
     },
   };
+}
+
+/** What was asked and allowed about another folder says nothing about this one. */
+async function forgetAllowed(runner: Runner, session: Session): Promise<void> {
+  const { threadId } = session;
+  await session.interrupt({ reason: "it goes on in another folder" });
+  for (const { id } of await runner.rules({ threadId })) await runner.removeRule(id, { threadId });
 }
 
 /** Where no server is named, nothing of the protocol is loaded. */

@@ -23,7 +23,7 @@ describe("inbox and answer", () => {
     const { threadId, ids } = await asked(home, "run pwd > made; echo ran");
     const inbox = await home.belay(["inbox"]);
     expect(inbox.stdout).toContain(`${ids[0]}  approval`);
-    expect(inbox.stdout).toContain("    Run this command?\n    $ pwd > made; echo ran\n");
+    expect(inbox.stdout).toContain(`    Run this command?\n    $ pwd > made; echo ran\n    in ${home.folder}\n`);
     const { code, stdout } = await home.belay(["answer", ids[0]!, "yes"], { cwd: "/" });
     expect([code, stdout]).toEqual([
       0,

@@ -3,7 +3,7 @@
 
 import { type Answer, approve, BelayError, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
 import { dataFolderOf } from "../data/folders.ts";
-import { readNote } from "../data/thread-notes.ts";
+import { checkFolder, readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { problem } from "../problem.ts";
@@ -49,6 +49,8 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
     ...(folder !== undefined && { folder }),
   });
   try {
+    // It may be a link to another one by now.
+    checkFolder(dataFolder, item.threadId, setup.folder);
     const { open } = await setup.runner.answer(item.id, said);
     const stopped = await untilEnded(setup.runner, item.threadId);
     const { commands, log } = io.texts;

@@ -1,6 +1,7 @@
 // belay inbox: what waits for a person, over all threads, with what they need to decide.
 
 import type { DamagedRequest, InboxItem } from "@belay/core";
+import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { previewOf } from "../preview.ts";
@@ -16,10 +17,12 @@ export async function inbox(options: CommandOptions, io: CommandIo): Promise<num
   try {
     const items = await desk.runner.inbox();
     const { damaged } = items;
-    if (options.json) for (const item of items) io.stdout.write(`${writeJson(item)}\n`);
+    const folderOf = (item: InboxItem) => readNote(desk.dataFolder, item.threadId)?.folder;
+    if (options.json)
+      for (const item of items) io.stdout.write(`${writeJson({ ...item, folder: folderOf(item) ?? null })}\n`);
     else {
       if (items.length === 0 && damaged.length === 0) io.stderr.write(`${io.texts.commands.inboxEmpty}\n`);
-      io.stdout.write(items.map((item) => describe(item, io.texts)).join("\n"));
+      io.stdout.write(items.map((item) => describe(item, folderOf(item), io.texts)).join("\n"));
     }
     // Beside the list, and in the exit code: what is listed is not all there is.
     for (const each of damaged) io.stderr.write(`${damageOf(each, io.texts)}\n`);
@@ -30,11 +33,13 @@ export async function inbox(options: CommandOptions, io: CommandIo): Promise<num
 }
 
 /** Everything of a request is somebody's words: harmless, and indented, so that none can pass for another request. */
-export function describe(item: InboxItem, texts: Texts): string {
-  const { commands, log } = texts;
+export function describe(item: InboxItem, folder: string | undefined, texts: Texts): string {
+  const { commands, dialog, log } = texts;
   const { id, kind, threadId, raisedAt, expiresAt } = item;
   const head = `${sanitizeLine(id, 100)}  ${log.word(kind)}  ${ago(raisedAt, Date.now())}  ${commands.ofThread(sanitizeLine(threadId, 200))}`;
   const body = [sanitize(requestWords(item, texts)), ...detailOf(item)];
+  // Where it would be done.
+  if (folder !== undefined) body.push(dialog.in(sanitizeLine(folder, 1_000)));
   if (expiresAt !== undefined) body.push(commands.expires(new Date(expiresAt).toISOString()));
   body.push(kind === "input" || kind === "custom" ? commands.answerText(id) : commands.answerYesNo(id));
   return [head, ...body.flatMap((text) => text.trimEnd().split("\n")).map((line) => `    ${line}`), ""].join("\n");

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { problem } from "../problem.ts";
 import { inDataFolder } from "./folders.ts";
 import { makeFolder } from "./make-folder.ts";
 
@@ -34,6 +35,12 @@ export function readNote(dataFolder: string, threadId: string): ThreadNote | und
   } catch {
     return undefined;
   }
+}
+
+/** Throws `FOLDER_OTHER`: what a thread asks is about its folder, and is done there or not at all. */
+export function checkFolder(dataFolder: string, threadId: string, folder: string): void {
+  const about = readNote(dataFolder, threadId)?.folder;
+  if (about !== undefined && about !== folder) throw problem("FOLDER_OTHER", { thread: threadId, about, folder });
 }
 
 /** Of a thread that is deleted. */

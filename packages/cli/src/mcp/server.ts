@@ -65,6 +65,11 @@ export class McpServer {
     this.#options = options;
   }
 
+  /** Where it works. */
+  get folder(): string {
+    return this.#options.folder;
+  }
+
   get timeoutMs(): number | undefined {
     return this.#config.timeoutMs;
   }

@@ -38,7 +38,8 @@ function mcpTool(server: McpServer, given: McpTool, name: string, judge: Judge):
     name,
     description: [given.title ?? title, given.description, `(MCP server ${server.name})`].filter(Boolean).join(" "),
     input: inputOf(given),
-    version: "mcp",
+    // A server of the same name may be another one in another folder.
+    version: `mcp in ${server.folder}`,
     readOnly,
     // What a server does not say is taken for the worse, as the protocol has it.
     destructive: !readOnly && destructiveHint !== false,

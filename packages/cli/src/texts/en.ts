@@ -386,6 +386,11 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { folder: string }) => `${d.folder} is not a folder.`,
       hint: "Give one that is there.",
     },
+    FOLDER_OTHER: {
+      message: (d: { thread: string; about: string; folder: string }) =>
+        `Thread ${d.thread} is about ${d.about}, not about ${d.folder}.`,
+      hint: "Go on with it there, without --folder; or with the same past here, in a new thread, by --fork.",
+    },
     ID_AMBIGUOUS: {
       message: (d: { what: IdOf; given: string; count: number }) =>
         `${JSON.stringify(d.given)} is the beginning of ${d.count} ${d.what} ids.`,

@@ -416,6 +416,10 @@ export const zh: Texts = {
       hint: "请用 shell 命令查看其中一部分，或在其中查找。",
     },
     FOLDER_MISSING: { message: (d) => `${d.folder} 不是文件夹。`, hint: "请给出存在的文件夹。" },
+    FOLDER_OTHER: {
+      message: (d) => `会话 ${d.thread} 属于 ${d.about}，不属于 ${d.folder}。`,
+      hint: "不加 --folder 即可在原文件夹中继续；或加 --fork，在这里以相同的历史开始新会话。",
+    },
     ID_AMBIGUOUS: {
       message: (d) => `有 ${d.count} 个${ids[d.what] ?? d.what} id 以 ${JSON.stringify(d.given)} 开头。`,
       hint: "请多给几个字符。",

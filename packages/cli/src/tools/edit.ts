@@ -20,6 +20,7 @@ export function editTool(root: string, judge: Judge) {
   );
   return tool({
     name: "edit",
+    version: `in ${root}`,
     description:
       "Replaces a text in a file by another one. The old text must be given exactly as it stands in the file.",
     input: checked(input, (args) => preview(root, args)),

@@ -22,6 +22,7 @@ interface Command {
 export function shellTool(root: string, judge: Judge) {
   return tool({
     name: "shell",
+    version: `in ${root}`,
     description: `Runs a command of the shell in the folder and gives what it writes, stdout and stderr together, and its exit code. It gets no input. It ends after ${TIMEOUT_S} seconds unless timeoutSeconds says otherwise, and nothing that it starts outlives it.`,
     input: object<Command>(
       { command: text("As for sh -c.", { minLength: 1, maxLength: 20_000 }) },

@@ -19,6 +19,7 @@ export function writeTool(root: string, judge: Judge) {
   );
   return tool({
     name: "write",
+    version: `in ${root}`,
     description:
       "Makes a file of text, and the folders on the way to it. Replaces one that is there only with overwrite.",
     input: checked(input, (args) => before(root, args)),

@@ -1,0 +1,102 @@
+// What a person approves is done where it says it is done: a thread is about one folder, by whichever way one comes to it.
+
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { wireServer } from "../../core/src/model/wire/wire-server.ts";
+import { asked, goOn, jsonLines } from "./testing/asked.ts";
+import { type Home, testProgram } from "./testing/processes.ts";
+import { SEEN_MS, testTalks, write } from "./testing/talk.ts";
+import { CTRL_D, ENTER } from "./testing/terminal.ts";
+
+const program = testProgram();
+const { talk } = testTalks(wireServer);
+
+/** A request to make a file, and another folder. */
+async function waiting() {
+  const home = program.home();
+  const other = join(home.folder, "../other");
+  mkdirSync(other);
+  const { threadId, ids } = await asked(home, "run touch made");
+  const made = () => [home.folder, realpathSync(other)].filter((folder) => existsSync(join(folder, "made")));
+  return { home, other: realpathSync(other), threadId, id: ids[0]!, made };
+}
+
+const openIds = async (home: Home) => jsonLines((await home.belay(["inbox", "--json"])).stdout).map(({ id }) => id);
+
+describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () => {
+  test("is not gone on with here, and what it asks stays open; a fork is, without what was asked and allowed there", async () => {
+    const { home, other, threadId, id, made } = await waiting();
+    for (const words of [[], ["something else"]]) {
+      const { code, stdout, stderr } = await home.belay(["-p", ...words, "--resume", threadId, "-C", other]);
+      expect([code, stdout, stderr]).toEqual([
+        2,
+        "",
+        `Thread ${threadId} is about ${home.folder}, not about ${other}. Go on with it there, without --folder; or with the same past here, in a new thread, by --fork.\n`,
+      ]);
+    }
+    expect((await home.belay(["-p", "--continue", "-C", other])).stderr).toContain(`There is no thread of ${other}`);
+    expect(await openIds(home)).toEqual([id]);
+
+    await home.belay(["answer", id, "yes", "--remember", "thread"]);
+    expect(made()).toEqual([home.folder]);
+    const next = await asked(
+      { ...home, belay: (args) => home.belay([...args, "--resume", threadId]) },
+      "run touch next",
+    );
+    const fork = await home.belay(["-p", "--resume", threadId, "--fork", "-C", other]);
+    expect(fork.stderr).not.toContain("Waits for you");
+    const [forked] = jsonLines((await home.belay(["threads", "--json"])).stdout).filter((row) => row.id !== threadId);
+    expect(forked).toMatchObject({ forkOf: threadId, folder: other });
+    // Allowed in that thread, and not in this one.
+    expect(await openIds(home)).toEqual(next.ids);
+    const again = await home.belay(["-p", "run touch made", "--resume", String(forked!.id), "--ask", "pause"]);
+    expect(again.stderr).toContain("Waits for you: Run this command?");
+    expect(made()).toEqual([home.folder]);
+  });
+
+  test("what was approved for one folder runs in no other, where nobody remembers which one it was", async () => {
+    const { home, other, threadId, id, made } = await waiting();
+    rmSync(join(home.data, "notes"), { recursive: true });
+    await home.belay(["answer", id, "yes"], { cwd: other });
+    expect(made()).toEqual([]);
+    expect(await goOn({ ...home, belay: (args) => home.belay(args, { cwd: other }) }, threadId)).toContain(
+      `what was approved (shell version in ${home.folder}) is not what would run now (shell version in ${other})`,
+    );
+  });
+
+  test("a folder that has become a link to another one is another one", async () => {
+    const { home, other, id, made } = await waiting();
+    renameSync(home.folder, `${home.folder}.old`);
+    symlinkSync(other, home.folder);
+    const { code, stderr } = await home.belay(["answer", id, "yes"], { cwd: other });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`is about ${home.folder}, not about ${other}.`)]);
+    expect([made(), await openIds(home)]).toEqual([[], [id]]);
+  });
+
+  test("is not opened from the list where another folder was named; the list stays, and nothing is asked there", async () => {
+    const first = await talk([[write("made.txt")]]);
+    first.ask("make it");
+    await first.untilSeen("Make made.txt?");
+    first.press(CTRL_D);
+    await first.exited;
+    const other = join(first.folder, "other");
+    mkdirSync(other);
+    writeFileSync(join(other, "here"), "");
+    const list = await talk([], {
+      folder: first.folder,
+      args: ["--resume", "-C", other],
+      ready: "Which thread?",
+    });
+    await list.untilSeen("❯ make it");
+    list.press(ENTER);
+    await list.untilSeen(/is about \S+ not about \S+/);
+    await list.untilSeen("❯ make it");
+    await sleep(SEEN_MS);
+    list.press("y");
+    await sleep(SEEN_MS);
+    expect(list.text()).not.toContain("Make made.txt?");
+    expect(["made.txt", "other/made.txt"].filter((file) => existsSync(join(first.folder, file)))).toEqual([]);
+  });
+});
