@@ -248,12 +248,13 @@ export const cliArrows: Record<string, readonly string[]> = {
   preview: [],
   "request-words": ["texts"],
   "output-text": [],
+  "user-name": [],
   instructions: [],
   model: ["problem", "data"],
   tools: ["problem", "data", "permissions"],
   permissions: ["problem", "data"],
   mcp: ["problem", "data", "permissions"],
-  setup: ["problem", "preview", "instructions", "data", "model", "tools", "permissions", "mcp"],
+  setup: ["problem", "preview", "instructions", "data", "model", "tools", "permissions", "mcp", "user-name"],
   app: [
     "texts",
     "request-words",
@@ -267,8 +268,9 @@ export const cliArrows: Record<string, readonly string[]> = {
     "data",
     "problem",
     "commands",
+    "user-name",
   ],
-  headless: ["texts", "request-words", "terminal", "setup", "data", "problem", "keys"],
+  headless: ["texts", "request-words", "terminal", "setup", "data", "problem", "keys", "user-name"],
   commands: [
     "texts",
     "request-words",
@@ -282,6 +284,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "tools",
     "mcp",
     "headless",
+    "user-name",
   ],
   // Opens what was asked for, and hands it to the screen or to a single run.
   start: ["texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],
@@ -289,7 +292,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   // The program in a real terminal; for tests only.
   testing: ["terminal", "mcp", "app", "data", "model", "setup"],
   usage: ["texts", "terminal"],
-  belay: ["texts", "problem", "usage", "start", "headless", "commands"],
+  belay: ["texts", "problem", "usage", "start", "headless", "commands", "user-name"],
 };
 
 /** Every name at the door of packages/cli. */

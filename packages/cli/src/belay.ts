@@ -2,13 +2,13 @@
 // The program: reads its arguments, picks what to do, and loads only that.
 
 import { readFileSync } from "node:fs";
-import { userInfo } from "node:os";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { CommandIo } from "./commands/command.ts";
 import { EXIT, exitOfLost } from "./headless/exit-codes.ts";
 import { Problem, problem, problemWords } from "./problem.ts";
 import { languageNames, type Texts, textsFor } from "./texts/texts.ts";
 import { speak } from "./usage.ts";
+import { userName } from "./user-name.ts";
 
 interface Shared {
   readonly data?: string;
@@ -253,14 +253,6 @@ function readCount(text: string, otherwise: string): number {
   const n = Number(text);
   if (!Number.isInteger(n) || n < 1) throw new InvalidArgumentError(otherwise);
   return n;
-}
-
-function userName(): string {
-  try {
-    return userInfo().username || "user";
-  } catch {
-    return "user";
-  }
 }
 
 function version(): string {

@@ -24,6 +24,7 @@ import { readRulesFile } from "./permissions/rules-file.ts";
 import { type Preview, previewOf } from "./preview.ts";
 import { type Problem, problem } from "./problem.ts";
 import { folderTools } from "./tools/tools.ts";
+import { userName } from "./user-name.ts";
 
 export type { Preview } from "./preview.ts";
 
@@ -137,8 +138,9 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
 /** What was asked and allowed about another folder says nothing about this one. */
 async function forgetAllowed(runner: Runner, session: Session): Promise<void> {
   const { threadId } = session;
-  await session.interrupt({ reason: "it goes on in another folder" });
-  for (const { id } of await runner.rules({ threadId })) await runner.removeRule(id, { threadId });
+  const by = userName();
+  await session.interrupt({ reason: "it goes on in another folder", by });
+  for (const { id } of await runner.rules({ threadId })) await runner.removeRule(id, { threadId, by });
 }
 
 /** Where no server is named, nothing of the protocol is loaded. */

@@ -3,16 +3,16 @@
 import { type Answer, approve, reject, respond } from "@belay/core";
 import type { DialogAnswer } from "../view/view.ts";
 
-export function answerOf(given: DialogAnswer): Answer {
+export function answerOf(given: DialogAnswer, by: string): Answer {
   switch (given.type) {
     case "approve": {
       const { remember, args } = given;
-      return approve({ ...(remember !== undefined && { remember }), ...(args !== undefined && { args }) });
+      return approve({ by, ...(remember !== undefined && { remember }), ...(args !== undefined && { args }) });
     }
     case "reject":
-      return reject(given.reason);
+      return reject(given.reason, { by });
     case "respond":
-      return respond(given.value);
+      return respond(given.value, { by });
     default:
       return given satisfies never;
   }

@@ -9,6 +9,7 @@ import { Problem, problemWords } from "../problem.ts";
 import type { BelaySetup } from "../setup.ts";
 import { TerminalModes } from "../terminal/modes.ts";
 import { type Texts, textsFor } from "../texts/texts.ts";
+import { userName } from "../user-name.ts";
 import { update } from "../view/update.ts";
 import {
   type DialogAnswer,
@@ -21,6 +22,7 @@ import {
 } from "../view/view.ts";
 import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
+import { earlyKeys } from "./early-keys.ts";
 import { backgroundQuestion, escapeWait, isDumb, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { goOn, isSaid, resultOf } from "./go-on.ts";
@@ -41,8 +43,6 @@ const GRACE_MS = 120;
 /** Between two drawings of what streams; keys are drawn at once. */
 const FRAME_MS = 33;
 const TICK_MS = 100;
-/** The first keys that are read this soon were pressed before. */
-const EARLY_MS = 500;
 
 /** Talks until the person quits; resolves to the exit code. `setup` stays open. */
 export function runApp(setup: BelaySetup, options: AppOptions = {}): Promise<number> {
@@ -58,6 +58,7 @@ class App {
   readonly #modes: TerminalModes;
   readonly #keys: KeyDecoder;
   readonly #token = new InterruptToken();
+  readonly #by = userName();
   readonly #whole: WholePreviews;
   #view: View;
   #screen: Screen | undefined;
@@ -187,10 +188,9 @@ class App {
   }
 
   #onData = (bytes: Buffer) => {
-    // What was typed before the terminal was ours came through it: Enter was made a new line.
-    const early = performance.now() - this.#tookAt < EARLY_MS && !bytes.includes(0x1b) && !bytes.includes(0x0d);
+    const keys = earlyKeys(bytes, performance.now() - this.#tookAt);
     this.#tookAt = Number.NEGATIVE_INFINITY;
-    this.#keys.feed(early ? Buffer.from(bytes.map((byte) => (byte === 0x0a ? 0x0d : byte))) : bytes);
+    this.#keys.feed(keys);
   };
   #onEnd = () => this.#do({ do: "quit" });
 
@@ -263,6 +263,7 @@ class App {
 
   async #perform(effect: Effect): Promise<void> {
     const session = this.#session;
+    const by = this.#by;
     switch (effect.do) {
       case "quit":
         return this.#quit();
@@ -279,14 +280,10 @@ class App {
     switch (effect.do) {
       case "run":
         return this.#follow(session, effect.input, () => session.run(effect.input));
-      case "resume": {
-        const { input } = effect;
-        return this.#follow(session, input, () => session.resume(input === undefined ? {} : { input }));
-      }
-      case "go-on": {
-        const isShown = () => session === this.#session;
-        return goOn(session, isShown, (error) => this.#refuse(error));
-      }
+      case "resume":
+        return this.#follow(session, effect.input, () => session.resume({ input: effect.input, by }));
+      case "go-on":
+        return goOn(session, this.#isShown(session), (error) => this.#refuse(error));
       case "look": {
         // Before: what one of them gave waits by the time that it is no longer among them.
         const running = session.late;
@@ -296,14 +293,14 @@ class App {
       }
       case "interrupt": {
         if (!this.#token.isBound) this.#token.bind(stopAnywhere(this.#setup.runner, session));
-        await this.#token.trigger({ reason: "direction_change", graceMs: GRACE_MS });
+        await this.#token.trigger({ reason: "direction_change", graceMs: GRACE_MS, by });
         this.#token.clear();
         return this.#happen({ type: "stop-ended" });
       }
       case "mail": {
-        const send = effect.kind === "steer" ? session.steer(effect.text) : session.enqueue(effect.text);
-        const { id } = await send;
-        return this.#happen({ type: "mailed", mail: { id, kind: effect.kind, text: effect.text } });
+        const { kind, text } = effect;
+        const { id } = await (kind === "steer" ? session.steer(text, { by }) : session.enqueue(text, { by }));
+        return this.#happen({ type: "mailed", mail: { id, kind, text } });
       }
       case "take-back": {
         const taken = await session.withdraw(effect.mail.id);
@@ -316,7 +313,7 @@ class App {
         if (texts.length === 0)
           return this.#happen({ type: "refused", problem: this.#texts.mail.gone, ...this.#standing() });
         const goesOn = session.state === "paused" || session.state === "error";
-        const begin = () => (goesOn ? session.resume({ input: texts }) : session.run(texts));
+        const begin = () => (goesOn ? session.resume({ input: texts, by }) : session.run(texts));
         return this.#follow(session, texts.join("\n"), begin);
       }
       case "answer":
@@ -343,7 +340,7 @@ class App {
 
   async #answer(session: Session, id: string, given: DialogAnswer): Promise<void> {
     try {
-      await session.answer(id, answerOf(given));
+      await session.answer(id, answerOf(given, this.#by));
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;
       this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts) });
@@ -363,6 +360,8 @@ class App {
     this.#draw();
   }
 
+  #isShown = (session: Session) => () => session === this.#session;
+
   #standing() {
     const session = this.#session;
     return session === undefined ? {} : { state: session.state, pauseType: session.pauseType };
@@ -374,7 +373,7 @@ class App {
     this.#draw();
     if (session !== undefined && (isRunning(this.#view) || session.state === "running")) {
       const reason = code === 0 ? "quit" : "told to end";
-      await lastStop(this.#setup.runner, session, { reason, graceMs: GRACE_MS });
+      await lastStop(this.#setup.runner, session, { reason, graceMs: GRACE_MS, by: this.#by });
       // The line about it is on its way here.
       for (let looks = 0; looks < 10 && session.state !== "running" && isRunning(this.#view); looks += 1)
         await sleep(10);

@@ -52,7 +52,7 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
     // It may be a link to another one by now.
     checkFolder(dataFolder, item.threadId, setup.folder);
     const { open } = await setup.runner.answer(item.id, said);
-    const stopped = await untilEnded(setup.runner, item.threadId);
+    const stopped = await untilEnded(setup.runner, item.threadId, options.by);
     const { commands, log } = io.texts;
     if (options.json)
       io.stdout.write(`${writeJson({ id: item.id, threadId: item.threadId, answer: said.type, open })}\n`);
@@ -77,11 +77,11 @@ function tellDecided(decided: Decided, io: CommandIo): number {
 }
 
 /** What the answer let run here has ended when the thread is ours no more. True where Ctrl-C stopped it. */
-async function untilEnded(runner: Runner, threadId: string): Promise<boolean> {
+async function untilEnded(runner: Runner, threadId: string, by: string): Promise<boolean> {
   let stopped = false;
   const stop = () => {
     stopped = true;
-    void runner.interrupt(threadId, { reason: "SIGINT" });
+    void runner.interrupt(threadId, { reason: "SIGINT", by });
   };
   process.on("SIGINT", stop);
   try {

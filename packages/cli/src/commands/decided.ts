@@ -29,7 +29,8 @@ export function decidedIn(facts: readonly Fact[]): ReadonlyMap<string, Decided> 
   return all;
 }
 
-export function decidedWords({ id, at, by, answer }: Decided, { commands, dialog }: Texts): string {
+/** How, and by whom. */
+export function howDecided({ by, answer }: Decided, { dialog }: Texts): string {
   const words = {
     approve: dialog.approved,
     reject: dialog.rejected,
@@ -37,7 +38,13 @@ export function decidedWords({ id, at, by, answer }: Decided, { commands, dialog
     withdraw: dialog.withdrawn,
     expire: dialog.expired,
   };
-  const how = answer.type === "expire" ? words.expire : dialog.answered(words[answer.type], by);
+  return answer.type === "expire" ? words.expire : dialog.answered(words[answer.type], by);
+}
+
+export function decidedWords(decided: Decided, texts: Texts): string {
+  const { id, at, answer } = decided;
+  const { commands } = texts;
+  const how = howDecided(decided, texts);
   const what = sanitizeLine(saidWith(answer), 300);
   return commands.decided(sanitizeLine(id, 100), sanitizeLine(how, 200), new Date(at).toISOString(), what);
 }

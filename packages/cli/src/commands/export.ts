@@ -9,6 +9,7 @@ import { outputText } from "../output-text.ts";
 import { sanitize } from "../terminal/sanitize.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
+import { type Decided, decidedIn, howDecided } from "./decided.ts";
 import { openDesk } from "./desk.ts";
 import { factsOf } from "./facts.ts";
 import { findId } from "./find.ts";
@@ -76,6 +77,23 @@ function resultsOf(facts: readonly Fact[]): ReadonlyMap<string, Ended> {
   return results;
 }
 
+/** What people decided about each call. */
+function decidedOf(facts: readonly Fact[]): ReadonlyMap<string, readonly Decided[]> {
+  const decided = decidedIn(facts);
+  const found = new Map<string, Decided[]>();
+  for (const fact of facts) {
+    const { id, callId } = (fact.type === "action" && fact.action.interrupted) || {};
+    const how = id === undefined ? undefined : decided.get(id);
+    if (how !== undefined && callId !== undefined) found.set(callId, [...(found.get(callId) ?? []), how]);
+  }
+  return found;
+}
+
+interface Calls {
+  readonly results: ReadonlyMap<string, Ended>;
+  readonly decided: ReadonlyMap<string, readonly Decided[]>;
+}
+
 type Ended = Pick<Fact & { type: "tool-end" }, "outcome" | "output">;
 
 function joined(first: Message, next: Message): Message {
@@ -91,30 +109,32 @@ function joined(first: Message, next: Message): Message {
 }
 
 function markdown(threadId: string, folder: string | undefined, facts: readonly Fact[], texts: Texts): string {
-  const results = resultsOf(facts);
+  const calls = { results: resultsOf(facts), decided: decidedOf(facts) };
   const began = facts[0] === undefined ? "" : new Date(facts[0].at).toISOString();
   const head = [`# ${texts.page.title(threadId)}`, [folder, began].filter(Boolean).join(" · ")];
-  const body = messagesOf(facts).flatMap((message) => messageBlocks(message, results, texts));
+  const body = messagesOf(facts).flatMap((message) => messageBlocks(message, calls, texts));
   return `${[...head, ...body].filter((block) => block !== "").join("\n\n")}\n`;
 }
 
-function messageBlocks(message: Message, results: ReadonlyMap<string, Ended>, texts: Texts): string[] {
+function messageBlocks(message: Message, of: Calls, texts: Texts): string[] {
   if (message.role === "tool" || message.role === "system") return [];
   const { page } = texts;
   const who = message.role === "assistant" ? page.agent : message.origin === "person" ? page.person : page.runtime;
   const said = messageText(message).trim();
   const cut = message.interrupted === undefined ? [] : [`*${page.cut(message.interrupted.by)}*`];
-  const calls = message.parts.flatMap((part) => callBlocks(part, results, texts));
+  const calls = message.parts.flatMap((part) => callBlocks(part, of, texts));
   return said === "" && calls.length === 0 ? [] : [`## ${who}`, said, ...cut, ...calls];
 }
 
-function callBlocks(part: Part, results: ReadonlyMap<string, Ended>, { log, page }: Texts): string[] {
+function callBlocks(part: Part, { results, decided }: Calls, texts: Texts): string[] {
   if (part.type !== "call") return [];
+  const { log, page } = texts;
   const ended = results.get(part.id);
+  const by = (decided.get(part.id) ?? []).map((each) => ` · ${howDecided(each, texts)}`).join("");
   const outcome = ended === undefined ? page.notRun : log.word(ended.outcome);
   const text = outputText(ended?.output ?? null);
   return [
-    `**${part.tool}** \`${JSON.stringify(part.ranArgs ?? part.args).replaceAll("`", "ˋ")}\` → ${outcome}`,
+    `**${part.tool}** \`${JSON.stringify(part.ranArgs ?? part.args).replaceAll("`", "ˋ")}\` → ${outcome}${by}`,
     fenced(text.trimEnd()),
   ];
 }

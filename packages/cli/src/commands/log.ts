@@ -130,9 +130,10 @@ function messageRows(message: Message, inner: string, says: Texts["log"]): Row[]
 function actionRows(action: (Fact & { type: "action" })["action"], inner: string, says: Texts["log"]): Row[] {
   const { interrupted, exit, transferToAgent, breakLoop, customized } = action;
   if (interrupted !== undefined) {
-    const { kind, id, by, reason = "", tool } = interrupted;
+    const { kind, id, by, reason = "", tool, address } = interrupted;
     if (kind === "user" || kind === "manual")
       return [[says.stop, `${inner}${says.stoppedBy(by)}${reason === "" ? "" : `: ${reason}`}`]];
+    if (kind === "node") return [[says.stop, `${inner}${says.stoppedBy(by)}: ${says.atNode(reason, nodeAt(address))}`]];
     const what = tool === undefined ? says.word(kind) : says.asks(says.word(kind), tool);
     return [[says.request, `${inner}${id} ${what}: ${reason}`]];
   }
@@ -140,6 +141,11 @@ function actionRows(action: (Fact & { type: "action" })["action"], inner: string
   if (transferToAgent !== undefined) return [[says.transfer, `${inner}${says.to(transferToAgent.name)}`]];
   if (breakLoop !== undefined) return [[says.break, `${inner}${shortly(breakLoop.output)}`]];
   return [[says.action, `${inner}${shortly(customized)}`]];
+}
+
+/** The address of a node ends with its key, and which visit it is. */
+function nodeAt(address: string): string {
+  return address.slice(address.lastIndexOf("/") + 1, address.lastIndexOf("#"));
 }
 
 function gave(output: Json): string {

@@ -10,6 +10,7 @@ import { readRulesFile, writeDefaultRules } from "../permissions/rules-file.ts";
 import { problem } from "../problem.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { folderTools } from "../tools/tools.ts";
+import { userName } from "../user-name.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { openDesk } from "./desk.ts";
 import { findId } from "./find.ts";
@@ -59,7 +60,7 @@ export async function removeRule(id: string, options: RulesOptions, io: CommandI
       (await desk.runner.rules(of)).map((each) => each.id),
       id,
     );
-    const removed = await desk.runner.removeRule(rule, of);
+    const removed = await desk.runner.removeRule(rule, { ...of, by: userName() });
     io.stdout.write(`${io.texts.commands.ruleRemoved(sanitizeLine(rule, 100))}\n`);
     return removed ? EXIT.done : EXIT.failed;
   } finally {

@@ -7,6 +7,7 @@ import { requestWords } from "../request-words.ts";
 import type { BelaySetup } from "../setup.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import type { Texts } from "../texts/texts.ts";
+import { userName } from "../user-name.ts";
 import { EXIT, exitOfLost } from "./exit-codes.ts";
 import { receiptLine } from "./receipt-line.ts";
 import { writeJson } from "./write-json.ts";
@@ -56,7 +57,7 @@ export async function runHeadless(
 
 function begin(session: Session, input: string | undefined): Run<string> | undefined {
   const { state } = session;
-  if (state === "paused") return session.resume(input === undefined ? {} : { input });
+  if (state === "paused") return session.resume({ input, by: userName() });
   if (input !== undefined) return session.run(input);
   return state === "error" ? session.resume() : undefined;
 }
@@ -153,7 +154,7 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
   let receipt: Promise<Receipt> | undefined;
   const stop = (reason: string) => {
     pressed += 1;
-    receipt = session.interrupt({ reason, ...(pressed > 1 && { force: true }) });
+    receipt = session.interrupt({ reason, by: userName(), ...(pressed > 1 && { force: true }) });
     receipt.catch(() => {});
   };
   const interrupt = () => stop("SIGINT");

@@ -232,6 +232,7 @@ export const en = {
     removed: (id: string, by: string) => `${id} removed by ${by}`,
     stops: (at: string, node: string) => `stops ${at} ${node}`,
     stopsNot: (at: string, node: string) => `does not stop ${at} ${node}`,
+    atNode: (at: string, node: string) => (at === "rerun" ? `${node} asks to run again` : `${at} ${node}`),
     stoppedBy: (by: string) => `by ${by}`,
     asks: (kind: string, tool: string) => `${kind} of ${tool}`,
     to: (agent: string) => `to ${agent}`,

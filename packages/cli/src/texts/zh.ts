@@ -267,6 +267,7 @@ export const zh: Texts = {
     removed: (id, by) => `${by} 删除了 ${id}`,
     stops: (at, node) => `停在 ${node} ${words[at] ?? at}`,
     stopsNot: (at, node) => `不再停在 ${node} ${words[at] ?? at}`,
+    atNode: (at, node) => (at === "rerun" ? `${node} 要求再次执行` : `${node} ${words[at] ?? at}`),
     stoppedBy: (by) => `由 ${by}`,
     asks: (kind, tool) => `${tool} 的${kind}`,
     to: (agent) => `给 ${agent}`,

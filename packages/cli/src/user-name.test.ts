@@ -1,0 +1,53 @@
+// Who answered and who stopped is on record by name, and by one rule, in the app and in the commands.
+
+import { execFileSync } from "node:child_process";
+import { userInfo } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { wireServer } from "../../core/src/model/wire/wire-server.ts";
+import { SEEN_MS, testTalks, write } from "./testing/talk.ts";
+import { CTRL_D, ESC } from "./testing/terminal.ts";
+
+const { program, talk } = testTalks(wireServer);
+
+const me = userInfo().username;
+const ask = { call: "ask_user", id: "which", args: { question: "Which door?", options: ["this one"] } };
+
+test("Q4: answers and stops in the app are by the person's name: on the screen, in log, and in both exports", async () => {
+  const terminal = await talk([[write("a.txt"), write("b.txt")], [ask], ["Half ", { stall: true }]]);
+  terminal.ask("make them");
+  await terminal.untilSeen("2 requests open");
+  for (const [request, keys] of [
+    ["? Make a.txt?", ["y"]],
+    ["? Make b.txt?", ["n", "not that\r"]],
+    ["? Which door?", ["1"]],
+  ] as const) {
+    await terminal.untilSeen(request);
+    for (const key of keys) {
+      await sleep(SEEN_MS);
+      terminal.press(key);
+    }
+  }
+  await terminal.untilSeen("Half");
+  await terminal.until(`write a.txt: approved by ${me}`);
+  terminal.press(ESC);
+  await terminal.untilSeen("■ Interrupted.");
+  terminal.press(CTRL_D);
+  const [, id = ""] = /belay --resume (\S+)/.exec(await terminal.until("To go on: belay --resume")) ?? [];
+  await terminal.exited;
+
+  const env = { ...process.env, ...program().env, ...terminal.env, LANG: "en_US.UTF-8" };
+  const belay = (...args: string[]) =>
+    execFileSync(process.execPath, [program().main, ...args], { env, encoding: "utf8" });
+  const log = belay("log", id);
+  for (const how of ["approve", "reject", "respond"]) expect(log).toContain(` ${how} by ${me}\n`);
+  expect(log).toMatch(new RegExp(`stop +by ${me}: direction_change\n`));
+  expect(log).not.toContain("by user");
+  const page = belay("export", id);
+  expect(page).toContain(`→ ok · approved by ${me}\n`);
+  expect(page).toContain(`→ rejected · rejected by ${me}\n`);
+  expect(page).toContain(`→ ok · answered by ${me}\n`);
+  expect(page).toContain(`(cut by ${me})`);
+  const { facts } = JSON.parse(belay("export", id, "--format", "json")) as { facts: { type: string; by?: string }[] };
+  expect(facts.flatMap(({ type, by }) => (type === "request-answered" ? [by] : []))).toEqual([me, me, me]);
+});
