@@ -9,6 +9,8 @@ export interface Stop {
   readonly message: string | undefined;
   readonly rollbackPartial: boolean;
   readonly graceMs: number | undefined;
+  /** Nobody means the work: this process lets go of it. What people are asked for stays open. */
+  readonly letsGo?: true;
 }
 
 /** A stop for now that comes after one for later: it is the one on record, and takes from the other what it leaves open. */

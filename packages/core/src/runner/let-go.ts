@@ -25,7 +25,7 @@ export function letGo(thread: LiveThread): Promise<void> {
 }
 
 async function close(thread: LiveThread): Promise<void> {
-  const stop = stopFor(thread, "close", "runtime");
+  const stop: Stop = { ...stopFor(thread, "close", "runtime"), letsGo: true };
   await Promise.all([thread.execution?.close(stop), thread.calls?.close(stop)]);
   thread.hot.dropAll();
   thread.recall.forget();

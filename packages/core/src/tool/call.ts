@@ -5,6 +5,7 @@
 // 3. A result that cannot be stored, or is too large for that, does not make the tool run again.
 // 4. A call that waits for a person can be parked: it stays in memory without a frame, and goes on when another stretch
 //    of its run adopts it. One that is dropped never ends, and tells nothing.
+// 5. A process that lets go of the thread takes no question back: a call that has one open has no end by that.
 //
 // Long, and still one piece: whatever may end a call (its code, a stop, a time-out, a person) must agree on one end.
 
@@ -111,7 +112,7 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     if (this.#ended) this.#done?.(undefined);
     else if (this.#timedOut !== undefined) this.#end("error", this.#timedOut);
     else if (this.#frame.signal.stop !== undefined) this.#cut();
-    return this.#ended;
+    return this.#ended || this.#dropped;
   }
 
   /** Ids of requests of its own that are open. */
@@ -306,15 +307,23 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   }
 
   #leaveBehind(): void {
-    if (this.#ended) return;
+    if (this.#ended || this.#dropped) return;
     this.#context.force();
+    if (this.#asksOn) return this.#cut();
     this.#frame.desk.leaveBehind(this.#frame, this.call, new Promise((resolve) => (this.#done = resolve)));
     if (this.#timedOut !== undefined) this.#end("error", this.#timedOut);
     else this.#cut();
   }
 
   #cut(): void {
-    this.#end("interrupted", this.#yielded ?? null);
+    if (!this.#asksOn) return this.#end("interrupted", this.#yielded ?? null);
+    this.drop();
+    this.#ending.parked(true);
+  }
+
+  /** It waits for a person, whatever else it does, and nobody has stopped it: once that is answered it begins again, from its steps. */
+  get #asksOn(): boolean {
+    return this.#timedOut === undefined && this.#frame.signal.stop?.letsGo === true && this.asks.length > 0;
   }
 
   #fitting(outcome: Outcome, output: Json): Json {

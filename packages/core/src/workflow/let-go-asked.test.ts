@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import { graph } from "../graph/graph.ts";
+import { END, START } from "../graph/shape.ts";
+import { humanInput } from "../interrupt/request.ts";
+import { onPoint } from "../point.ts";
+import { Runner } from "../runner/runner.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
+import { type AnyAgent, asker, factsIn, gated, type Log, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
+import { answersFor, toolOf } from "../testing/asking-tool.ts";
+import type { ToolContext } from "../tool/context.ts";
+import type { Tool } from "../tool/tool.ts";
+import { defineAgent } from "./define-agent.ts";
+import { parallel } from "./parallel.ts";
+import { sequential } from "./sequential.ts";
+
+/** Ends its work when it is told to. */
+const aborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+const soon = (signal?: AbortSignal) =>
+  new Promise<string>((resolve, reject) => {
+    setTimeout(() => resolve("soon"), 5);
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+const question = humanInput("Who?");
+
+/** Tools that ask, each in its own way. */
+const tools: Readonly<Record<string, (log: Log) => Tool<unknown>>> = {
+  "an approval": (log) => gated(log, "ask"),
+  "a question": () => toolOf("ask", (ctx) => ctx.ask(question)),
+  "a question in code that ends when it is told to": () =>
+    toolOf("ask", (ctx) => Promise.race([ctx.ask(question), aborted(ctx.signal)])),
+  "a question beside a step": () =>
+    toolOf("ask", async (ctx) => (await Promise.all([ctx.ask(question), ctx.step("s", () => soon())]))[0]),
+  "a question beside a step that ends when it is told to": () =>
+    toolOf("ask", async (ctx) => (await Promise.all([ctx.ask(question), ctx.step("s", () => soon(ctx.signal))]))[0]),
+  "a question beside another that comes after a step": () => {
+    const second = async (ctx: ToolContext) => {
+      await ctx.step("s", () => soon());
+      return ctx.ask(humanInput("And who else?"), { key: "second" });
+    };
+    return toolOf("ask", async (ctx) => (await Promise.all([ctx.ask(question, { key: "first" }), second(ctx)]))[0]);
+  },
+  "a question of a tool that is left behind": () =>
+    toolOf("ask", async (ctx) => (await Promise.all([ctx.ask(question), ctx.step("s", () => soon())]))[0], {
+      graceMs: 0,
+    }),
+};
+
+/** Where the tool is called from. */
+const trees: Readonly<Record<string, (log: Log, ask: Tool<unknown>) => AnyAgent>> = {
+  "a chat": (log, ask) => worker(log, "w", ask, "ask-call"),
+  "a chat, beside a call that takes longer": (log, ask) => {
+    const slow = toolOf("slow", (ctx) => soon(ctx.signal));
+    const calls = [
+      { call: "ask", id: "ask-call" },
+      { call: "slow", id: "slow-call" },
+    ];
+    return talker(log, "w", ({ messages }) => (messages.at(-1)!.role === "tool" ? "done" : calls), [ask, slow]);
+  },
+  "an agent-tool": (log, ask) => asker(log, "outer", worker(log, "w", ask, "ask-call")),
+  "a sequence": (log, ask) => sequential({ name: "seq", agents: [worker(log, "w", ask, "ask-call")] }),
+  "agents that run at once": (log, ask) =>
+    parallel({
+      name: "par",
+      agents: [
+        worker(log, "w", ask, "ask-call"),
+        worker(
+          log,
+          "slow",
+          toolOf("wait", (ctx) => soon(ctx.signal)),
+          "slow-call",
+        ),
+      ],
+    }),
+  "a graph": (log, ask) =>
+    graph("g")
+      .node("w", worker(log, "w", ask, "ask-call"))
+      .node("slow", (_: string, ctx) => soon(ctx.signal))
+      .edge(START, "w")
+      .edge(START, "slow")
+      .edge("w", END)
+      .edge("slow", END)
+      .compile(),
+  "code of one's own": (log, ask) => {
+    const inner = worker(log, "w", ask, "ask-call");
+    return defineAgent({ name: "code", agents: [inner], run: (ctx) => ctx.run(inner, "go") });
+  },
+};
+
+/** Code that asks itself. */
+const askers: Readonly<Record<string, () => AnyAgent>> = {
+  "code of one's own that asks": () => defineAgent({ name: "code", run: (ctx) => ctx.ask(question) }),
+  "code of one's own that asks, and ends when it is told to": () =>
+    defineAgent({ name: "code", run: (ctx) => Promise.race([ctx.ask(question), aborted(ctx.signal)]) }),
+  "a node that asks": () =>
+    graph("g")
+      .node("who", (_: string, ctx) => ctx.ask(question))
+      .node("slow", (_: string, ctx) => soon(ctx.signal))
+      .edge(START, "who")
+      .edge(START, "slow")
+      .edge("who", END)
+      .edge("slow", END)
+      .compile(),
+};
+
+/** All of them where it is the only call, and three, one by one and beside others, in every other place. */
+const cases: readonly (readonly [string, (log: Log) => AnyAgent])[] = [
+  ...Object.entries(trees).flatMap(([where, tree], i) =>
+    Object.entries(tools)
+      .filter((_, which) => i === 0 || which === 0 || which === 2 || which === 4)
+      .map(([what, tool]) => [`${what}, in ${where}`, (log: Log) => tree(log, tool(log))] as const),
+  ),
+  ...Object.entries(askers),
+];
+
+/** Runs it, and lets go of it at the point, or never; gives how many points there were. */
+async function begun(
+  root: AnyAgent,
+  store: Store,
+  at: number,
+  letGo: (runner: Runner<unknown, unknown>) => Promise<void>,
+): Promise<number> {
+  const runner = new Runner<unknown, unknown>({ agent: root, store });
+  const session = await runner.open("thread");
+  let points = 0;
+  let gone: Promise<void> | undefined;
+  const off = onPoint(() => {
+    points += 1;
+    if (points === at) gone = letGo(runner);
+  });
+  await session.run("go").result;
+  await gone;
+  off();
+  await runner.close();
+  return points;
+}
+
+describe("a program that ends while people are asked for something", () => {
+  test.each(cases)("C5, Q1: leaves it open for the next one, at every point: %s", async (_, make) => {
+    const quiet = newLog();
+    const points = await begun(make(quiet), memoryStore(), 0, () => Promise.resolve());
+    const ways = {
+      close: (runner: Runner<unknown, unknown>) => runner.close(),
+      drain: (runner: Runner<unknown, unknown>) => runner.drain({ timeoutMs: 1 }),
+    };
+    for (const [way, letGo] of Object.entries(ways)) {
+      for (let at = 1; at <= points; at++) {
+        const store = memoryStore();
+        const log = newLog();
+        await begun(make(log), store, at, letGo);
+        const runner = new Runner<unknown, unknown>({ agent: make(log), store });
+        const told = `${way} at ${at}`;
+        const facts = await factsIn(store);
+        const asked = facts.flatMap((fact) =>
+          fact.type === "action" && fact.action.interrupted !== undefined ? [fact.action.interrupted.id] : [],
+        );
+        const open = (await runner.inbox()).map(({ id }) => id);
+        expect([told, open.sort()]).toEqual([told, asked.sort()]);
+        const session = await runner.open("thread");
+        if (session.state !== "created") {
+          expect([told, session.interrupts.map(({ id }) => id).sort()]).toEqual([told, asked.sort()]);
+          for (let rounds = 0; session.state === "paused" && rounds < 10; rounds++) {
+            for (const { id, answer } of answersFor(session as never)) await session.answer(id, answer);
+            await session.resume().result;
+          }
+          expect([told, session.state]).toEqual([told, "completed"]);
+        }
+        const withdrawn = (await factsIn(store)).filter(
+          (fact) => fact.type === "request-answered" && fact.answer.type === "withdraw",
+        );
+        expect([told, withdrawn, await wrong(store, log)]).toEqual([told, [], []]);
+        await runner.close();
+      }
+    }
+  });
+});
