@@ -37,6 +37,7 @@ import { endedIn } from "./facts.ts";
 import type { Feed } from "./feed.ts";
 import type { HotRoom } from "./hot.ts";
 import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
+import type { Recall } from "./recall.ts";
 import { asked, closedBelow } from "./requests.ts";
 import { storeError } from "./store-error.ts";
 
@@ -70,6 +71,7 @@ export interface DriveHost {
   readonly hot: HotCode;
   /** What the code behind open requests takes as their answers, by id. */
   readonly schemas: AnswerSchemas;
+  readonly recall: Recall;
 }
 
 interface Waiting extends Recording {
@@ -119,6 +121,7 @@ export class Drive implements Desk {
   readonly #mailbox: Mailbox | undefined;
   readonly hot: HotCode;
   readonly #schemas: AnswerSchemas;
+  readonly #recall: Recall;
   /** Who waits for the decision on a request, by its id. */
   #awaiting: Map<string, Awaiting> | undefined;
   /** Where nodes of graphs wait for somebody to go on, by address. */
@@ -145,6 +148,7 @@ export class Drive implements Desk {
     this.#behind = host.behind;
     this.hot = host.hot;
     this.#schemas = host.schemas;
+    this.#recall = host.recall;
     this.#mailbox = mailbox;
   }
 
@@ -195,7 +199,11 @@ export class Drive implements Desk {
         at: this.#setup.clock.now(),
       };
       try {
-        if (await this.#setup.store.send(this.#key, command)) this.#mailbox?.deliver([command]);
+        const { store } = this.#setup;
+        const found = await store.load(this.#key, Number.MAX_SAFE_INTEGER);
+        // One made again under its name made no such call.
+        if (found?.row.createdAt !== this.#recall.since) return;
+        if (await store.send(this.#key, command)) this.#mailbox?.deliver([command]);
       } catch {
         // The thread or its store is gone: what was told of the call stays.
       } finally {
@@ -329,7 +337,8 @@ export class Drive implements Desk {
     release = false,
   ): Promise<Exclude<Appended, { ok: true }> | undefined> {
     const { owner: take, leaseTtlMs: ttlMs } = this.#setup;
-    const append = this.#prepare(facts, { take, ttlMs }, release);
+    const since = this.state.head === 0 ? undefined : this.#recall.since;
+    const append = this.#prepare(facts, { take, ttlMs }, release, since);
     const appended = await new Promise<Appended>((answered, failed) => this.#put(append, answered, failed));
     if (!appended.ok) {
       if (this.#answerLost) throw doubtful(this.#key);
@@ -337,6 +346,7 @@ export class Drive implements Desk {
     }
     this.#fence = appended.fence;
     this.mail = appended.mail;
+    if (append.expect === 0) this.#recall.since = append.at;
     if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
     this.#apply(facts, { released: taken });
     return undefined;
@@ -459,7 +469,7 @@ export class Drive implements Desk {
 
   readonly #next = (): void => this.#writeNext();
 
-  #prepare(facts: readonly Fact[], writer: Append["writer"], release: boolean): Append {
+  #prepare(facts: readonly Fact[], writer: Append["writer"], release: boolean, since?: number): Append {
     const at = this.#setup.clock.now();
     const expect = this.state.head;
     let seq = expect;
@@ -489,6 +499,7 @@ export class Drive implements Desk {
       raise: requests?.raise,
       close: requests?.close,
       remember: requests?.remember,
+      since,
     };
   }
 

@@ -290,9 +290,7 @@ export class Execution {
         throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
       }
       // It was there: somebody has deleted it.
-      if (refusal.why === "conflict" && refusal.head < from) {
-        throw belayError("THREAD_UNKNOWN", { threadId: host.key.threadId });
-      }
+      if (refusal.why === "conflict" && refusal.head < from) throw host.recall.gone();
       if (tries === REOPEN_TRIES) {
         throw belayError("STORE_CONFLICT", { threadId: host.key.threadId, expected: from, found: state.head });
       }

@@ -30,7 +30,7 @@ async function close(thread: LiveThread): Promise<void> {
   thread.hot.dropAll();
   thread.recall.forget();
   thread.feed.closed(thread);
-  thread.host.closed(thread.key.threadId);
+  thread.host.closed(thread);
 }
 
 function stopFor({ setup }: LiveThread, reason: string, by: string): Stop {

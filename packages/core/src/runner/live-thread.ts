@@ -27,7 +27,8 @@ export interface SessionHost {
   readonly setup: DriveSetup;
   running(execution: Execution): void;
   stopped(execution: Execution): void;
-  closed(threadId: string): void;
+  /** Whoever opens it from now on gets another session. */
+  closed(thread: LiveThread): void;
   /** Of that thread, the same for all of its sessions. */
   feed(threadId: string): Feed;
   /** False once it lets go of its threads: nothing begins any more. */
@@ -69,7 +70,7 @@ export class LiveThread implements ExecutionHost, HotHost {
     this.deps = deps;
     this.#moreCame = moreCame;
     this.hot = new HotSession(setup.hot, this);
-    this.recall = new Recall(setup.store, key);
+    this.recall = new Recall(setup.store, key, () => this.#isGone());
     this.feed = host.feed(key.threadId);
   }
 
@@ -235,6 +236,11 @@ export class LiveThread implements ExecutionHost, HotHost {
     const execution = this.startCalls(unmoved(woken, this.hot.head));
     // Whoever has the thread now begins the code again from its record.
     void execution.opening.then((refusal) => refusal !== undefined && this.hot.dropAll());
+  }
+
+  #isGone(): void {
+    this.hot.dropAll();
+    this.host.closed(this);
   }
 
   /** Somebody may write: what waits here for a person then goes on elsewhere. */

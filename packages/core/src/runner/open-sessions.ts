@@ -47,7 +47,10 @@ export class OpenSessions<Out, Deps> {
       setup,
       running: (execution) => this.#leases.add(execution),
       stopped: (execution) => this.#leases.remove(execution),
-      closed: (threadId) => this.#sessions.delete(threadId),
+      closed: (thread) => {
+        const { threadId } = thread.key;
+        if (this.known(threadId)?.isOf(thread)) this.#sessions.delete(threadId);
+      },
       feed: (threadId) => this.#feed(threadId),
       accepts: () => !this.closed,
     };

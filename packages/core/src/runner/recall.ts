@@ -4,7 +4,9 @@
 //    be read without waiting.
 // 2. What people are asked, and the calls that wait for it, are known without reading what was said before them.
 // 3. A fold in which reading failed halfway is not looked at again.
+// 4. A thread deleted, and made again under its name, is another one: nothing of it is added to what is known.
 
+import { type BelayError, belayError } from "../error.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
@@ -38,6 +40,9 @@ export class Recall {
     tokenHash: undefined,
     tokenUntil: undefined,
   };
+  /** When the thread was made; undefined while there is none. */
+  since: number | undefined;
+  readonly #onGone: () => void;
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
   /** How often something was learnt: what was read before the last time is old. */
@@ -47,9 +52,24 @@ export class Recall {
   /** A fold of everything, for who looks at it. */
   #seen: WeakRef<ThreadState> | undefined;
 
-  constructor(store: Store, key: ThreadKey) {
+  constructor(store: Store, key: ThreadKey, onGone: () => void) {
     this.#store = store;
     this.#key = key;
+    this.#onGone = onGone;
+  }
+
+  /** Somebody has deleted the thread. */
+  gone(): BelayError {
+    this.#onGone();
+    return belayError("THREAD_UNKNOWN", { threadId: this.#key.threadId });
+  }
+
+  async #read(after?: number | "snapshot" | "rest"): Promise<Loaded | undefined> {
+    const loaded = await loadThread(this.#store, this.#key, after);
+    if (loaded === undefined) return undefined;
+    if (this.since !== undefined && this.since !== loaded.row.createdAt) throw this.gone();
+    this.since = loaded.row.createdAt;
+    return loaded;
   }
 
   /** What is needed to go on, read without waiting where it was forgotten. */
@@ -75,7 +95,7 @@ export class Recall {
       if (may() && learnt === this.#learnt) this.settleOn(state);
       return state;
     }
-    const loaded = await loadThread(this.#store, this.#key, known.head);
+    const loaded = await this.#read(known.head);
     if (!may()) return known;
     // Others may have read the same lines meanwhile.
     const news = loaded?.lines.filter((line) => line.seq > known.head) ?? [];
@@ -90,7 +110,7 @@ export class Recall {
   async loadOpen(fresh: boolean): Promise<ThreadState> {
     if (this.#remembered() !== undefined || this.#store.linesSync === undefined) return this.load(fresh);
     if (this.#open !== undefined && !fresh) return this.#open;
-    const loaded = await loadThread(this.#store, this.#key, "rest");
+    const loaded = await this.#read("rest");
     const open = loaded?.row.rest === undefined ? undefined : openFold(this.#key.threadId, loaded.lines);
     return open ?? this.load(true);
   }
@@ -98,7 +118,7 @@ export class Recall {
   /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
   async #readEnough(): Promise<ThreadState> {
     if (this.#store.linesSync === undefined) return this.readAll();
-    return this.#enough(await loadThread(this.#store, this.#key, "snapshot"));
+    return this.#enough(await this.#read("snapshot"));
   }
 
   async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
@@ -110,6 +130,7 @@ export class Recall {
 
   /** What `firstLoad` gave. */
   async learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
+    this.since = loaded.row.createdAt;
     if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
     else await this.#glance(loaded);
   }
@@ -136,7 +157,7 @@ export class Recall {
   }
 
   async readAll(): Promise<ThreadState> {
-    return folded(newThread(this.#key.threadId), (await loadThread(this.#store, this.#key))?.lines ?? []);
+    return folded(newThread(this.#key.threadId), (await this.#read())?.lines ?? []);
   }
 
   /** In use: it is not forgotten before it is settled on. */

@@ -251,6 +251,10 @@ export class Session<Out = string> {
     return this.#thread.closing;
   }
 
+  isOf(thread: LiveThread): boolean {
+    return thread === this.#thread;
+  }
+
   /** Reads the thread from the store; the runner does this when it opens a session. */
   refresh(): Promise<void> {
     return this.#thread.refresh();

@@ -140,6 +140,8 @@ class MemoryStore implements Store {
   #refusal(thread: Thread, append: Append): Appended | undefined {
     const { writer } = append;
     if ("take" in writer) {
+      if (append.since !== undefined && append.since !== thread.createdAt)
+        return { ok: false, why: "conflict", head: 0 };
       const lease = this.#lease(thread);
       if (lease !== undefined) return { ok: false, why: "busy", owner: lease.owner, until: lease.until };
     } else if (thread.fence !== writer.fence || thread.owner === undefined) {

@@ -38,6 +38,7 @@ export interface ThreadRow {
   readonly agent: string;
   readonly state: SessionState;
   readonly head: number;
+  /** The `at` of its first append. */
   readonly createdAt: number;
   readonly updatedAt: number;
   /** An input waits for the next run. */
@@ -177,6 +178,11 @@ export interface Append {
    * one needs. On a thread that is there it is a conflict, whoever holds that.
    */
   readonly parent?: Parent;
+  /**
+   * Of one who takes a thread that it knows: when that was made, its `createdAt`. One deleted and made again under its
+   * name is another thread, which it cannot take: a conflict, with head 0.
+   */
+  readonly since?: number | undefined;
 }
 
 export type Appended =

@@ -180,6 +180,12 @@ export const badStores: Record<string, BadStore> = {
     },
     caught: "a writer of a deleted thread does not write to one made again under its name",
   },
+  "lets a thread be taken by who knew another of its name": {
+    change: (store) => ({
+      append: (key, { since: _since, ...append }) => store.append(key, append),
+    }),
+    caught: "who knew a deleted thread does not take one made again under its name, though its head is the same",
+  },
   "consumes commands also when it refuses the append": {
     change: (store) => {
       const gone = new Set<string>();

@@ -70,6 +70,7 @@ export function goOnValues(
     "take" in writer ? toText(writer.take) : writer.fence,
     bytes(before),
     body,
+    ...("take" in writer ? [append.since ?? null] : []),
   ];
   return { hash, values };
 }

@@ -180,7 +180,11 @@ class PostgresStore implements Store {
   }
 
   async #append(key: ThreadKey, name: string, append: Append): Promise<Appended> {
-    const [row] = await this.#call(key, "append", appendValues(key, name, append));
+    const values = appendValues(key, name, append);
+    const { since } = append;
+    const [row] = await (since === undefined
+      ? this.#call(key, "append", values)
+      : this.#call(key, "appendTo", [...values, since]));
     const { appended, hash } = readAppended(row.outcome);
     if (hash !== undefined) this.#remember(name, hash);
     return appended;

@@ -50,7 +50,7 @@ function goOn(s: string, takes: boolean): string {
   return `WITH ${takes ? fences : ""}t AS (
       UPDATE ${s}.thread AS row SET ${set.join(", ")}, sum = ${sumOf(was, next)} ${takes ? "FROM f" : ""}
       WHERE name = $1 AND ${takes ? free : "row.fence = $15 AND owner IS NOT NULL"} AND head = $5 AND hash = $16
-        AND append_id <> $4 AND tenant = $2 AND id = $3 AND sum = ${sumOf(was)}
+        ${takes ? "AND created_at = coalesce($18::bigint, created_at) " : ""}AND append_id <> $4 AND tenant = $2 AND id = $3 AND sum = ${sumOf(was)}
       RETURNING num, open, row.fence)
     INSERT INTO ${s}.entry SELECT t.num, $5 + 1, $6, $7, t.fence, $17::text, NULL, $8 FROM t
     RETURNING (SELECT open > 0 FROM t) AS mail, fence`;
@@ -104,6 +104,10 @@ function texts(s: string) {
       WHERE e.thread = $1 AND e.seq >= $2 AND e.seq <= $3 ORDER BY e.seq LIMIT ${PAGE}`,
     blob: `SELECT body FROM ${s}.blob WHERE num = $1`,
     append: `SELECT ${s}.append_1(${args(23)}) AS outcome`,
+    // $24: when the thread was made that its writer knows. One made again under its name is another.
+    appendTo: `SELECT CASE WHEN EXISTS (SELECT FROM ${s}.thread t WHERE name = $1 AND created_at <> $24::bigint
+        AND sum = ${s}.row_sum_1(t)) THEN '{"ok":false,"why":"conflict","head":0}'
+      ELSE ${s}.append_1(${args(23)}) END AS outcome`,
     goOn: goOn(s, false),
     takeOn: goOn(s, true),
     renew: `SELECT ${s}.renew_1(${args(5)}) AS done`,

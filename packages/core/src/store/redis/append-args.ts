@@ -38,6 +38,7 @@ export function appendArgs(
     rest?.dueAt === undefined ? "" : String(rest.dueAt),
     parent === undefined ? "" : `+${toText(parent.threadId)}`,
     parent === undefined ? "" : String(parent.seq),
+    append.since === undefined ? "" : String(append.since),
     String(consume.length),
     String(raise.length),
     String(close.length),

@@ -112,9 +112,9 @@ local id, appendId, expect, lines, at = ARGV[1], ARGV[2], tonumber(ARGV[3]), ton
 local line, journal, crc, hash, nextCrc, nextHash = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 local take, fence, ttl, release = ARGV[12], ARGV[13], tonumber(ARGV[14]), ARGV[15]
 local agent, state, snapshot, restFrom, restDue = ARGV[16], ARGV[17], ARGV[18], ARGV[19], ARGV[20]
-local parent, parentSeq = ARGV[21], ARGV[22]
-local consumes, raises, closes, remembers = tonumber(ARGV[23]), tonumber(ARGV[24]), tonumber(ARGV[25]), tonumber(ARGV[26])
-local firstRaise = 26 + consumes
+local parent, parentSeq, since = ARGV[21], ARGV[22], ARGV[23]
+local consumes, raises, closes, remembers = tonumber(ARGV[24]), tonumber(ARGV[25]), tonumber(ARGV[26]), tonumber(ARGV[27])
+local firstRaise = 27 + consumes
 local firstClose = firstRaise + 2 * raises
 local firstRemember = firstClose + closes
 
@@ -150,6 +150,7 @@ elseif parent ~= '' then
 end
 
 if take ~= '' then
+  if row and since ~= '' and row[CREATED] ~= since then return {'conflict', '0'} end
   if row and row[OWNER] ~= '' and tonumber(row[UNTIL]) > time then return {'busy', row[OWNER], row[UNTIL]} end
 elseif not row or row[FENCE] ~= fence or row[OWNER] == '' then
   return {'fenced', row and row[OWNER] or ''}
@@ -158,7 +159,7 @@ if head ~= expect then return {'conflict', text(head)} end
 
 local mail = row and of(row[JOURNAL], 'mail')
 local gone = {'gone'}
-for i = 27, 26 + consumes do
+for i = 28, 27 + consumes do
   if not row or redis.call('HEXISTS', mail, ARGV[i]) == 0 then gone[#gone + 1] = ARGV[i] end
 end
 if #gone > 1 then return gone end
@@ -193,7 +194,7 @@ row[AGENT], row[STATE], row[APPEND], row[CRC], row[HASH] = agent, state, appendI
 row[HEAD], row[FROM], row[DUE], row[UPDATED] = text(expect + lines), restFrom, restDue, at
 redis.call('XADD', of(journal, 'lines'), row[HEAD] .. '-0', 'l', row[FENCE] .. '\\n' .. line)
 if snapshot ~= '' then redis.call('SET', of(journal, 'snapshot'), snapshot) end
-for i = 27, 26 + consumes do
+for i = 28, 27 + consumes do
   local found = redis.call('HGET', mail, ARGV[i])
   if found then
     count(row, second(found), -1)

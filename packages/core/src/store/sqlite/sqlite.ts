@@ -174,6 +174,7 @@ class SqliteStore implements Store {
   #appendKnown(key: ThreadKey, append: Append, known: Row | undefined): Row | undefined {
     const { writer, expect, consume, parent } = append;
     if (known === undefined || consume !== undefined || known.head !== expect || parent !== undefined) return undefined;
+    if (isAnother(known, append)) return undefined;
     if ("take" in writer ? known.owner !== null : known.owner === null || known.fence !== writer.fence)
       return undefined;
     try {
@@ -222,6 +223,7 @@ class SqliteStore implements Store {
   #refusal(row: Row | undefined, append: Append, head = row?.head ?? 0): Appended | undefined {
     const { writer } = append;
     if ("take" in writer) {
+      if (row !== undefined && isAnother(row, append)) return { ok: false, why: "conflict", head: 0 };
       const lease = row === undefined ? undefined : this.#lease(row);
       if (lease !== undefined) return { ok: false, why: "busy", owner: lease.owner, until: lease.until };
     } else if (row === undefined || row.fence !== writer.fence || row.owner === null) {
@@ -561,6 +563,11 @@ function done(row: Row): Appended {
 
 function name(key: ThreadKey): string {
   return `${key.tenant}\n${key.threadId}`;
+}
+
+/** Made again under the name of the one that the writer knew. */
+function isAnother(row: Row, { since }: Append): boolean {
+  return since !== undefined && row.created_at !== since;
 }
 
 function fits(row: Row, tenant: string): boolean {

@@ -114,4 +114,17 @@ export const leaseCases = {
     await t.refused(key, t.writing(old, 1), { why: "fenced", owner: "b" });
     equal(await t.store.renew(key, old, TTL), false);
   },
+
+  "who knew a deleted thread does not take one made again under its name, though its head is the same": async (t) => {
+    const key = t.key();
+    await t.append(key, t.taking(0, { at: 10, release: true }));
+    await t.append(key, t.taking(1, { since: 10, release: true }));
+    await t.store.delete(key);
+    await t.refused(key, t.taking(2, { since: 10 }), { why: "conflict", head: 0 });
+    await t.append(key, t.taking(0, { at: 20, release: true }));
+    await t.append(key, t.taking(1, { since: 20, release: true }));
+    await t.refused(key, t.taking(2, { since: 10 }), { why: "conflict", head: 0 });
+    await t.refused(key, t.taking(2, { since: 10, consume: ["none"] }), { why: "conflict", head: 0 });
+    await t.append(key, t.taking(2, { since: 20 }));
+  },
 } satisfies Record<string, StoreCheck>;
