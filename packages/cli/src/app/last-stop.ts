@@ -1,4 +1,5 @@
-// Before the program ends: what runs here is stopped, so that it is on record as a stop, and not as a crash.
+// Before the program ends: what runs here is stopped, so that it is on record as a stop, and not as a crash. But for what
+// people are asked meanwhile: the end of a program is no answer, and a stop would take the question back.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { InterruptOptions, Runner, Session } from "@belay/core";
@@ -10,7 +11,20 @@ const LAST_STOP_MS = 1_500;
 /** What runs in another terminal goes on there. */
 export async function lastStop(runner: Runner, session: Session, options: InterruptOptions): Promise<void> {
   const stop = async () => {
-    if ((await runBy(runner, session.threadId)) !== "others") await session.interrupt(options);
+    if ((await runBy(runner, session.threadId)) === "others") return;
+    if (isAsking(session)) await letGo(session, options.graceMs);
+    else await session.interrupt(options);
   };
   await Promise.race([stop().catch(() => {}), sleep(LAST_STOP_MS, undefined, { ref: false })]);
+}
+
+/** While it runs, these are what it asks people. */
+function isAsking(session: Session): boolean {
+  return session.state === "running" && session.interrupts.length > 0;
+}
+
+/** Paused at once where nothing else runs; else that is cut off first. */
+async function letGo(session: Session, graceMs: number | undefined): Promise<void> {
+  await Promise.race([session.pause(), sleep(graceMs, undefined, { ref: false })]);
+  if (session.state === "running") await session.close();
 }

@@ -168,7 +168,9 @@ class App {
       const caughtUp = () => {
         const runs = { state: "running", pauseType: undefined, interrupts: [] } as const;
         const { state, pauseType, interrupts } = begun ? runs : session;
-        const requests = pauseType === "tool_interrupt" ? interrupts : [];
+        // Beside them may stand that somebody has paused it, or that a node waits.
+        const asked = interrupts.filter(({ kind }) => kind !== "manual" && kind !== "node");
+        const requests = pauseType === "tool_interrupt" ? asked : [];
         this.#happen({ type: "caught-up", state, pauseType, requests, now: Date.now() });
         this.#showWhole();
         resolve();

@@ -1,12 +1,13 @@
 // D40: whatever ends the program, the terminal is as it was.
 
-import { mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { bundledProgram, type Program } from "../testing/program.ts";
-import { testTalks } from "../testing/talk.ts";
+import { SEEN_MS, testTalks } from "../testing/talk.ts";
 import { CTRL_C, CTRL_D, CTRL_Z, ENTER, ESC, type Terminal } from "../testing/terminal.ts";
 
 let program: Program;
@@ -189,12 +190,29 @@ describe("P16: told to end, it stops what runs first", () => {
     const first = await talk([["I write.", call]]);
     first.ask("write");
     await first.untilSeen("Yes, once");
-    // The run has paused for it: until then it is a run that is stopped.
-    await first.untilSeen("· waiting for your answer");
     process.kill(first.pid, "SIGTERM");
     expect(await first.exited).toBe(143);
     const second = await talk([], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
     expect(await second.untilSeen("Yes, once")).toContain("waiting for your answer");
+  });
+
+  test("with a request open beside a call that runs, it stays open, and its answer counts", async () => {
+    const calls = [
+      { call: "shell", id: "c1", args: { command: "touch began; sleep 600" } },
+      { call: "write", id: "c2", args: { path: "a.txt", text: "a" } },
+    ];
+    const rules = { rules: [{ tool: "shell", effect: "allow" }] };
+    const first = await talk([["I write.", ...calls]], { rules });
+    first.ask("write");
+    await first.untilSeen("Yes, once");
+    while (!existsSync(join(first.folder, "began"))) await sleep(10);
+    process.kill(first.pid, "SIGTERM");
+    expect(await first.exited).toBe(143);
+    const second = await talk([["Written."]], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
+    await sleep(SEEN_MS);
+    second.press("y");
+    await second.untilSeen("Written.");
+    expect(readFileSync(join(first.folder, "a.txt"), "utf8")).toBe("a");
   });
 
   test("a tool that makes every stop wait is not waited for without end; told again, it ends at once", async () => {

@@ -6,7 +6,17 @@ import { onPoint } from "../point.ts";
 import { Runner } from "../runner/runner.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
-import { type AnyAgent, asker, factsIn, gated, type Log, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
+import {
+  type AnyAgent,
+  asker,
+  factsIn,
+  gated,
+  type Log,
+  newLog,
+  talker,
+  worker,
+  wrong,
+} from "../testing/agent-tree.ts";
 import { answersFor, toolOf } from "../testing/asking-tool.ts";
 import type { ToolContext } from "../tool/context.ts";
 import type { Tool } from "../tool/tool.ts";
