@@ -22,6 +22,7 @@ import {
 } from "../view/view.ts";
 import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
+import { caughtUp } from "./caught-up.ts";
 import { earlyKeys } from "./early-keys.ts";
 import { backgroundQuestion, escapeWait, isDumb, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
@@ -165,19 +166,13 @@ class App {
     const begun = row?.state === "running" && row.lease !== undefined && session.pauseType !== "crash";
     this.#take({ type: "opened", threadId });
     await new Promise<void>((resolve) => {
-      const caughtUp = () => {
-        const runs = { state: "running", pauseType: undefined, interrupts: [] } as const;
-        const { state, pauseType, interrupts } = begun ? runs : session;
-        // Beside them may stand that somebody has paused it, or that a node waits.
-        const asked = interrupts.filter(({ kind }) => kind !== "manual" && kind !== "node");
-        const requests = pauseType === "tool_interrupt" ? asked : [];
-        this.#happen({ type: "caught-up", state, pauseType, requests, now: Date.now() });
-        this.#showWhole();
-        resolve();
-      };
       void readThread(session, row?.head ?? 0, this.#reading.signal, {
         past: (event) => this.#take({ type: "event", event }),
-        caughtUp,
+        caughtUp: () => {
+          this.#happen(caughtUp(session, begun));
+          this.#showWhole();
+          resolve();
+        },
         live: (event) => this.#onEvent(event),
       });
     });
