@@ -292,7 +292,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   // The program in a real terminal; for tests only.
   testing: ["terminal", "mcp", "app", "data", "model", "setup"],
   usage: ["texts", "terminal"],
-  belay: ["texts", "problem", "usage", "start", "headless", "commands", "user-name"],
+  belay: ["texts", "problem", "data", "usage", "start", "headless", "commands", "user-name"],
 };
 
 /** Every name at the door of packages/cli. */

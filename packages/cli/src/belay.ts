@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { CommandIo } from "./commands/command.ts";
+import { currentFolder, dataFolderOf, storeProblem } from "./data/folders.ts";
 import { EXIT, exitOfLost } from "./headless/exit-codes.ts";
 import { Problem, problem, problemWords } from "./problem.ts";
 import { languageNames, type Texts, textsFor } from "./texts/texts.ts";
@@ -57,7 +58,7 @@ function program(texts: Texts): Command {
     .action((options) =>
       command(root, async (io) => {
         const { threads } = await import("./commands/threads.ts");
-        return threads({ ...paths(root), ...options, ...(options.here && { folder: process.cwd() }) }, io);
+        return threads({ ...paths(root), ...options, ...(options.here && { folder: currentFolder() }) }, io);
       }),
     );
 
@@ -289,22 +290,23 @@ function watchOutput(texts: Texts): { readonly code: number | undefined } {
 async function main(): Promise<void> {
   const texts = textsFor(langOf(process.argv));
   const lost = watchOutput(texts);
+  const root = program(texts);
   try {
-    await program(texts).parseAsync(process.argv);
+    await root.parseAsync(process.argv);
   } catch (error) {
-    process.exitCode = await failure(error, texts);
+    process.exitCode = await failure(error, texts, dataFolderOf(shared(root).data));
   }
   // Whatever is still open, a socket or a tool that was left behind, does not keep a program that has ended.
   await new Promise((resolve) => process.stdout.write("", resolve));
   process.exit(lost.code ?? process.exitCode);
 }
 
-async function failure(error: unknown, texts: Texts): Promise<number> {
+async function failure(error: unknown, texts: Texts, dataFolder: string): Promise<number> {
   // Commander has said what is wrong.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const { errorLines } = await import("./headless/run-headless.ts");
-  process.stderr.write(`${errorLines(error, texts)}\n`);
-  return error instanceof Problem ? EXIT.usage : EXIT.failed;
+  process.stderr.write(`${errorLines(storeProblem(error, dataFolder), texts)}\n`);
+  return error instanceof Problem && error.code !== "FILE_UNWRITABLE" ? EXIT.usage : EXIT.failed;
 }
 
 await main();

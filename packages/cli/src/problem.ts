@@ -34,6 +34,8 @@ export function forPeople(error: unknown): Problem | undefined {
   if (code === "THREAD_BUSY" && thread !== undefined) return problem("THREAD_ELSEWHERE", { thread }, error);
   if (code === "TOKEN_SPENT" && thread !== undefined) return problem("THREAD_MOVED", { thread }, error);
   if (code === "ANSWER_INVALID" && misfit !== undefined) return problem("ANSWER_MISFIT", { misfit }, error);
+  // Whatever else the system refuses is told as what it is.
+  if (error instanceof Error && "syscall" in error) return problem("SYSTEM_REFUSED", { reason: error.message }, error);
   return undefined;
 }
 

@@ -13,7 +13,7 @@ import {
   type Tool,
 } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
-import { configFolderOf, dataFolderOf } from "./data/folders.ts";
+import { configFolderOf, currentFolder, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
 import { checkFolder, noteThread, readNote } from "./data/thread-notes.ts";
 import { instructions } from "./instructions.ts";
@@ -79,7 +79,7 @@ export interface BelaySetup {
 }
 
 export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup> {
-  const folder = realFolder(options.folder ?? process.cwd());
+  const folder = options.folder === undefined ? currentFolder() : realFolder(options.folder);
   const dataFolder = dataFolderOf(options.dataFolder);
   const configFolder = configFolderOf(options.config);
   const { permissions } = readRulesFile(configFolder);

@@ -1,7 +1,7 @@
 // Opens what was asked for, and hands it to the screen or, without one, to a single run.
 
 import { findId } from "./commands/find.ts";
-import { dataFolderOf } from "./data/folders.ts";
+import { currentFolder, dataFolderOf } from "./data/folders.ts";
 import { folderOfThread, readNote } from "./data/thread-notes.ts";
 import type { OutputFormat } from "./headless/run-headless.ts";
 import { problem, problemWords } from "./problem.ts";
@@ -36,7 +36,7 @@ export async function start(options: StartOptions): Promise<number> {
 
   const dataFolder = dataFolderOf(options.dataFolder);
   const resumed = typeof options.resume === "string" ? folderOfThread(dataFolder, options.resume) : undefined;
-  const folder = options.folder ?? resumed ?? here();
+  const folder = options.folder ?? resumed ?? currentFolder();
   const unattended = !interactive && options.ask === "deny";
   const delayMs = interactive ? DEMO_DELAY_MS : 0;
   const texts = textsFor(options.lang);
@@ -87,12 +87,6 @@ function appOptions(
     ...(initial !== undefined && { initial }),
     ...(resume === true && { pick: true }),
   };
-}
-
-/** npm changes to its package's folder; this is where the person was. */
-function here(): string {
-  const { npm_lifecycle_event, INIT_CWD } = process.env;
-  return npm_lifecycle_event === "start" && INIT_CWD ? INIT_CWD : process.cwd();
 }
 
 /** A text that was given, what is piped in, or, with --stdin, both. Without either there may be something to go on with. */

@@ -2,6 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { type Fact, type Message, messageText, type Part } from "@belay/core";
+import { writing } from "../data/folders.ts";
 import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
@@ -35,8 +36,9 @@ export async function exportThread(options: ExportCommand, io: CommandIo): Promi
       options.format === "json"
         ? `${writeJson({ threadId, folder: folder ?? null, messages: withResults(facts), facts })}\n`
         : sanitize(markdown(threadId, folder, facts, io.texts));
-    if (options.output === undefined) io.stdout.write(text);
-    else writeFileSync(options.output, text, { mode: 0o600 });
+    const { output } = options;
+    if (output === undefined) io.stdout.write(text);
+    else writing(output, () => writeFileSync(output, text, { mode: 0o600 }));
     return EXIT.done;
   } finally {
     await desk.close();

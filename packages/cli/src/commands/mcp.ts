@@ -1,7 +1,6 @@
 // belay mcp: the servers that are named in the config, and signing in at those on the web.
 
-import { realpathSync } from "node:fs";
-import { configFolderOf, dataFolderOf } from "../data/folders.ts";
+import { configFolderOf, currentFolder, dataFolderOf } from "../data/folders.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { readMcpConfig, type ServerConfig } from "../mcp/config.ts";
@@ -20,7 +19,7 @@ export interface McpOptions extends CommandOptions {
 
 /** Each server, and its tools or why it is not there. */
 export async function listServers(options: McpOptions, io: CommandIo): Promise<number> {
-  const folder = realpathSync(process.cwd());
+  const folder = currentFolder();
   const { servers } = readMcpConfig(configFolderOf(options.config), folder);
   const dataFolder = dataFolderOf(options.dataFolder);
   const found = await Promise.all(
@@ -48,7 +47,7 @@ export async function listServers(options: McpOptions, io: CommandIo): Promise<n
 }
 
 export async function login(given: string, options: McpOptions, io: CommandIo): Promise<number> {
-  const folder = realpathSync(process.cwd());
+  const folder = currentFolder();
   const { servers } = readMcpConfig(configFolderOf(options.config), folder);
   const name = findId("server", [...servers.keys()], given);
   const config = servers.get(name)!;

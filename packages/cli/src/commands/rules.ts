@@ -2,7 +2,7 @@
 // be remembered in a dialog is listed here, and can be removed.
 
 import type { Json, PermissionRule } from "@belay/core";
-import { configFolderOf } from "../data/folders.ts";
+import { configFolderOf, currentFolder } from "../data/folders.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { judgeBy } from "../permissions/judge.ts";
@@ -77,7 +77,8 @@ export async function explainRule(tool: string, args: string, options: RulesOpti
   } catch (error) {
     throw problem("OPTION_NOT_JSON", { option: "args", reason: (error as Error).message }, error);
   }
-  const judge = judgeBy(permissions, () => folderTools(process.cwd(), judge));
+  const folder = currentFolder();
+  const judge = judgeBy(permissions, () => folderTools(folder, judge));
   const { effect, words } = await judge(tool, given);
   io.stdout.write(`${effect}: ${sanitizeLine(words, 1_000)}\n`);
   return EXIT.done;

@@ -1,5 +1,6 @@
 // Where things are kept: threads in the data folder, what people write by hand in the config folder.
 
+import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { problem } from "../problem.ts";
@@ -18,6 +19,43 @@ export function configFolderOf(given: string | undefined, env: Env = process.env
   const named = given ?? filled(env.BELAY_CONFIG);
   if (named !== undefined) return resolve(named);
   return join(base(env, platform, "XDG_CONFIG_HOME", ".config", "APPDATA"), "belay");
+}
+
+/** Where the person is, with all links resolved; npm changes to its package's folder. */
+export function currentFolder({ npm_lifecycle_event, INIT_CWD }: Env = process.env): string {
+  try {
+    return realpathSync(npm_lifecycle_event === "start" && INIT_CWD ? INIT_CWD : process.cwd());
+  } catch (error) {
+    throw problem("FOLDER_GONE", { reason: (error as Error).message }, error);
+  }
+}
+
+/** A file where somebody wants it. Throws `FILE_UNWRITABLE`. */
+export function writing<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw problem("FILE_UNWRITABLE", { file, reason: (error as Error).message }, error);
+  }
+}
+
+/** What the runtime says of the store, with the file that it is: whoever is to look at it must know which. */
+export function storeProblem(error: unknown, folder: string): unknown {
+  const { code, details = {} } = (error ?? {}) as { readonly code?: string; readonly details?: Told };
+  const { reason = "", problem: damage = "" } = details;
+  if (code === "STORE_FULL" || code === "STORE_FAILED") return problem("DATA_FOLDER", { folder, reason }, error);
+  if (code === "STORE_CORRUPT") return problem("DATA_DAMAGED", { file: databaseIn(folder), reason: damage }, error);
+  return code === "STORE_VERSION" ? problem("DATA_NEWER", { file: databaseIn(folder) }, error) : error;
+}
+
+interface Told {
+  readonly reason?: string;
+  readonly problem?: string;
+}
+
+/** The file of all threads. */
+export function databaseIn(dataFolder: string): string {
+  return join(dataFolder, "threads.db");
 }
 
 /** Where the system refuses, the person is told what it is about: `DATA_FOLDER`. */

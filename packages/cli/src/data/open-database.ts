@@ -2,9 +2,8 @@
 // same from a package.
 
 import { chmodSync, closeSync, openSync } from "node:fs";
-import { join } from "node:path";
 import type { sqliteStore } from "@belay/core/sqlite";
-import { inDataFolder } from "./folders.ts";
+import { databaseIn, inDataFolder } from "./folders.ts";
 import { makeFolder } from "./make-folder.ts";
 
 type Database = Parameters<typeof sqliteStore>[0];
@@ -14,7 +13,7 @@ const OWNER_ONLY = 0o600;
 
 /** SQLite gives the files beside it (-wal, -shm) the mode of this one. */
 export async function openDatabase(dataFolder: string): Promise<Database> {
-  const file = join(dataFolder, "threads.db");
+  const file = databaseIn(dataFolder);
   inDataFolder(dataFolder, () => {
     makeFolder(dataFolder);
     // Made before SQLite would make it, so that it is never open to others, not even for a moment.
@@ -22,7 +21,7 @@ export async function openDatabase(dataFolder: string): Promise<Database> {
     chmodSync(file, OWNER_ONLY);
   });
   const { DatabaseSync } = await sqlite();
-  return new DatabaseSync(file);
+  return inDataFolder(dataFolder, () => new DatabaseSync(file));
 }
 
 async function sqlite(): Promise<Module> {

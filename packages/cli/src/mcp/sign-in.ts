@@ -11,6 +11,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
+import { writing } from "../data/folders.ts";
 import { makeFolder } from "../data/make-folder.ts";
 
 export interface OAuthConfig {
@@ -130,9 +131,11 @@ export class SignIn implements OAuthClientProvider {
   }
 
   #write(kept: Kept): void {
-    makeFolder(dirname(this.#file));
     const fresh = `${this.#file}.${randomBytes(6).toString("hex")}`;
-    writeFileSync(fresh, JSON.stringify(kept), { mode: 0o600 });
-    renameSync(fresh, this.#file);
+    writing(this.#file, () => {
+      makeFolder(dirname(this.#file));
+      writeFileSync(fresh, JSON.stringify(kept), { mode: 0o600 });
+      renameSync(fresh, this.#file);
+    });
   }
 }

@@ -4,6 +4,7 @@
 import { lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BelayError, type Permissions } from "@belay/core";
+import { writing } from "../data/folders.ts";
 import { makeFolder } from "../data/make-folder.ts";
 import { problem } from "../problem.ts";
 import { checkPermissions } from "./judge.ts";
@@ -52,12 +53,11 @@ export function readRulesFile(configFolder: string): RulesFile {
 /** False where there is one already. */
 export function writeDefaultRules(configFolder: string): boolean {
   const file = rulesFileOf(configFolder);
-  makeFolder(configFolder);
-  try {
+  return writing(file, () => {
+    makeFolder(configFolder);
+    // A link that leads nowhere is there, too.
+    if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return false;
     writeFileSync(file, `${JSON.stringify(defaultPermissions, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
     return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
+  });
 }

@@ -350,6 +350,14 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { folder: string; reason: string }) => `The data folder ${d.folder} cannot be used: ${d.reason}.`,
       hint: "Make room in it and let it be written to, or name another by --data or BELAY_DATA.",
     },
+    DATA_DAMAGED: {
+      message: (d: { file: string; reason: string }) => `${d.file} cannot be read: ${d.reason}.`,
+      hint: "Nothing was overwritten. Look whether it is the right file; else restore it from a backup.",
+    },
+    DATA_NEWER: {
+      message: (d: { file: string }) => `${d.file} was written by a newer version of this program.`,
+      hint: "Update belay; nothing was changed.",
+    },
     DELETE_UNCONFIRMED: {
       message: (_: Record<string, never>) => "Nothing was deleted: there is no terminal to ask on.",
       hint: "--yes deletes without asking.",
@@ -382,6 +390,14 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { path: string; bytes: number; most: number }) =>
         `${d.path} has ${d.bytes} bytes; at most ${d.most} can be handled.`,
       hint: "Use a shell command that shows a part of it, or finds something in it.",
+    },
+    FILE_UNWRITABLE: {
+      message: (d: { file: string; reason: string }) => `${JSON.stringify(d.file)} cannot be written: ${d.reason}.`,
+      hint: "Name a file in a folder that is there, can be written to and has room.",
+    },
+    FOLDER_GONE: {
+      message: (d: { reason: string }) => `The folder that you are in is not there any more: ${d.reason}.`,
+      hint: "Change to one that is there.",
     },
     FOLDER_MISSING: {
       message: (d: { folder: string }) => `${d.folder} is not a folder.`,
@@ -490,6 +506,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { id: string }) =>
         `Request ${JSON.stringify(d.id)} is damaged: nobody can see what an answer would allow.`,
       hint: "belay inbox says which thread it is of; a fork of that thread asks it anew.",
+    },
+    SYSTEM_REFUSED: {
+      message: (d: { reason: string }) => `The system refused: ${d.reason}.`,
+      hint: "Look at what it names; what was recorded before is kept.",
     },
     THREAD_ELSEWHERE: {
       message: (d: { thread: string }) => `Thread ${d.thread} is running in another terminal.`,

@@ -384,6 +384,14 @@ export const zh: Texts = {
       message: (d) => `无法使用数据文件夹 ${d.folder}：${d.reason}。`,
       hint: "请为它腾出空间并允许写入，或用 --data 或 BELAY_DATA 指定另一个。",
     },
+    DATA_DAMAGED: {
+      message: (d) => `无法读取 ${d.file}：${d.reason}。`,
+      hint: "没有覆盖任何内容。请确认文件是否正确，否则从备份恢复。",
+    },
+    DATA_NEWER: {
+      message: (d) => `${d.file} 由本程序的更新版本写成。`,
+      hint: "请更新 belay；没有改动任何内容。",
+    },
     DELETE_UNCONFIRMED: {
       message: () => "没有删除任何内容：没有可以询问的终端。",
       hint: "用 --yes 直接删除。",
@@ -415,6 +423,14 @@ export const zh: Texts = {
     FILE_TOO_LARGE: {
       message: (d) => `${d.path} 有 ${d.bytes} 字节；最多能处理 ${d.most} 字节。`,
       hint: "请用 shell 命令查看其中一部分，或在其中查找。",
+    },
+    FILE_UNWRITABLE: {
+      message: (d) => `无法写入 ${JSON.stringify(d.file)}：${d.reason}。`,
+      hint: "请指定一个存在、可写且有空间的文件夹中的文件。",
+    },
+    FOLDER_GONE: {
+      message: (d) => `当前文件夹已不存在：${d.reason}。`,
+      hint: "请切换到存在的文件夹。",
     },
     FOLDER_MISSING: { message: (d) => `${d.folder} 不是文件夹。`, hint: "请给出存在的文件夹。" },
     FOLDER_OTHER: {
@@ -507,6 +523,10 @@ export const zh: Texts = {
     REQUEST_DAMAGED: {
       message: (d) => `请求 ${JSON.stringify(d.id)} 已损坏：无法看到回答会允许什么。`,
       hint: "belay inbox 会说明它属于哪个会话；从该会话分叉会重新提出该请求。",
+    },
+    SYSTEM_REFUSED: {
+      message: (d) => `系统拒绝了操作：${d.reason}。`,
+      hint: "请检查其中提到的对象；此前的记录都已保存。",
     },
     THREAD_ELSEWHERE: {
       message: (d) => `会话 ${d.thread} 正在另一个终端运行。`,
