@@ -1,6 +1,7 @@
 // The pictures in the docs are screens of the app. `npx vitest run packages/cli/src/app/screens --update` draws them anew.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -27,7 +28,8 @@ function steady(text: string): string {
   return text
     .replace(/127\.0\.0\.1:\d{4,5}\/test/g, "ollama/qwen3-coder:30b")
     .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, "⠹")
-    .replace(/\b\d+s\b/g, "3s");
+    .replace(/\b\d+s\b/g, "3s")
+    .replaceAll(`by ${userInfo().username}`, "by ana");
 }
 
 async function picture(terminal: Terminal, name: string, title: string): Promise<void> {
