@@ -340,8 +340,8 @@ export class Execution {
     try {
       return { facts: await opening(state, this.#at(state), this.signal), state };
     } catch (refusal) {
-      const { key, setup } = this.#host;
-      const row = (await setup.store.load(key, head))?.row;
+      const { key, recall } = this.#host;
+      const row = (await recall.read(head))?.row;
       if (row?.lease !== undefined) throw busy(key.threadId, row.lease.owner, row.lease.until);
       if (row === undefined || (row.head === head && !openOnly)) throw refusal;
       const whole = await this.#host.load(true, undefined);

@@ -72,6 +72,11 @@ export class Feed {
     for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.finish();
   }
 
+  /** What it read is not there any more: its readers end. */
+  gone(from: object): void {
+    for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.end();
+  }
+
   #leave(reader: Reader): void {
     this.#readers?.delete(reader);
     if (this.#readers === undefined || this.#readers.size > 0) return;

@@ -28,6 +28,7 @@ export async function appendIdle(host: DriveHost, place: FramePlace, recall: Rec
   const refusal = await drive.open(make(at, state), () => recall.settleOn(state), true);
   if (refusal?.why === "busy") throw busy(threadId, refusal.owner, refusal.until);
   if (refusal?.why === "conflict") {
+    if (refusal.head < state.head) throw recall.gone();
     throw belayError("STORE_CONFLICT", { threadId, expected: state.head, found: refusal.head });
   }
 }

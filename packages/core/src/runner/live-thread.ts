@@ -56,6 +56,8 @@ export class LiveThread implements ExecutionHost, HotHost {
   stopping: Promise<Receipt> | undefined;
   /** Settles when it is closed; undefined while nobody has asked for that. */
   closing: Promise<void> | undefined;
+  /** Somebody has deleted the thread. */
+  isGone = false;
   /** Called when a run has ended, and more has come meanwhile. It is the session's own, and so keeps it. */
   readonly #moreCame: () => void;
   /** The fence of a lease that could not be given back. */
@@ -238,8 +240,11 @@ export class LiveThread implements ExecutionHost, HotHost {
     void execution.opening.then((refusal) => refusal !== undefined && this.hot.dropAll());
   }
 
+  /** Nobody hears of what is there under its name by now. */
   #isGone(): void {
+    this.isGone = true;
     this.hot.dropAll();
+    this.feed.gone(this);
     this.host.closed(this);
   }
 
@@ -250,7 +255,7 @@ export class LiveThread implements ExecutionHost, HotHost {
 
   async #dropIfMoved(): Promise<void> {
     if (this.isWriting) return;
-    const loaded = await this.setup.store.load(this.key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
+    const loaded = await this.recall.read(Number.MAX_SAFE_INTEGER).catch(() => undefined);
     if (!this.isWriting && loaded !== undefined && loaded.row.head > this.hot.head) this.hot.dropAll();
   }
 }

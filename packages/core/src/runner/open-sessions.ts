@@ -132,6 +132,18 @@ export class OpenSessions<Out, Deps> {
     return onlooker;
   }
 
+  /** What is asked by name is asked of what has it now: a session that was known may be of one that was deleted since. */
+  async with<T>(threadId: string, ask: () => Promise<T>): Promise<T> {
+    const known = this.known(threadId);
+    try {
+      return await ask();
+    } catch (error) {
+      const isGone = (error as Partial<BelayError>).code === "THREAD_UNKNOWN" && known !== this.known(threadId);
+      if (known === undefined || !isGone) throw error;
+      return ask();
+    }
+  }
+
   /** It begins nothing: the thread may be another agent's. */
   onlooker(threadId: string): Session<Out> {
     const [agent] = this.#agents.values();

@@ -58,17 +58,22 @@ export class Recall {
     this.#onGone = onGone;
   }
 
-  /** Somebody has deleted the thread. */
+  /** Somebody has deleted the thread: nothing of it is shown any more. */
   gone(): BelayError {
+    this.forget();
+    this.#idleFold = undefined;
+    this.#seen = undefined;
     this.#onGone();
     return belayError("THREAD_UNKNOWN", { threadId: this.#key.threadId });
   }
 
-  async #read(after?: number | "snapshot" | "rest"): Promise<Loaded | undefined> {
+  /** What the store has of the thread. Throws where one is known, and that is not there any more, or another one is. */
+  async read(after?: number | "snapshot" | "rest"): Promise<Loaded | undefined> {
+    // Not what is known by the time that it is read: this session may make it meanwhile.
+    const { since } = this;
     const loaded = await loadThread(this.#store, this.#key, after);
-    if (loaded === undefined) return undefined;
-    if (this.since !== undefined && this.since !== loaded.row.createdAt) throw this.gone();
-    this.since = loaded.row.createdAt;
+    if (since !== undefined && since !== loaded?.row.createdAt) throw this.gone();
+    this.since ??= loaded?.row.createdAt;
     return loaded;
   }
 
@@ -95,7 +100,7 @@ export class Recall {
       if (may() && learnt === this.#learnt) this.settleOn(state);
       return state;
     }
-    const loaded = await this.#read(known.head);
+    const loaded = await this.read(known.head);
     if (!may()) return known;
     // Others may have read the same lines meanwhile.
     const news = loaded?.lines.filter((line) => line.seq > known.head) ?? [];
@@ -110,7 +115,7 @@ export class Recall {
   async loadOpen(fresh: boolean): Promise<ThreadState> {
     if (this.#remembered() !== undefined || this.#store.linesSync === undefined) return this.load(fresh);
     if (this.#open !== undefined && !fresh) return this.#open;
-    const loaded = await this.#read("rest");
+    const loaded = await this.read("rest");
     const open = loaded?.row.rest === undefined ? undefined : openFold(this.#key.threadId, loaded.lines);
     return open ?? this.load(true);
   }
@@ -118,7 +123,7 @@ export class Recall {
   /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
   async #readEnough(): Promise<ThreadState> {
     if (this.#store.linesSync === undefined) return this.readAll();
-    return this.#enough(await this.#read("snapshot"));
+    return this.#enough(await this.read("snapshot"));
   }
 
   async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
@@ -157,7 +162,7 @@ export class Recall {
   }
 
   async readAll(): Promise<ThreadState> {
-    return folded(newThread(this.#key.threadId), (await this.#read())?.lines ?? []);
+    return folded(newThread(this.#key.threadId), (await this.read())?.lines ?? []);
   }
 
   /** In use: it is not forgotten before it is settled on. */
@@ -191,7 +196,7 @@ export class Recall {
 
   #refold(): ThreadState {
     const seen = this.#seen?.deref() ?? newThread(this.#key.threadId);
-    const lines = this.#store.linesSync?.(this.#key);
+    const lines = this.#store.linesSync?.(this.#key, this.since);
     if (lines === undefined) return seen;
     this.#seen = undefined;
     fold(

@@ -104,11 +104,15 @@ export class Runner<Out = string, Deps = unknown> {
   /** Goes on from a handle, in any process. Rejects where the store refuses; then nothing is spent. */
   async resume(handle: Handle, options: ResumeOptions = {}): Promise<Run<Out>> {
     const { threadId } = readHandle(handle);
-    const known = this.#sessions.known(threadId);
-    const session = await this.#sessions.open(threadId, {}, true);
-    if (known !== undefined) await session.refresh();
+    const session = await this.#sessions.with(threadId, async () => {
+      const known = this.#sessions.known(threadId);
+      const opened = await this.#sessions.open(threadId, {}, true);
+      if (known !== undefined) await opened.refresh();
+      return opened;
+    });
     const tokenHash = checkHandle(handle, session.standing, this.#setup.clock.now());
     const run = session.resumeBy(tokenHash, options);
+    // Whoever has the run hears what is said from then on: nothing is waited for after this.
     const refusal = await session.opening;
     if (refusal !== undefined) throw refusal;
     return run;
@@ -141,9 +145,11 @@ export class Runner<Out = string, Deps = unknown> {
       return undefined;
     }
     try {
-      const session = await this.open(threadId);
-      await session.refresh();
-      return await session.interrupt(options);
+      return await this.#sessions.with(threadId, async () => {
+        const session = await this.open(threadId);
+        await session.refresh();
+        return session.interrupt(options);
+      });
     } catch (error) {
       // Somebody began to run it meanwhile.
       if ((error as Partial<BelayError>).code !== "THREAD_BUSY") throw error;
@@ -157,10 +163,12 @@ export class Runner<Out = string, Deps = unknown> {
     const mail = answerMail(id, readAnswer(id, given), options.id);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    return answerAnywhere(this.#setup, this.#key(threadId), mail, async (sent) => {
-      const session = await this.open(threadId).catch(unlessBusy);
-      return session === undefined ? "busy" : session.answerHere(mail, sent);
-    });
+    return answerAnywhere(this.#setup, this.#key(threadId), mail, (sent) =>
+      this.#sessions.with(threadId, async () => {
+        const session = await this.open(threadId).catch(unlessBusy);
+        return session === undefined ? "busy" : session.answerHere(mail, sent);
+      }),
+    );
   }
 
   /** Open requests over all threads, the oldest first; those that cannot be read are its `damaged`. */
@@ -172,11 +180,13 @@ export class Runner<Out = string, Deps = unknown> {
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#sessions.refuseIfClosed();
-    if (options.threadId !== undefined) {
-      const session = await this.#sessions.any(options.threadId);
-      await session.refresh();
-      return session.rules;
-    }
+    const { threadId } = options;
+    if (threadId !== undefined)
+      return this.#sessions.with(threadId, async () => {
+        const session = await this.#sessions.any(threadId);
+        await session.refresh();
+        return session.rules;
+      });
     const rows = await this.#setup.store.rules(this.#tenant);
     return rows.map(({ body }) => JSON.parse(body) as RememberedRule);
   }
@@ -185,19 +195,21 @@ export class Runner<Out = string, Deps = unknown> {
   async removeRule(id: string, options: { readonly threadId?: string; readonly by?: string } = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
     const { threadId, ...by } = options;
-    if (threadId !== undefined) return (await this.open(threadId)).removeRule(id, by);
+    if (threadId !== undefined)
+      return this.#sessions.with(threadId, async () => (await this.open(threadId)).removeRule(id, by));
     return this.#setup.store.removeRule(this.#tenant, id);
   }
 
   /** session.steer() for a thread that any process may be running. */
   async steer(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
-    return (await this.#sessions.any(threadId)).steer(input, options);
+    return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).steer(input, options));
   }
 
   /** session.enqueue() for a thread that any process may be running. */
   async enqueue(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
-    const session = await this.#sessions.any(threadId);
-    const sent = await session.enqueue(input, options);
+    const sent = await this.#sessions.with(threadId, async () =>
+      (await this.#sessions.any(threadId)).enqueue(input, options),
+    );
     // Whoever ran it may have ended just before it was sent.
     const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);

@@ -30,6 +30,7 @@ export async function send(
   const kind = how === "input" ? how : "steer";
   const command: Command = { key: options.id ?? clock.id(), kind, body: JSON.stringify(mail), at: clock.now() };
   await onRecord(thread);
+  if (!thread.isWriting) await thread.recall.read(Number.MAX_SAFE_INTEGER);
   const sent = await store.send(thread.key, command);
   // One that has yet to begin finds it in the store.
   if (sent && thread.execution?.state !== undefined) thread.execution.deliver(command);

@@ -235,9 +235,10 @@ export class Session<Out = string> {
 
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
   events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
-    const { feed, closing } = this.#thread;
+    const { feed, closing, isGone } = this.#thread;
     const reader = feed.reader(readCursor(options.after), options.signal, this.#thread);
-    if (closing !== undefined) reader.finish();
+    if (isGone) reader.end();
+    else if (closing !== undefined) reader.finish();
     return reader;
   }
 

@@ -18,6 +18,7 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   const { setup, key } = thread;
   // Others may have moved it since.
   await thread.refresh().catch(() => {});
+  if (thread.isGone) return;
   const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
   const command = loaded?.commands.find(({ kind }) => kind === "input");
   const { state, execution, closing } = thread;

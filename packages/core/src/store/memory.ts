@@ -94,8 +94,10 @@ class MemoryStore implements Store {
     };
   }
 
-  linesSync(key: ThreadKey): readonly Line[] {
-    return this.#find(key)?.lines.after(0) ?? [];
+  linesSync(key: ThreadKey, since?: number): readonly Line[] {
+    const thread = this.#find(key);
+    if (thread === undefined || (since !== undefined && since !== thread.createdAt)) return [];
+    return thread.lines.after(0);
   }
 
   async past(key: ThreadKey, to = Number.MAX_SAFE_INTEGER): Promise<Past | undefined> {
@@ -140,7 +142,8 @@ class MemoryStore implements Store {
   #refusal(thread: Thread, append: Append): Appended | undefined {
     const { writer } = append;
     if ("take" in writer) {
-      if (append.since !== undefined && append.since !== thread.createdAt)
+      const isThere = thread.lines.head > 0;
+      if (isThere && append.since !== undefined && append.since !== thread.createdAt)
         return { ok: false, why: "conflict", head: 0 };
       const lease = this.#lease(thread);
       if (lease !== undefined) return { ok: false, why: "busy", owner: lease.owner, until: lease.until };

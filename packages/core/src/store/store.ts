@@ -180,7 +180,7 @@ export interface Append {
   readonly parent?: Parent;
   /**
    * Of one who takes a thread that it knows: when that was made, its `createdAt`. One deleted and made again under its
-   * name is another thread, which it cannot take: a conflict, with head 0.
+   * name is another thread, which it cannot take: a conflict, with head 0. Where there is none, it says nothing.
    */
   readonly since?: number | undefined;
 }
@@ -247,6 +247,9 @@ export interface Store {
    * process alive.
    */
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void;
-  /** Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. */
-  linesSync?(key: ThreadKey): readonly Line[];
+  /**
+   * Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. With `since`, the
+   * thread that was made then; none where it is not there any more, whatever is there under its name.
+   */
+  linesSync?(key: ThreadKey, since?: number): readonly Line[];
 }

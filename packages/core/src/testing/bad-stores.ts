@@ -25,7 +25,7 @@ function renamed(rename: (key: ThreadKey) => ThreadKey): Change {
     load: (key, after) => store.load(rename(key), after),
     append: (key, append) => store.append(rename(key), append),
     send: (key, command) => store.send(rename(key), command),
-    linesSync: (key) => store.linesSync?.(rename(key)) ?? [],
+    linesSync: (key, since) => store.linesSync?.(rename(key), since) ?? [],
   });
 }
 
@@ -293,6 +293,10 @@ export const badStores: Record<string, BadStore> = {
   "reads stale lines without waiting": {
     change: (store) => ({ linesSync: (key) => store.linesSync?.(key).slice(0, 1) ?? [] }),
     caught: "what can be read without waiting is what is there",
+  },
+  "reads without waiting whatever has the name": {
+    change: (store) => ({ linesSync: (key) => store.linesSync?.(key) ?? [] }),
+    caught: "what can be read without waiting is of the thread that was known, and of none made again under its name",
   },
   "mixes tenants": {
     change: renamed((key) => ({ ...key, tenant: "one for all" })),

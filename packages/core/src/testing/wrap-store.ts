@@ -19,7 +19,7 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     removeRule: (tenant, id) => store.removeRule(tenant, id),
     delete: (key, head) => store.delete(key, head),
     watch: (key, changed, only, background) => store.watch(key, changed, only, background),
-    ...(linesSync !== undefined && { linesSync: (key) => linesSync.call(store, key) }),
+    ...(linesSync !== undefined && { linesSync: (key, since) => linesSync.call(store, key, since) }),
     ...changes,
   };
 }

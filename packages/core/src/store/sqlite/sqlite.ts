@@ -121,11 +121,12 @@ class SqliteStore implements Store {
     return lineCrc(0, key, seq, 0, 0, body) === crc ? { seq, body: fromText(body) } : undefined;
   }
 
-  linesSync(key: ThreadKey): readonly Line[] {
+  linesSync(key: ThreadKey, since?: number): readonly Line[] {
     try {
       return this.#transaction(this.#sql.read, () => {
         const row = this.#row(key);
-        return row === undefined ? [] : readLines(this.#sql, key, row, 0);
+        if (row === undefined || (since !== undefined && since !== row.created_at)) return [];
+        return readLines(this.#sql, key, row, 0);
       });
     } catch (error) {
       throw asStoreError(key, error);

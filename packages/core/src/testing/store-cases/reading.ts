@@ -85,6 +85,21 @@ export const readingCases = {
     deepEqual([...store.linesSync(key)], [...(await t.load(key)).lines]);
   },
 
+  "what can be read without waiting is of the thread that was known, and of none made again under its name": async (
+    t,
+  ) => {
+    const { store } = t;
+    if (store.linesSync === undefined) return;
+    const key = t.key();
+    await t.append(key, t.taking(0, { at: 10, release: true }));
+    deepEqual([...store.linesSync(key, 10)], [...(await t.load(key)).lines]);
+    await store.delete(key);
+    deepEqual([...store.linesSync(key, 10)], []);
+    await t.append(key, t.taking(0, { at: 20, release: true }));
+    deepEqual([...store.linesSync(key, 10)], []);
+    deepEqual([...store.linesSync(key, 20)], [...(await t.load(key)).lines]);
+  },
+
   "what was handed out does not change later, whatever is done with it": async (t) => {
     const key = t.key();
     const fence = await t.append(key, t.taking(0));
