@@ -11,7 +11,7 @@ import { openDatabase } from "../../testing/open-database.ts";
 import type { Append, Past, RequestRow, Store } from "../store.ts";
 import { sqliteStore } from "./sqlite.ts";
 
-// BELAY_DAMAGES flips this many bits instead of 1,000.
+// BELAY_DAMAGES flips this many bits, and cuts the file at as many places, instead of 1,000.
 const FLIPS = Number(process.env.BELAY_DAMAGES ?? 1_000);
 /** As open-tables sets it. */
 const PAGE = 4096;
@@ -245,7 +245,7 @@ describe("a damaged file", () => {
     console.log(`${noticed} of ${FLIPS} flips were noticed, the others were in nothing that is read`);
   });
 
-  test("P7: cut short at 100 places, or a page of it zeroed or swapped, it tells nothing wrong", {
+  test(`P7: cut short at ${FLIPS} places, or a page of it zeroed or swapped, it tells nothing wrong`, {
     timeout: 300_000,
   }, async () => {
     const bytes = readFileSync(original);
@@ -259,7 +259,7 @@ describe("a damaged file", () => {
       if (!readFileSync(copy).equals(before)) problems.push(`${what}: overwritten`);
       remove(copy);
     };
-    for (let i = 0; i < 100; i++) {
+    for (let i = 0; i < FLIPS; i++) {
       const at = 1 + random(bytes.length - 1);
       await check(`cut at ${at}`, bytes.subarray(0, at));
     }
