@@ -9,22 +9,36 @@ import { factProblems } from "../testing/journal-checks.ts";
 import { bundlePrograms } from "../testing/processes/bundle.mjs";
 import { type Child, inParallel, startChild } from "../testing/processes/child.ts";
 import { openStore } from "../testing/processes/open-store.ts";
-import { places, postgresServer } from "../testing/processes/places.ts";
+import { type Place, places, postgresServer, sqliteFiles } from "../testing/processes/places.ts";
 import { type WorkerEffect, workingAgent } from "../testing/processes/worker.ts";
 import type { Store } from "./store.ts";
 
-// BELAY_CHAOS_MS is how long workers are killed, in every place that several machines may share; BELAY_CHAOS_SEED which.
+// BELAY_CHAOS_MS is how long workers are killed, in every place; BELAY_CHAOS_SEED which, and when.
 const given = process.env.BELAY_CHAOS_MS;
-const chaosMs = Number(given ?? 12_000);
 const seed = Number(process.env.BELAY_CHAOS_SEED ?? Date.now() % 1_000_000);
-const shared = given === undefined ? [postgresServer] : places.filter(({ leaseTtlMs }) => leaseTtlMs !== undefined);
+
+interface Chaos {
+  readonly place: Place;
+  readonly ms: number;
+  /** How long, at most, until the next worker is killed. */
+  readonly everyMs: number;
+  readonly threads: number;
+}
+
+/** On one machine a short one; where several share a store, one is certified by default, and the others on demand. */
+const chaoses: readonly Chaos[] = [
+  { place: sqliteFiles, ms: Number(given ?? 4_000), everyMs: 400, threads: 100 },
+  ...(given === undefined ? [postgresServer] : places.filter(({ leaseTtlMs }) => leaseTtlMs !== undefined)).map(
+    (place) => ({ place, ms: Number(given ?? 12_000), everyMs: 1_000, threads: 200 }),
+  ),
+];
 
 const WORKERS = 4;
-const THREADS = 200;
 const LEASE_MS = 1_000;
 /** So many inputs for each thread that there is work to the end. */
-const inputs = Array.from({ length: Math.max(1, Math.round(chaosMs / 15_000)) }, (_, i) => `question ${i}`);
-const ids = Array.from({ length: THREADS }, (_, i) => `thread-${i}`);
+const inputsOf = ({ ms }: Chaos) =>
+  Array.from({ length: Math.max(1, Math.round(ms / 15_000)) }, (_, i) => `question ${i}`);
+const idsOf = ({ threads }: Chaos) => Array.from({ length: threads }, (_, i) => `thread-${i}`);
 const keyOf = (threadId: string) => ({ tenant: "default", threadId });
 
 let programs: Awaited<ReturnType<typeof bundlePrograms>>;
@@ -46,11 +60,11 @@ function random(): () => number {
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Threads that have said hello, and have their questions waiting. */
-async function begin(store: Store): Promise<void> {
+async function begin(store: Store, chaos: Chaos): Promise<void> {
   const runner = createRunner({ agent: workingAgent(folder, 0), store });
-  await inParallel(ids, 8, async (threadId) => {
+  await inParallel(idsOf(chaos), 8, async (threadId) => {
     await (await runner.open(threadId)).run("hello").result;
-    for (const [at, text] of inputs.entries()) {
+    for (const [at, text] of inputsOf(chaos).entries()) {
       const body = JSON.stringify({ messages: [{ parts: [{ type: "text", text }] }] });
       await store.send(keyOf(threadId), { key: text, kind: "input", body, at });
     }
@@ -58,26 +72,28 @@ async function begin(store: Store): Promise<void> {
   await runner.close();
 }
 
-/** Kills workers, or has them stand still for longer than their lease, and starts others. */
-async function chaos(start: () => Child): Promise<{ readonly kills: number; readonly children: Child[] }> {
+/** Kills workers, or has each fifth stand still for longer than its lease, and starts others. */
+async function disturb({ ms, everyMs }: Chaos, start: () => Child) {
   const next = random();
   const children = Array.from({ length: WORKERS }, start);
-  const end = Date.now() + chaosMs;
+  const end = Date.now() + ms;
   let kills = 0;
+  let stills = 0;
   while (Date.now() < end) {
-    await sleep(200 + next() * 800);
+    await sleep(everyMs * (0.2 + 0.8 * next()));
     const which = Math.floor(next() * WORKERS);
     const child = children[which]!;
-    if (next() < 0.2) {
+    if ((kills + stills) % 5 === 2) {
       child.signal("SIGSTOP");
       setTimeout(() => child.signal("SIGCONT"), 1.5 * LEASE_MS);
+      stills += 1;
       continue;
     }
     child.signal("SIGKILL");
     kills += 1;
     children[which] = start();
   }
-  return { kills, children };
+  return { kills, stills, children };
 }
 
 /** Waits until nothing can move any more; what was set aside because it crashed too often, a person resumes. */
@@ -102,7 +118,12 @@ function linesOf(file: string): string[] {
   return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n").filter(Boolean) : [];
 }
 
-async function problemsOf(store: Store, threadId: string, effects: readonly WorkerEffect[]): Promise<string[]> {
+async function problemsOf(
+  store: Store,
+  threadId: string,
+  inputs: readonly string[],
+  effects: readonly WorkerEffect[],
+): Promise<string[]> {
   const facts = await readFacts(store, keyOf(threadId), 0);
   const problems = factProblems(facts);
   const said = facts.flatMap((fact) => (fact.type === "message" ? [fact.message] : []));
@@ -122,19 +143,20 @@ async function problemsOf(store: Store, threadId: string, effects: readonly Work
   return problems.map((problem) => `${threadId}: ${problem}`);
 }
 
-describe.each(shared)("four workers and two hundred threads in $name", (place) => {
+describe.each(chaoses)("four workers and $threads threads in $place.name", (chaos) => {
   test("L1, P1, P2, P5: whichever of them is killed or stands still, every thread reaches its end, and nothing is lost or done twice", {
-    timeout: 10 * chaosMs + 240_000,
+    timeout: 10 * chaos.ms + 240_000,
   }, async () => {
+    const { place, ms, threads } = chaos;
     folder = mkdtempSync(join(tmpdir(), "belay-workers-"));
     const where = await place.at(folder);
     const { store, close } = await openStore(where);
     const options = { where, folder, leaseTtlMs: LEASE_MS, modelMs: 200 };
-    const start = () => startChild(programs.path, "worker", options, chaosMs + 200_000);
+    const start = () => startChild(programs.path, "worker", options, ms + 200_000);
     let children: Child[] = [];
     try {
-      await begin(store);
-      const done = await chaos(start);
+      await begin(store, chaos);
+      const done = await disturb(chaos, start);
       children = done.children;
       await settled(store);
       // Told to end, a worker ends in order. The last one may have been started a moment ago.
@@ -143,11 +165,15 @@ describe.each(shared)("four workers and two hundred threads in $name", (place) =
       const codes = await Promise.all(children.map(async (child) => (await child.exited).code));
       expect(codes).toEqual(children.map(() => 0));
       const effects = linesOf("effects").map((line) => JSON.parse(line) as WorkerEffect);
-      const problems = await inParallel(ids, 8, (threadId) => problemsOf(store, threadId, effects));
+      const inputs = inputsOf(chaos);
+      const problems = await inParallel(idsOf(chaos), 8, (id) => problemsOf(store, id, inputs, effects));
       expect({ seed, problems: problems.flat() }).toEqual({ seed, problems: [] });
       expect(linesOf("problems")).toEqual([]);
-      expect(done.kills).toBeGreaterThan(5);
-      console.log(`seed ${seed}: ${done.kills} kills, ${effects.length} effects in ${THREADS} threads`);
+      const { kills, stills } = done;
+      expect([kills > 5, stills > 0]).toEqual([true, true]);
+      console.log(
+        `seed ${seed}: ${kills} kills, ${stills} stood still, ${effects.length} effects in ${threads} threads`,
+      );
     } finally {
       for (const child of children) child.signal("SIGKILL");
       await close();
