@@ -1,5 +1,6 @@
 // A thread's life with everything in it: calls side by side and one alone, a steer, a queued question, text that
-// streams, a stop and a resume, a call that needs approval and one that asks between two steps. What waits for people is
+// streams, a call that needs approval and one that asks between two steps. People stop it in mid-text, after the model and
+// in a tool that is deaf, is left behind and ends late; they press more than once each time. What waits for people is
 // answered by another process. Whoever lives it, or answers, may be killed at any point; the next process goes on.
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
@@ -10,6 +11,7 @@ import { humanInput } from "../../interrupt/request.ts";
 import { messageText } from "../../message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../model/model.ts";
 import { onPoint } from "../../point.ts";
+import type { InterruptOptions } from "../../runner/options.ts";
 import { createRunner } from "../../runner/runner.ts";
 import type { Session } from "../../runner/session.ts";
 import { jsonSchema } from "../../schema/schema.ts";
@@ -34,14 +36,29 @@ export const THREAD = "life";
 
 /** A store far away on a busy machine takes its time; a life that gets no further has an end. */
 const MOST_MS = 60_000;
+const MOST_TRIES = 8;
 
 /** Lives until all is said, or until it waits for people. */
 export async function live(life: Life): Promise<void> {
+  console.log((await lived(life)) ? "waits" : "ends");
+}
+
+/** Lives to the end. Each time that it waits, somebody new answers, and somebody new goes on: all in this process. */
+export async function liveToTheEnd(life: Life): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    if (!(await lived(life))) return console.log("ends");
+    await answerLife(life);
+  }
+  console.log("waits");
+}
+
+/** True where it waits for people. */
+async function lived(life: Life): Promise<boolean> {
   let session: Session | undefined;
   const { passed, points, runner, close } = await begin(life, () => session);
   onPoint((name, detail) => {
     passed(name);
-    if (name === "model:event" && session !== undefined) stopInTheMiddle(session, detail);
+    if (name === "model:event" && session !== undefined) stopInTheMiddle(session, detail, life.folder);
   });
   session = await runner.open(THREAD);
   const reading = new AbortController();
@@ -52,7 +69,7 @@ export async function live(life: Life): Promise<void> {
   await runner.close();
   await close();
   console.log(`points ${points()}`);
-  console.log(waits ? "waits" : "ends");
+  return waits;
 }
 
 /** Answers what waits for people; what that lets run, runs here. */
@@ -99,9 +116,19 @@ async function goOn(session: Session): Promise<void> {
   while (session.state === "running") await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-function stopInTheMiddle(session: Session, step: unknown): void {
+function stopInTheMiddle(session: Session, step: unknown, folder: string): void {
   const event = (step as { readonly value?: ModelEvent } | undefined)?.value;
-  if (event?.type === "text" && event.text === " and then") void session.interrupt({ reason: "direction_change" });
+  if (event?.type === "text" && event.text === " and then") void stop(session, folder, { reason: "direction_change" });
+  if (event?.type === "call" && event.tool === "sign") void stop(session, folder, { mode: "after-model" });
+}
+
+/** Presses twice, and once more when it is told that the work has stopped. What it is told is left in a file. */
+async function stop(session: Session, folder: string, options: InterruptOptions): Promise<void> {
+  const told = await Promise.all([session.interrupt(options), session.interrupt(options)]);
+  const { runId, segment } = told[0];
+  told.push(await session.interrupt({ ...options, runId, segment }));
+  for (const receipt of told)
+    if (receipt.accepted) appendFileSync(join(folder, "receipts"), `${receipt.runId} ${receipt.segment}\n`);
 }
 
 function helper(folder: string, session: () => Session | undefined) {
@@ -114,7 +141,10 @@ function model(folder: string): Model {
     id: "life",
     provider: "life",
     async *stream(request) {
-      for (const problem of promptProblems(request.messages)) appendFileSync(join(folder, "problems"), `${problem}\n`);
+      const problems = promptProblems(request.messages);
+      // S5: what came late is told once, in its place or as a note.
+      if (JSON.stringify(request.messages).split(LATE).length > 2) problems.push("a late result is told twice");
+      for (const problem of problems) appendFileSync(join(folder, "problems"), `${problem}\n`);
       for (const event of answer(request)) {
         await new Promise<void>((resolve) => setImmediate(resolve));
         yield event;
@@ -137,11 +167,14 @@ function answer({ messages }: ModelRequest): ModelEvent[] {
   if (results === 0) return [...words("I look."), ...calls("pay", "look", "alone", "count"), finish("tool-calls")];
   if (heard(messages, NEXT)) return [...words("answer", "ed"), finish("stop")];
   if (heard(messages, REST)) {
-    if (results > 1) return [...words("all ", "done"), finish("stop")];
+    if (results > 2) return [...words("all ", "done"), finish("stop")];
+    if (results > 1) return [...calls("linger"), finish("tool-calls")];
     return [...calls("pay", "sign", "look", "book"), finish("tool-calls")];
   }
   return [...words("First this", " and then", " that", "."), finish("stop")];
 }
+
+const LATE = "it has come late";
 
 const anything = jsonSchema<object>({ type: "object" });
 
@@ -174,8 +207,19 @@ function tools(folder: string, session: () => Session | undefined): Tool<unknown
       return { booked: which };
     },
   });
+  const linger = make("linger", {
+    graceMs: 1,
+    async execute(_, ctx) {
+      writeEffect(folder, { address: ctx.address, tool: "linger", pid: process.pid });
+      // It ends when people are told that they need not wait for it.
+      const stopped = session();
+      if (stopped !== undefined) await stop(stopped, folder, {});
+      return LATE;
+    },
+  });
   return [
     book,
+    linger,
     make("sign", { needsApproval: true }),
     make("pay", {}),
     make("look", { readOnly: true }),

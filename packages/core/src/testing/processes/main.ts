@@ -1,7 +1,7 @@
 // The programs that tests start as processes of their own, by name.
 
 import { leaveWaiting, liveAsking } from "./asking.ts";
-import { answerLife, live } from "./life.ts";
+import { answerLife, live, liveToTheEnd } from "./life.ts";
 import { holdLock } from "./lock.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
 import { liveTree } from "./tree.ts";
@@ -10,6 +10,7 @@ import { worker } from "./worker.ts";
 
 const programs: Record<string, (options: never) => Promise<void>> = {
   live,
+  liveToTheEnd,
   answerLife,
   liveAsking,
   leaveWaiting,

@@ -13,6 +13,8 @@ export interface Place {
   readonly name: string;
   /** Of a process that died: undefined where it is gone at once, for everyone is on one machine. */
   readonly leaseTtlMs: number | undefined;
+  /** Whoever copies the folder has a store of their own, with all that was in this one. */
+  readonly isInFolder?: true;
   /** A store that nobody else uses; its files, where it has any, are in the folder. */
   at(folder: string): Promise<string>;
   /** Lets `read` see what is there now, and leaves it as it is. */
@@ -24,6 +26,7 @@ export interface Place {
 export const sqliteFiles: Place = {
   name: "a SQLite file",
   leaseTtlMs: undefined,
+  isInFolder: true,
   at: async (folder) => join(folder, "threads.db"),
   async reading(where, read) {
     // From a copy: SQLite would put the log of a dead process in order.
