@@ -50,7 +50,10 @@ Node ${machine.node}, ${machine.cpu}, ${machine.memory}, ${machine.system}; load
 - Costs are the least of many rounds: what else runs on the machine can only add to them. In parentheses, the same
   difference of the two medians. "Over" in the last column means over the target.
 - Each question runs in a process of its own, on the built package.
-- On a disk, Belay and the inserts take turns run by run; what is compared is the sum of each.
+- On a disk, Belay and the inserts take turns run by run; what is compared is the sum of each. The file of the inserts has
+  the settings of ours: pages, syncing, the length of the log.
+- \`stop\`, \`open\`, \`paused\` and \`remote-stop\` have no floor: a loop by hand keeps no record of a stop, opens no thread
+  again, leaves none at rest, and hears of no other process. Their targets are times that a person does not notice.
 ${notes.map((note) => `- ${note}\n`).join("")}
 ## What is not measured
 

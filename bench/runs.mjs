@@ -9,8 +9,9 @@ const count = 1000;
 const turns = 5;
 const latencyMs = 20;
 
+/** The targets are for a native model: what is between us and an AI SDK model is not ours. */
 const kinds = {
-  "native model": { model: nativeToolModel(turns, latencyMs), loop: nativeLoop },
+  "native model": { model: nativeToolModel(turns, latencyMs), loop: nativeLoop, ratio: 1.6, stallMs: 50 },
   fromAiSdk: { model: sdkToolModel(turns, latencyMs), loop: sdkLoop },
 };
 
@@ -28,7 +29,7 @@ async function observed(work) {
   return { took, cpu: (user + system) / 1000, stall: delay.max / 1e6 };
 }
 
-for (const [kind, { model, loop }] of Object.entries(kinds)) {
+for (const [kind, { model, loop, ratio, stallMs }] of Object.entries(kinds)) {
   const { belay, floor } = await inTurns(
     {
       async belay() {
@@ -47,11 +48,17 @@ for (const [kind, { model, loop }] of Object.entries(kinds)) {
   );
   const of = (samples, what) => samples.map((sample) => sample[what]);
   const time = { measured: least(of(belay, "took")), floor: least(of(floor, "took")) };
-  answer({ name: `${kind}: ${count} runs of ${turns} tool turns`, unit: "ms", ...time, target: 1.6, judged: "ratio" });
+  answer({
+    name: `${kind}: ${count} runs of ${turns} tool turns`,
+    unit: "ms",
+    ...time,
+    target: ratio,
+    judged: "ratio",
+  });
   const cpu = { measured: least(of(belay, "cpu")), floor: least(of(floor, "cpu")) };
   answer({ name: `${kind}: processor time of the same, threads of the collector included`, unit: "ms", ...cpu });
   const stall = { measured: least(of(belay, "stall")), floor: least(of(floor, "stall")) };
   const typical = median(of(belay, "stall")).toFixed(0);
   const name = `${kind}: longest stall of the event loop, least of ${belay.length} rounds (median ${typical} ms)`;
-  answer({ name, unit: "ms", ...stall, target: 50 });
+  answer({ name, unit: "ms", ...stall, target: stallMs });
 }
