@@ -50,8 +50,8 @@ Node ${machine.node}, ${machine.cpu}, ${machine.memory}, ${machine.system}; load
 - Costs are the least of many rounds: what else runs on the machine can only add to them. In parentheses, the same
   difference of the two medians. "Over" in the last column means over the target.
 - Each question runs in a process of its own, on the built package.
-- On a disk, Belay and the inserts take turns run by run; what is compared is the sum of each. The file of the inserts has
-  the settings of ours: pages, syncing, the length of the log.
+- On a disk, Belay and the inserts take turns run by run; what is compared is the sum of each. The inserts are synced as
+  ours; their file is once as SQLite keeps it by itself, and once with a log that is as short as ours, which is the stricter one.
 - \`stop\`, \`open\`, \`paused\` and \`remote-stop\` have no floor: a loop by hand keeps no record of a stop, opens no thread
   again, leaves none at rest, and hears of no other process. Their targets are times that a person does not notice.
 ${notes.map((note) => `- ${note}\n`).join("")}
