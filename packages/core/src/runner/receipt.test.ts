@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { BelayEvent } from "../event.ts";
+import { approve } from "../interrupt/answer.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
@@ -43,6 +44,40 @@ describe("who may stop, and what they get", () => {
     hold.open();
     expect(await second).toBe(await first);
     expect(kit.session.interrupts).toMatchObject([{ reason: "first" }]);
+  });
+
+  test("S2, Q3: one that meets an answered call and a resume() that waits for it is told what it did to the call", async () => {
+    const gated = (name: string) =>
+      tool({
+        name,
+        description: "",
+        input: anything,
+        needsApproval: true,
+        execute: (_, ctx) =>
+          new Promise<never>((_resolve, refuse) => {
+            ctx.signal.addEventListener("abort", () => refuse(ctx.signal.reason));
+          }),
+      });
+    const turn = [
+      { call: "one", id: "1" },
+      { call: "two", id: "2" },
+    ] as const;
+    const kit = await openKit([turn, "done"], { tools: [gated("one"), gated("two")] });
+    await kit.session.run("hi").result;
+    const [first, second] = kit.session.interrupts;
+    await kit.session.answer(first!.id, approve());
+    await settle();
+    const resumed = kit.session.resume({ answers: { [second!.id]: approve() } });
+    // It takes back what the resume() answers: that comes to nothing, and the stop does not.
+    const place = { runId: resumed.runId, segment: 1 };
+    expect(await kit.session.interrupt()).toMatchObject({
+      accepted: true,
+      ...place,
+      stopped: ["1"],
+      notStarted: ["2"],
+    });
+    expect(await resumed.result).toMatchObject({ status: "failed", error: { code: "ANSWER_WITHDRAWN" } });
+    expect(kit.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
   });
 
   test("A1, Y2, Y11, S2: it is a no-op before the first run, after the end, and while paused", async () => {

@@ -28,10 +28,23 @@ export function stopHere(thread: LiveThread, options: InterruptOptions): Promise
   if (other) return Promise.resolve(notAccepted(thread));
   // Answered calls that a resume() waits for are stopped with it.
   const ofCalls = calls?.interrupt(stop, options);
-  const receipt = execution?.interrupt(stop, options) ?? ofCalls;
+  const receipt = eitherOf(execution?.interrupt(stop, options), ofCalls);
   if (receipt === undefined) return stopResting(thread, stop, options, notAccepted(thread));
   // It came while the pause was being written: it is for the pause.
   return receipt.then((told) => (told.accepted ? told : stopResting(thread, stop, options, told)));
+}
+
+/** The resume() may come to nothing because the stop took back what it answers: then what became of the calls is what the stop did. */
+function eitherOf(
+  run: Promise<Receipt> | undefined,
+  calls: Promise<Receipt> | undefined,
+): Promise<Receipt> | undefined {
+  if (run === undefined || calls === undefined) return run ?? calls;
+  return run.then(async (told) => {
+    if (told.accepted) return told;
+    const ofCalls = await calls;
+    return ofCalls.accepted ? ofCalls : told;
+  });
 }
 
 /** There was nothing to stop. */
