@@ -37,6 +37,8 @@ async function callBetween(
   const untried = { answer: new Answer(call.model, desk, frame.place.runPath), attempt: call.attempt };
   if (made === undefined || signal.stop !== undefined) return { how: "stopped", ...untried };
   if ("error" in made) return { how: "failed", error: made.error, ...untried };
+  // One that came while hooks took their time costs no request, either.
+  if (signal.halts("after-tools")) return { how: "stopped", ...untried };
   const end = await callModel(frame, { ...call, request: made.request });
   if (after === undefined) return end;
   const { answer, how } = end;

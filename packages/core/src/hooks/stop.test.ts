@@ -157,6 +157,29 @@ test("W5, S6: a stop for later waits for onInterrupt no longer, either", async (
   expect([receipt.accepted, (await run.result).status, log.length]).toEqual([true, "interrupted", 1]);
 });
 
+test("W5, S6: a stop after tools, or a pause, that comes while beforeModel takes its time costs no request", async () => {
+  for (const how of ["after-tools", "pause"] as const) {
+    const begun = gate();
+    const go = gate();
+    const beforeModel = async () => {
+      begun.open();
+      await go.opened;
+    };
+    const { session, requests } = await openKit(["done"], { agent: { hooks: { beforeModel } } });
+    const run = session.run("go");
+    const events = listen(run);
+    await begun.opened;
+    const stopped = how === "pause" ? session.pause() : session.interrupt({ mode: how });
+    go.open();
+    await stopped;
+    expect([(await run.result).status, requests.length]).toEqual(["interrupted", 0]);
+    await events.all;
+    expect(unpaired(events.events)).toEqual([]);
+    expect(await session.resume().result).toMatchObject({ status: "completed", text: "done" });
+    expect(requests.length).toBe(1);
+  }
+});
+
 test("W5: a hook that stops the run from inside is a stop like any other", async () => {
   for (const name of ["beforeModel", "beforeTool", "afterTool"] as const) {
     const stop = gate<() => void>();
