@@ -30,8 +30,11 @@ export function point(name: PointName, detail?: unknown): void {
   if (listener !== undefined) listener(name, detail);
 }
 
-/** Switches the points on; returns how to switch them off. One listener at a time. */
+/** Switches the points on; returns how to switch them off. One listener at a time: two would take each other's points for their own. */
 export function onPoint(listen: PointListener): () => void {
+  if (listener !== undefined) {
+    throw new Error("Somebody listens to the points of this process already: wait until that attack is over.");
+  }
   listener = listen;
   return () => {
     if (listener === listen) listener = undefined;

@@ -3,10 +3,11 @@ import type { Clock } from "../clock.ts";
 import { memoryStore } from "../store/memory.ts";
 import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
-import { allFaults, interruptAnywhere } from "../testing/interrupt-anywhere.ts";
+import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";
 import { mixedAnswer, mixedRepeatable, mixedTree } from "../testing/mixed-tree.ts";
 import { openDatabase } from "../testing/open-database.ts";
 import { randomTree } from "../testing/random-tree.ts";
+import { allFaults } from "../testing/scenario.ts";
 
 // BELAY_TREE_POINTS=all strikes at every point; else at this many for each fault, spread evenly.
 const wanted = process.env.BELAY_TREE_POINTS ?? "8";
@@ -16,20 +17,26 @@ const [firstSeed = 1, lastSeed = firstSeed] = (process.env.BELAY_TREE_SEEDS ?? "
 const seeds = Array.from({ length: lastSeed - firstSeed + 1 }, (_, i) => firstSeed + i);
 
 const stores = [
-  { name: "memory", store: (clock: Clock) => memoryStore({ clock }) },
+  { name: "memory", mayMiss: 0, store: (clock: Clock) => memoryStore({ clock }) },
   {
     // Some races show only there.
     name: "a store that takes its time",
+    mayMiss: 0,
     store: (clock: Clock) => {
       const slow = faultyStore(memoryStore({ clock }));
       slow.always({ before: 1, after: 2 });
       return slow;
     },
   },
-  { name: "sqlite", store: async (clock: Clock) => sqliteStore(await openDatabase(":memory:"), { clock }) },
+  {
+    name: "sqlite",
+    // A file is looked at by the clock: on a busy machine the last points may never come.
+    mayMiss: 0.05,
+    store: async (clock: Clock) => sqliteStore(await openDatabase(":memory:"), { clock }),
+  },
 ];
 
-describe.each(stores)("every way to put agents into agents, in one tree, on $name", ({ store }) => {
+describe.each(stores)("every way to put agents into agents, in one tree, on $name", ({ store, mayMiss }) => {
   test("W1, W4, G1, S8, C2, F4: every fault, answers in any order: it ends as if nothing had happened, and pays once", async () => {
     const report = await interruptAnywhere({
       agent: mixedTree,
@@ -42,6 +49,7 @@ describe.each(stores)("every way to put agents into agents, in one tree, on $nam
       ...(wanted !== "all" && { mostPoints: Number(wanted) }),
     });
     expect(report.problems).toEqual([]);
+    expect(report.unstruck).toBeLessThanOrEqual(report.passes * mayMiss);
     expect(report.points).toBeGreaterThan(150);
     console.log(`${report.passes} passes over ${report.points} points`);
   }, 3_600_000);

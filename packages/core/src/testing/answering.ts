@@ -209,3 +209,9 @@ function wrongAnswer({ kind, key }: Interrupt): Answer {
   if (kind === "approval" && key !== undefined) return respond("yes");
   return approve({ args: "no arguments" });
 }
+
+/** Where a scenario says nothing else. */
+export function usualAnswer({ kind }: Interrupt): Answer {
+  if (kind === "approval") return approve();
+  return kind === "unknown" ? reject("skip it") : respond("yes");
+}

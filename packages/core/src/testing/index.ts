@@ -1,8 +1,10 @@
 export type { FakeClock } from "./fake-clock.ts";
 export { fakeClock } from "./fake-clock.ts";
-export type { AttackReport, EffectOptions, Fault, Pass, Scenario, ScenarioKit } from "./interrupt-anywhere.ts";
-export { allFaults, interruptAnywhere } from "./interrupt-anywhere.ts";
+export type { AttackReport } from "./interrupt-anywhere.ts";
+export { interruptAnywhere } from "./interrupt-anywhere.ts";
 export { promptProblems } from "./providers/render.ts";
+export type { EffectOptions, Fault, Pass, Scenario, ScenarioKit } from "./scenario.ts";
+export { allFaults } from "./scenario.ts";
 export type { ScriptedModel, ScriptedModelOptions, ScriptedPart, ScriptedTurn } from "./scripted-model.ts";
 export { scriptedModel } from "./scripted-model.ts";
 export { speak } from "./speak.ts";

@@ -1,12 +1,13 @@
 // What must hold of a journal, of what is folded from it and of what was shown of it, whatever happened.
 
-import { type BelayEvent, type Fact, isFact } from "../event.ts";
+import type { Fact } from "../event.ts";
 import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread, type ThreadState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
-import { type Message, messageText, type ResultPart } from "../message.ts";
+import type { Message, ResultPart } from "../message.ts";
+import type { Command } from "../store/store.ts";
 import { promptProblems } from "./providers/render.ts";
 import { requestProblems } from "./request-checks.ts";
 
@@ -230,30 +231,20 @@ export function inputProblems(given: readonly GivenInput[], found: readonly stri
   return problems;
 }
 
-/** What was shown last of each message is what is kept of it, and no fact was shown that is not in the store. */
-export function shownProblems(shown: readonly BelayEvent[], facts: readonly Fact[]): string[] {
-  const problems: string[] = [];
-  const text = new Map<string, string>();
-  for (const event of shown) {
-    if (isFact(event)) {
-      const stored = facts[event.seq - 1];
-      if (stored?.type !== event.type)
-        problems.push(`fact ${event.seq} was shown as ${event.type}, stored as ${stored?.type}`);
-      if (event.type !== "message" || event.message.role !== "assistant") continue;
-      const { id } = event.message;
-      const seen = text.get(id);
-      const kept = messageText(event.message);
-      if (seen !== undefined && seen !== kept)
-        problems.push(`of ${id} ${JSON.stringify(seen)} was shown, ${JSON.stringify(kept)} is kept`);
-      text.delete(id);
-    } else if (event.type === "superseded") {
-      text.delete(event.messageId);
-    } else if (event.type === "text-delta") {
-      const before = event.offset === 0 ? "" : (text.get(event.messageId) ?? "");
-      if (before.length !== event.offset)
-        problems.push(`a piece of ${event.messageId} begins at ${event.offset}, not at ${before.length}`);
-      text.set(event.messageId, before + event.text);
-    }
+/** What people said is there once; what was sent, under its name, is there once, or still waits. */
+export function sentProblems(
+  input: string,
+  sent: string | undefined,
+  found: readonly string[],
+  commands: readonly Command[],
+): string[] {
+  const count = (text: string) => found.filter((each) => each === text).length;
+  const problems = count(input) === 1 ? [] : [`the input is ${count(input)} times in the history`];
+  if (sent === undefined) return problems;
+  const times = count(`[${sent}]`);
+  const waits = commands.some(({ key }) => key === sent);
+  if (times + (waits ? 1 : 0) !== 1) {
+    problems.push(`what was sent by ${sent} is ${times} times in the history, and ${waits ? "waits" : "is gone"}`);
   }
   return problems;
 }

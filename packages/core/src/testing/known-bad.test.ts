@@ -15,7 +15,8 @@ import { memoryStore } from "../store/memory.ts";
 import type { Append, Store } from "../store/store.ts";
 import type { ToolContext } from "../tool/context.ts";
 import { type ToolOptions, tool } from "../tool/tool.ts";
-import { type Fault, interruptAnywhere, type ScenarioKit } from "./interrupt-anywhere.ts";
+import { interruptAnywhere } from "./interrupt-anywhere.ts";
+import type { Fault, ScenarioKit } from "./scenario.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { speak } from "./speak.ts";
 import { wrapStore } from "./wrap-store.ts";
@@ -70,18 +71,30 @@ function gated(kit: ScenarioKit): Agent<string, unknown> {
   return worker(kit, { tool: { needsApproval } });
 }
 
+/** The thing, with some of it replaced. */
+function changed<T extends object>(thing: T, changes: Partial<T>): T {
+  return new Proxy(thing, {
+    get: (target, name) => {
+      const value: unknown = name in changes ? Reflect.get(changes, name) : Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
 /** The agent, with some of what it stands on replaced. */
 function onDesk(good: Agent<string, unknown>, change: (desk: Desk) => Partial<Desk>): Agent<string, unknown> {
   const run = (frame: Frame) => {
     const { place, scope, signal, clock, deps, desk, beginning } = frame;
-    const changed = new Proxy(desk, {
-      get: (target, name) => {
-        const replaced = (change(target) as Record<PropertyKey, unknown>)[name];
-        const value = replaced ?? (target as unknown as Record<PropertyKey, unknown>)[name];
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
-    return good.run(new Frame(place, scope, signal, clock, deps, changed, beginning));
+    return good.run(new Frame(place, scope, signal, clock, deps, changed(desk, change(desk)), beginning));
+  };
+  return { ...good, run };
+}
+
+/** The agent, with another signal. */
+function onSignal(good: Agent<string, unknown>, make: (signal: StopSignal) => StopSignal): Agent<string, unknown> {
+  const run = (frame: Frame) => {
+    const { place, scope, signal, clock, deps, desk, beginning } = frame;
+    return good.run(new Frame(place, scope, make(signal), clock, deps, desk, beginning));
   };
   return { ...good, run };
 }
@@ -97,7 +110,7 @@ async function caught(scenario: Parameters<typeof interruptAnywhere>[0], fault: 
     () => "nothing was found",
     (error: Error) => error.message,
   );
-  expect(words).toMatch(new RegExp(`${fault} at point \\d+ \\((append|load|model|tool):\\w+\\): .*${problem}`));
+  expect(words).toMatch(new RegExp(`${fault} at point \\d+ \\(\\w+:\\w+\\): .*${problem}`));
 }
 
 const broken = (change: (store: Store) => Partial<Store>) => (clock: Clock) => {
@@ -122,7 +135,7 @@ describe("interruptAnywhere catches", () => {
         return inner.append(key, { ...taken, writer: { take: "anyone", ttlMs: 1 } });
       },
     }));
-    await caught({ agent: worker, input, store: anyone }, "freeze", "");
+    await caught({ agent: worker, input, store: anyone }, "freeze", "a process that was taken over from wrote facts");
   });
 
   it("a store that does not know an append which it has already", async () => {
@@ -134,7 +147,7 @@ describe("interruptAnywhere catches", () => {
         return inner.append(key, { ...append, appendId: `${n}`, expect: head });
       },
     }));
-    await caught({ agent: worker, input, store }, "lost-answer", "");
+    await caught({ agent: worker, input, store }, "lost-answer", "message .* comes again");
   });
 
   it("a tool that is tried again blindly although it must not be", async () => {
@@ -154,15 +167,83 @@ describe("interruptAnywhere catches", () => {
   });
 
   it("an agent that loses a stop", async () => {
-    const deaf = (kit: ScenarioKit): Agent<string, unknown> => {
+    const deaf = (kit: ScenarioKit) => onSignal(worker(kit), () => new StopSignal());
+    await caught({ agent: deaf, input }, "stop", "after the stop");
+  });
+
+  it("a kernel that looks at a stop twice, the first look taking it", async () => {
+    const forgetful = (kit: ScenarioKit) =>
+      onSignal(worker(kit), (signal) => {
+        let seen = false;
+        const look = () => {
+          if (seen || signal.stop === undefined) return undefined;
+          seen = true;
+          return signal.stop;
+        };
+        return changed(signal, {
+          halts: (boundary) => look() !== undefined || (signal.stop === undefined && signal.halts(boundary)),
+          get stop() {
+            return look();
+          },
+        });
+      });
+    await caught({ agent: forgetful, input }, "stop", "was made after the stop");
+  });
+
+  it("a store that forgets a stop once somebody has looked whether there is one", async () => {
+    const store = broken((inner) => {
+      const seen = new Set<string>();
+      return {
+        async load(key, after) {
+          const loaded = await inner.load(key, after);
+          return loaded && { ...loaded, commands: loaded.commands.filter(({ key: sent }) => !seen.has(sent)) };
+        },
+        watch: (key, changed, only) =>
+          inner.watch(
+            key,
+            async (what) => {
+              for (const { key: sent, kind } of (await inner.load(key))?.commands ?? []) {
+                if (kind === "stop") seen.add(sent);
+              }
+              changed(what);
+            },
+            only,
+          ),
+      };
+    });
+    await caught({ agent: worker, input, store }, "stop-elsewhere", "was made after the stop from elsewhere");
+  });
+
+  it("a store that swallows stops", async () => {
+    const store = broken((inner) => ({
+      send: async (key, command) => (command.kind === "stop" ? true : inner.send(key, command)),
+    }));
+    await caught({ agent: worker, input, store }, "stop-elsewhere", "was made after the stop from elsewhere");
+  });
+
+  it("a kernel that knows no stop for later", async () => {
+    const hasty = (kit: ScenarioKit) =>
+      onSignal(worker(kit), (signal) => {
+        const halts = () => signal.stop !== undefined;
+        return changed(signal, { halts });
+      });
+    await caught({ agent: hasty, input }, "stop-after-model", "started after the stop after-model");
+    await caught({ agent: hasty, input }, "stop-after-tools", "was made after the stop after-tools");
+  });
+
+  it("a kernel that keeps nothing of what it was saying when it was stopped", async () => {
+    const dropping = (kit: ScenarioKit): Agent<string, unknown> => {
       const good = worker(kit);
-      const run = (frame: Frame) =>
-        good.run(
-          new Frame(frame.place, frame.scope, new StopSignal(), frame.clock, frame.deps, frame.desk, frame.beginning),
-        );
+      const run = async (frame: Frame) => {
+        const ended = await good.run(frame);
+        if (ended.how !== "stopped") return ended;
+        const facts = ended.facts.filter((fact) => fact.type !== "message" || fact.message.interrupted === undefined);
+        return { ...ended, facts, partialText: "", attempt: 2 };
+      };
       return { ...good, run };
     };
-    await caught({ agent: deaf, input }, "stop", "after the stop");
+    await caught({ agent: dropping, input }, "stop", "was shown of .*, and is superseded though nothing was lost");
+    await caught({ agent: dropping, input }, "close", "was shown of .*, and is superseded though nothing was lost");
   });
 
   it("a context that leaves out a result once an answer was cut", async () => {
@@ -187,7 +268,7 @@ describe("interruptAnywhere catches", () => {
         return inner.append(key, { ...append, appendId: `${append.appendId}!`, expect: row.head });
       },
     }));
-    await caught({ agent: asker, input, store: anyone }, "answer-twice", "");
+    await caught({ agent: asker, input, store: anyone }, "answer-twice", "is decided twice");
   });
 
   it("a step that is computed again when its code is", async () => {

@@ -1,0 +1,39 @@
+// What the tools of a scenario really did, in the order they did it.
+
+import type { Fact } from "../event.ts";
+import type { Store, ThreadKey } from "../store/store.ts";
+import { type Effect, effectProblems } from "./request-checks.ts";
+import type { EffectOptions } from "./scenario.ts";
+
+export class Effects {
+  readonly #store: Store;
+  readonly #key: ThreadKey;
+  readonly #all: Effect[] = [];
+
+  constructor(store: Store, key: ThreadKey) {
+    this.#store = store;
+    this.#key = key;
+  }
+
+  happened(name: string, { after }: EffectOptions = {}): void {
+    const effect: Effect = { name, after };
+    this.#all.push(effect);
+    void this.#store.load(this.#key, Number.MAX_SAFE_INTEGER).then((loaded) => {
+      if (loaded !== undefined) effect.head = loaded.row.head;
+    });
+  }
+
+  /** `stoodStill`: a process did, and may compute once more, when it wakes, what it stood still before. */
+  problems(facts: readonly Fact[], stoodStill: boolean, repeatable: (name: string) => boolean): string[] {
+    const problems = effectProblems(
+      facts,
+      this.#all.filter(({ name }) => !stoodStill || !repeatable(name)),
+    );
+    const seen = new Set<string>();
+    for (const { name } of this.#all) {
+      if (seen.has(name) && !repeatable(name)) problems.push(`effect ${name} happened twice`);
+      seen.add(name);
+    }
+    return problems;
+  }
+}

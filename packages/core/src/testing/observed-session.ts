@@ -1,0 +1,18 @@
+// A session as it is handed to whoever plays a person: it is told when they want that what is being said is not kept.
+
+import type { InterruptOptions } from "../runner/options.ts";
+import type { Session } from "../runner/session.ts";
+
+export function observedSession<Out>(session: Session<Out>, rolledBack: () => void): Session<Out> {
+  const interrupt = (options: InterruptOptions = {}) => {
+    if (options.rollbackPartial) rolledBack();
+    return session.interrupt(options);
+  };
+  return new Proxy(session, {
+    get(_, name) {
+      if (name === "interrupt") return interrupt;
+      const value: unknown = Reflect.get(session, name, session);
+      return typeof value === "function" ? value.bind(session) : value;
+    },
+  });
+}

@@ -1,0 +1,86 @@
+// What an attack is made of, as people write it down: an agent, what is said to it, and what may happen to it.
+
+import type { Agent } from "../agent.ts";
+import type { Clock } from "../clock.ts";
+import type { Answer } from "../interrupt/answer.ts";
+import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { Session } from "../runner/session.ts";
+import type { Store } from "../store/store.ts";
+import { answerFaults } from "./answering.ts";
+import type { AttackPoint } from "./numbered.ts";
+
+/** Everything that can happen at a point. Where nobody is asked anything, those that need it do nothing. */
+export const allFaults = [
+  "stop",
+  "stop-twice",
+  "stop-after-model",
+  "stop-after-tools",
+  "pause",
+  /** The process lets go of the thread, and another one goes on. */
+  "close",
+  /** The process dies. */
+  "crash",
+  /** The process stands still until another one has taken over and come to the end. */
+  "freeze",
+  /** The store does what it is asked next, and its answer is lost. */
+  "lost-answer",
+  "steer",
+  "enqueue",
+  /** Another process stops it, also while it waits for people. */
+  "stop-elsewhere",
+  /** The next time it waits for people, the person stops it. */
+  "stop-waiting",
+  /** The next time it waits for people, the person says something else. */
+  "new-input",
+  /** The time of what is open is over, or of what is asked next. */
+  "expire",
+  ...answerFaults,
+] as const;
+
+export type Fault = (typeof allFaults)[number];
+
+/** One pass, as it is told to `onPass`. */
+export interface Pass {
+  readonly fault: Fault;
+  /** The number of the point, from 1, and what it is; undefined where the pass never came there. */
+  readonly at: number;
+  readonly point: AttackPoint | undefined;
+  readonly problems: readonly string[];
+}
+
+export interface ScenarioKit {
+  /**
+   * Call it where a tool touches the world, with a name that tells this effect from all others: `effect(ctx.address)`,
+   * and, for a tool that does several things, one below it; inside a step, `${ctx.address}/s:${key}`.
+   */
+  effect(name: string, options?: EffectOptions): void;
+  /** The time of the pass, which faults move on: what expires is told by it. */
+  now(): number;
+}
+
+export interface EffectOptions {
+  /** The key of the ask in this call that must be answered before; `ask#0` is the first without one. */
+  readonly after?: string;
+}
+
+export interface Scenario<Out = unknown, Deps = unknown> {
+  /** A new agent for each pass. Its model must answer the same way each time: a scripted one does. */
+  agent(kit: ScenarioKit): Agent<Out, Deps>;
+  readonly input: string;
+  readonly deps?: Deps;
+  /** What the person does besides, each pass anew; called when the run has begun. */
+  play?(session: Session<Out>): void | Promise<void>;
+  /** What the person says to a request. By default approvals are given, questions are answered with "yes", and calls of unknown outcome are skipped. */
+  answer?(request: Interrupt): Answer;
+  /** In memory by default. Leases must end by this clock. */
+  store?(clock: Clock): Store | Promise<Store>;
+  readonly faults?: readonly Fault[];
+  /** At most so many points for each fault, spread evenly, and others for the next one. All of them by default. */
+  readonly mostPoints?: number;
+  /** Effects that may happen again after a crash: those of tools that are repeatable. */
+  repeatable?(effect: string): boolean;
+  /** True when the end need not be the uninterrupted one, for instance because a call's outcome is unknown after a crash. */
+  readonly anyEnd?: boolean;
+  /** Told of each pass when it is over. */
+  onPass?(pass: Pass): void;
+}
