@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { approve } from "../interrupt/answer.ts";
 import { humanInput } from "../interrupt/request.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { toolOf } from "../testing/asking-tool.ts";
@@ -192,5 +193,54 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     const { store, receipt } = await late((ctx) => ctx.ask(humanInput("Which?")));
     expect(receipt).toMatchObject({ accepted: true });
     expect(await store.requests("default")).toEqual([]);
+  });
+
+  it("S2, Q3: where an answered call runs in the pause by then, it is stopped, and the receipt says so", async () => {
+    const store = await make();
+    const pausing = gate();
+    const paused = gate();
+    const unhinted = wrapStore(store, {
+      watch: () => () => {},
+      async append(thread, append) {
+        if (append.state === "paused" && append.release && !("take" in append.writer)) {
+          pausing.open();
+          await paused.opened;
+        }
+        return store.append(thread, append);
+      },
+    });
+    const wait = (ctx: ToolContext) =>
+      new Promise((_, refuse) => ctx.signal.addEventListener("abort", () => refuse(ctx.signal.reason)));
+    const gated = toolOf("pay", wait, { needsApproval: true });
+    const turn = [
+      { call: "pay", id: "p" },
+      { call: "pay", id: "q" },
+    ];
+    const owner = await openKit([turn], { tools: [gated], store: unhinted });
+    const run = owner.session.run("go");
+    await pausing.opened;
+    const sent = gate();
+    const looks = gate();
+    let isSent = false;
+    const slow = wrapStore(store, {
+      async send(thread, command) {
+        isSent = await store.send(thread, command);
+        sent.open();
+        return isSent;
+      },
+      async load(thread, after) {
+        if (isSent) await looks.opened;
+        return store.load(thread, after);
+      },
+    });
+    const other = await openKit([], { store: slow, threadId: "elsewhere" });
+    const stopped = other.runner.interrupt("thread");
+    await sent.opened;
+    paused.open();
+    await run.result;
+    await owner.session.answer(owner.session.interrupts[0]!.id, approve());
+    looks.open();
+    expect(await stopped).toMatchObject({ accepted: true, runId: run.runId, segment: 1 });
+    expect(owner.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
   });
 });

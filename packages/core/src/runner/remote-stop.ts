@@ -48,7 +48,7 @@ export async function stopElsewhere(
   try {
     // Sent before: for this stretch, or for one whose owner died before it could heed it.
     if (!(await store.send(key, command)) && !isFor(mail, key, commands, id)) return nothing;
-    return await waitForReceipt(store, key, row.head, nothing, news.come);
+    return await waitForReceipt(store, key, row.head, nothing, news.come, id);
   } finally {
     news.end();
   }
@@ -110,15 +110,20 @@ async function waitForReceipt(
   head: number,
   nothing: Receipt,
   news: () => Promise<void>,
+  id: string,
 ): Promise<Receipt> {
   for (;;) {
     await news();
     const loaded = await loadThread(store, key, head);
     const facts = (loaded?.lines ?? []).flatMap((line) => decode(key.threadId, line, noArgs));
-    const over = facts.findIndex((fact) => fact.type === "state" && fact.seq > head);
-    // Running again means that the owner died, and that somebody has taken over since.
-    if (over !== -1) return receipt(facts.slice(0, over + 1), nothing);
-    // The owner is gone: there is nothing left to stop.
+    for (const [i, fact] of facts.entries()) {
+      if (fact.type !== "state" || fact.seq <= head) continue;
+      const told = receipt(facts.slice(0, i + 1), nothing);
+      // Running again means that the owner died, and that somebody has taken over since.
+      if (told.accepted || fact.state !== "paused" || fact.stops?.includes(id)) return told;
+    }
+    // The owner is gone, or has paused: there is nothing left to stop. Whoever has a pause runs answered calls in it, and
+    // finds the stop in the store.
     if (loaded?.row.lease === undefined) return nothing;
   }
 }
