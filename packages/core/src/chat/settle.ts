@@ -24,6 +24,8 @@ export async function settle(
     if (frame.scope.last !== "answer") return "on";
     facts = [];
   }
+  // The model has ended, and there are no calls to hold: whoever runs this agent asks no other one.
+  if (frame.signal.halts("after-model")) frame.signal.haltAt("after-tools");
   const ended = { how: "completed", facts, text, finish: finish ?? "stop" } as const;
   if (agent.output === undefined) return { output: text, ...ended };
   const checked = await frame.signal.orStopped(readOutput(agent, text));

@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { graph } from "../graph/graph.ts";
+import { END, START } from "../graph/shape.ts";
 import { approve } from "../interrupt/answer.ts";
 import { reduce } from "../journal/reduce.ts";
 import { newThread } from "../journal/state.ts";
 import { Runner } from "../runner/runner.ts";
 import type { Store } from "../store/store.ts";
 import {
+  type AnyAgent,
   asker,
   doing,
   echo,
@@ -124,6 +127,38 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
       expect(await wrong(store, log)).toEqual([]);
     }
   });
+
+  test.each(["sequence", "loop", "graph", "agent-tool"])(
+    "S6: after the model whose answer is an agent's last, no other model is asked: %s",
+    async (shape) => {
+      const store = await make();
+      const log = newLog();
+      const slow = () => talker(log, "a", (request) => [{ wait: 10 }, { text: `a(${lastWords(request)})` }]);
+      const roots = {
+        sequence: () => sequential({ name: "seq", agents: [slow(), echo(log, "b")] }),
+        loop: () => loop({ name: "loop", maxIterations: 2, agents: [slow()] }),
+        graph: () => {
+          const shape = graph<object, string, string>("graph").node("a", slow()).node("b", echo(log, "b"));
+          return shape.edge(START, "a").edge("a", "b").edge("b", END).compile() as AnyAgent;
+        },
+        "agent-tool": () => asker(log, "outer", slow()),
+      };
+      const root = roots[shape as keyof typeof roots];
+      const output = { loop: "a(a(hi))", "agent-tool": "outer[ok a(for a)]" }[shape] ?? "b(a(hi))";
+      const session = await enter(root(), store);
+      const run = session.run("hi");
+      const inner = (call: string) => call.startsWith("a:");
+      await until(() => log.calls.some(inner));
+      const before = log.calls.length;
+      expect(await session.interrupt({ mode: "after-model" })).toMatchObject({ accepted: true });
+      expect(await run.result).toMatchObject({ interruptType: "user_interrupt" });
+      expect(log.calls).toHaveLength(before);
+      await session.close();
+      expect(await (await enter(root(), store)).resume().result).toMatchObject(done(output));
+      expect(log.calls).toHaveLength(before + 1);
+      expect(await wrong(store, log)).toEqual([]);
+    },
+  );
 
   test("R1: every agent cut in mid-turn gets the input; `to` narrows it, and the others go on where they were", async () => {
     for (const to of [undefined, "par/1:y"]) {
