@@ -198,6 +198,11 @@ export const catalogue = {
     (d) => `${d.address} uses the key ${JSON.stringify(d.key)} twice.`,
     "Keys are unique in a call; in a loop add the index.",
   ),
+  LATE_LOST: entry<{ threadId: string; callId: string; tool: string; reason: string }>(
+    "A call that was left behind has ended, and the store did not take what it gave before the runner was closed.",
+    (d) => `What call ${d.callId} of ${d.tool} gave in the end is lost to thread ${d.threadId}: ${d.reason}`,
+    "Only the log is told. In the thread the call stays as it was told: it may have taken effect. Look before it is made again.",
+  ),
   MAX_TOKENS: entry<{ model: string; turn: number }>(
     "The model's answer was cut at its output limit.",
     (d) => `The answer of ${d.model} in turn ${d.turn} was cut at its token limit.`,

@@ -36,6 +36,7 @@ import type { AnswerSchemas } from "./answer-schemas.ts";
 import { endedIn } from "./facts.ts";
 import type { Feed } from "./feed.ts";
 import type { HotRoom } from "./hot.ts";
+import type { LatePost } from "./late-post.ts";
 import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
 import type { Recall } from "./recall.ts";
 import { asked, closedBelow } from "./requests.ts";
@@ -57,6 +58,7 @@ export interface DriveSetup {
   /** How long the token of a pause is good; for ever where it is not there. */
   readonly tokenTtlMs: number | undefined;
   readonly hot: HotRoom;
+  readonly late: LatePost;
   readonly hooks: HookTable | undefined;
   readonly log: Log;
 }
@@ -186,29 +188,23 @@ export class Drive implements Desk {
   leaveBehind(frame: Frame, call: CallState, late: Promise<LateResult | undefined>): void {
     const { id: callId, tool } = call.part;
     this.#behind.push(callId);
-    const { runId, runPath: path, segment } = frame.place;
+    const { runId, agentName, runPath, segment } = frame.place;
     const { address } = call;
+    const { since } = this.#recall;
     const gone = () => void this.#behind.splice(this.#behind.indexOf(callId), 1);
     void late.then(async (result) => {
       if (result === undefined) return gone();
-      const mail: LateMail = { path, segment, callId, tool, address, ...result };
+      const mail: LateMail = { path: runPath, segment, callId, tool, address, ...result };
       const command: Command = {
         key: `late:${runId}:${address}:${callId}`,
         kind: "late",
         body: JSON.stringify(mail),
         at: this.#setup.clock.now(),
       };
-      try {
-        const { store } = this.#setup;
-        const found = await store.load(this.#key, Number.MAX_SAFE_INTEGER);
-        // One made again under its name made no such call.
-        if (found?.row.createdAt !== this.#recall.since) return;
-        if (await store.send(this.#key, command)) this.#mailbox?.deliver([command]);
-      } catch {
-        // The thread or its store is gone: what was told of the call stays.
-      } finally {
-        gone();
-      }
+      const place = { runId, agentName, runPath };
+      const sent = await this.#setup.late.send({ key: this.#key, since, command, place, callId, tool });
+      if (sent) this.#mailbox?.deliver([command]);
+      gone();
     });
   }
 

@@ -166,10 +166,11 @@ export class OpenSessions<Out, Deps> {
     throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
   }
 
-  /** Runs in progress are aborted, and can be resumed elsewhere. */
+  /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
   async close(): Promise<void> {
     this.closed = true;
     await Promise.all(this.#sessions.values.map((session) => session.close()));
+    await this.#setup.late.close();
     for (const feed of this.#feeds.values) feed.closed(this);
   }
 }

@@ -12,6 +12,7 @@ import { ownerName } from "../store/owner.ts";
 import type { Store } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import { HotRoom } from "./hot.ts";
+import { LatePost } from "./late-post.ts";
 import { refuseSlip } from "./options.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -105,8 +106,10 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): DriveSe
   const maxBytes = options.maxBytes ?? MAX_BYTES;
   if (!(Number.isFinite(leaseTtlMs) && leaseTtlMs > 0)) throw notAboveZero("leaseTtlMs", leaseTtlMs);
   if (!(maxBytes > 0)) throw notAboveZero("maxBytes", maxBytes);
+  const store = readStore(options.store) ?? memoryStore({ clock });
+  const log = options.log ?? consoleLog;
   return {
-    store: readStore(options.store) ?? memoryStore({ clock }),
+    store,
     clock,
     owner: ownerName(clock.id()),
     leaseTtlMs,
@@ -116,7 +119,8 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): DriveSe
     groups: readGroups(options.groups),
     tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
     hooks: readHooks(options.hooks),
-    log: options.log ?? consoleLog,
+    log,
+    late: new LatePost(store, clock, log),
     hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
   };
 }

@@ -367,7 +367,6 @@ export class Runner<Out = string, Deps = unknown> {
     const sessions = this.#sessions;
     sessions.closed = true;
     const running = sessions.running.map((execution) => execution.drain());
-    if (running.length === 0) return this.close();
     await new Promise<void>((resolve, reject) => {
       const abort = () => {
         timer = clock.setTimeout(resolve, Math.max(timeoutMs, LEAST_FOR_STORE_MS));
