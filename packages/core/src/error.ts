@@ -103,9 +103,9 @@ export const catalogue = {
     "Keep each call together with its result, and at least one message; sanitizeMessages() drops what does not fit.",
   ),
   CONTEXT_OVERFLOW: entry<{ model: string; reason: string }>(
-    "The provider refuses the request because the history does not fit the model's context.",
+    "The provider refuses the request because the history does not fit the model's context; or instructions and tools alone fill the token budget of an agent.",
     (d) => `The history does not fit the context of ${d.model}: ${d.reason}.`,
-    "Shorten the thread, or use a model with a larger context; nothing recorded is lost.",
+    "Shorten the thread, or use a model with a larger context, or raise the agent's maxTokens; then resume(). Nothing recorded is lost.",
   ),
   DRIFT_REFUSED: entry<{ threadId: string; changes: string }>(
     'resume({ drift: "refuse" }) and the agent is not the one that the run began with.',

@@ -3,15 +3,18 @@
 // 1. The cut never separates a call from its result, so the prompt stays valid (H1).
 // 2. A summary is a message like any other: recorded once, in the journal, before a model reads it. A stop or a crash
 //    while it is made leaves the history as it was.
+// 3. The budget is of the whole request: what instructions, tools and the schema of the answer take is not the history's.
+// 4. Before a request there is at most one summary, whatever it gains.
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
-import type { Json } from "../json.ts";
-import { addUsage, type Message, type Part, type Usage } from "../message.ts";
+import { addUsage, type Message, type Usage } from "../message.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
 import { callHooked } from "./model-hooks.ts";
+import { continueNote } from "./request.ts";
+import { sizeOf, tokensBeside, tokensOf } from "./tokens-of.ts";
 
 const INSTRUCTIONS = `Summarise the conversation below for the assistant who will go on with it and will see nothing else of it.
 Keep, in this order: what the user asked for, in their words; decisions and constraints; what was done, with names, paths, ids and numbers
@@ -24,16 +27,26 @@ export async function keepWithin(
   budget: ContextBudget,
   force: boolean,
 ): Promise<Ended | undefined> {
-  const cut = cutIndex(frame.scope.prompt, budget, force);
+  const { maxTokens } = budget;
+  const beside = besideHistory(frame, agent);
+  if (beside >= maxTokens) {
+    const reason = `instructions, tools and output schema alone take about ${beside} of the ${maxTokens} tokens of its budget`;
+    return failed(agent.model.id, reason);
+  }
+  const cut = cutIndex(frame.scope.prompt, leftOf(budget, beside), force);
   if (cut === undefined) return undefined;
   const covered = frame.scope.prompt.slice(0, cut);
   const model = budget.model ?? agent.model;
   let summary = "";
   let usage: Usage | undefined;
-  for (const chunk of chunks(covered.map(transcript), budget.maxTokens)) {
+  const pieces = new Pieces(covered.map(transcript));
+  while (!pieces.over) {
+    const asked = (chunk: string) => request(budget.instructions ?? INSTRUCTIONS, summary, chunk);
+    const around = asked("").reduce((sum, message) => sum + tokensOf(message), 0);
+    const chunk = pieces.next(Math.min(maxTokens * 0.7, maxTokens - around));
     const call = {
       model,
-      request: { messages: request(budget.instructions ?? INSTRUCTIONS, summary, chunk), tools: [] },
+      request: { messages: asked(chunk), tools: [] },
       messageId: "summary",
       timeouts: agent.timeouts,
       retry: agent.retry,
@@ -46,13 +59,7 @@ export async function keepWithin(
     if (end.how === "failed") return { how: "failed", facts: [], error: end.error };
     if (end.answer.usage !== undefined) usage = addUsage(usage, end.answer.usage);
     summary = end.answer.text().trim();
-    if (summary === "") {
-      return {
-        how: "failed",
-        facts: [],
-        error: belayError("CONTEXT_OVERFLOW", { model: model.id, reason: "the summary is empty" }),
-      };
-    }
+    if (summary === "") return failed(model.id, "the summary is empty");
   }
   const last = covered.at(-1)!;
   const { runId, segment } = frame.place;
@@ -68,6 +75,23 @@ export async function keepWithin(
   };
   await frame.record(() => [frame.message(message, 0, 1)]);
   return undefined;
+}
+
+function failed(model: string, reason: string): Ended {
+  return { how: "failed", facts: [], error: belayError("CONTEXT_OVERFLOW", { model, reason }) };
+}
+
+function besideHistory({ scope }: Frame, { instructions, request }: ChatDefinition): number {
+  const own = instructions === undefined ? 0 : tokensOf(instructions);
+  return tokensBeside(request) + own + (scope.last === "cut" ? tokensOf(continueNote) : 0);
+}
+
+/** For the history: of what its newest messages may keep, the same share. */
+function leftOf({ maxTokens, keepTokens }: ContextBudget, beside: number): ContextBudget {
+  const left = maxTokens - beside;
+  return keepTokens === undefined
+    ? { maxTokens: left }
+    : { maxTokens: left, keepTokens: Math.floor(keepTokens - (keepTokens * beside) / maxTokens) };
 }
 
 /** How many of the oldest messages to cover; undefined when the prompt fits or nothing can be gained. */
@@ -89,43 +113,6 @@ export function cutIndex(prompt: readonly Message[], budget: ContextBudget, forc
   return gain ? cut : undefined;
 }
 
-/** Messages never change, and each is looked at before every turn. */
-const known = new WeakMap<Message, number>();
-
-/** About four bytes to a token, in every script, and a little for the frame around them. Providers count differently. */
-export function tokensOf(message: Message): number {
-  let tokens = known.get(message);
-  if (tokens === undefined) {
-    let bytes = 16;
-    for (const part of message.parts) bytes += partSize(part);
-    tokens = Math.ceil(bytes / 4);
-    known.set(message, tokens);
-  }
-  return tokens;
-}
-
-function sizeOf(value: Json): number {
-  return Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
-}
-
-function partSize(part: Part): number {
-  switch (part.type) {
-    case "text":
-    case "reasoning":
-      return sizeOf(part.text);
-    case "call":
-      return sizeOf(part.tool) + sizeOf(part.args);
-    case "result":
-      return sizeOf(part.output);
-    case "file":
-      return "base64" in part.data ? Math.min(part.data.base64.length, 6_000) : 400;
-    case "opaque":
-      return sizeOf(part.provider.data);
-    default:
-      return part satisfies never;
-  }
-}
-
 function transcript(message: Message): string {
   const words = message.parts.map((part) => {
     switch (part.type) {
@@ -145,31 +132,44 @@ function transcript(message: Message): string {
   return `${who}: ${words.filter((w) => w !== "").join("\n")}`;
 }
 
-/** Texts that fit the budget one at a time, in order; a single text that is too long is cut in pieces. */
-function chunks(texts: readonly string[], maxTokens: number): string[] {
-  const most = Math.max(400, Math.floor(maxTokens * 4 * 0.7));
-  const out: string[] = [];
-  let current = "";
-  let room = most;
-  for (const text of texts) {
-    const length = Math.max(100, Math.floor((most * text.length) / sizeOf(text)));
-    for (let i = 0, end = 0; i < text.length; i = end) {
-      end = Math.min(i + length, text.length);
+/** However little room there is, reading goes on. */
+const LEAST_BYTES = 400;
+
+/** Texts in order, as many at once as there is room for; a single one that is too long is cut in pieces. */
+class Pieces {
+  readonly #texts: readonly string[];
+  #index = 0;
+  /** How much of the text at the index was given. */
+  #at = 0;
+
+  constructor(texts: readonly string[]) {
+    this.#texts = texts.filter((text) => text !== "");
+  }
+
+  get over(): boolean {
+    return this.#index === this.#texts.length;
+  }
+
+  next(tokens: number): string {
+    const most = Math.max(LEAST_BYTES, Math.floor(tokens * 4));
+    let piece = "";
+    for (let room = most; !this.over; ) {
+      const text = this.#texts[this.#index]!;
+      const length = Math.max(100, Math.floor((most * text.length) / sizeOf(text)));
+      let end = Math.min(this.#at + length, text.length);
       // Not between the halves of a character.
       if (end < text.length && text.charCodeAt(end - 1) >>> 10 === 0b110110) end -= 1;
-      const piece = text.slice(i, end);
-      const size = sizeOf(piece);
-      if (current !== "" && size > room) {
-        out.push(current);
-        current = "";
-        room = most;
-      }
-      current += current === "" ? piece : `\n\n${piece}`;
-      room -= size;
+      const part = text.slice(this.#at, end);
+      room -= sizeOf(part) + 2;
+      if (piece !== "" && room < 0) break;
+      piece += piece === "" ? part : `\n\n${part}`;
+      this.#at = end;
+      if (end < text.length) continue;
+      this.#index += 1;
+      this.#at = 0;
     }
+    return piece;
   }
-  if (current !== "") out.push(current);
-  return out;
 }
 
 function request(instructions: string, before: string, chunk: string): Message[] {

@@ -9,9 +9,9 @@ import type { ModelTimeouts } from "./call-model.ts";
 import type { RetrySettings } from "./retry.ts";
 
 export interface ContextBudget {
-  /** The prompt is kept under this many tokens, as far as they can be estimated. */
+  /** A request is kept under this many tokens, instructions, tools and output schema included, as far as they can be estimated. */
   readonly maxTokens: number;
-  /** How many tokens of the newest messages stay as they are; a third by default. */
+  /** How many tokens of the newest messages stay as they are, of what the others leave the same share; a third by default. */
   readonly keepTokens?: number | undefined;
   /** Writes the summaries; the agent's own model by default. */
   readonly model?: Model | undefined;

@@ -9,7 +9,7 @@ import type { Message } from "../message.ts";
 import { messageText } from "../message.ts";
 import type { ChatDefinition } from "./definition.ts";
 
-const note: Message = {
+export const continueNote: Message = {
   id: "continue",
   role: "user",
   parts: [{ type: "text", text: CONTINUE_NOTE }],
@@ -30,7 +30,7 @@ export function promptFor(
   if (cut !== undefined) messages[messages.length - 1] = cut;
   // A prefix that ends in blanks is refused by providers that know prefixes at all.
   const prefix = model.prefill === true && cut !== undefined && !/\s$/.test(messageText(cut));
-  if (!prefix) messages.push(note);
+  if (!prefix) messages.push(continueNote);
   return messages;
 }
 
