@@ -1,12 +1,14 @@
-// Whether the process that holds a lease still lives. An owner is named host/pid/start/id; on the same host a pid that
-// is gone, or that began at another time, is certainly not it.
+// Whether the process that holds a lease still lives. An owner is named place/pid/start/id; in the same place a pid that
+// is gone, or that began at another time, is certainly not it. A place is a host and, where the system has such, the boot
+// and the pid namespace: containers may share a host's name and a file, and do not see each other's processes. Whoever
+// is elsewhere is not judged: its lease ends with its time.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 export function isGone(owner: string): boolean {
-  const [host, pid, start] = owner.split("/");
-  if (host !== hostname() || pid === undefined || start === undefined) return false;
+  const [place, pid, start] = owner.split("/");
+  if (pid === undefined || start === undefined || !isHere(place!)) return false;
   if (Number(pid) === process.pid) return start !== ownStart();
   try {
     process.kill(Number(pid), 0);
@@ -15,6 +17,11 @@ export function isGone(owner: string): boolean {
   }
   const now = startOf(Number(pid));
   return now !== "" && start !== "" && now !== start;
+}
+
+/** Names that only say their host are those of earlier versions, and of systems without namespaces. */
+function isHere(place: string): boolean {
+  return place === ownPlace() || place === hostname();
 }
 
 /** When the process began, in the kernel's ticks; empty where that cannot be known. */
@@ -28,14 +35,43 @@ export function startOf(pid: number): string {
   }
 }
 
+// Of this process: read once, for they are asked for with each look at a lease of ours.
 let started: string | undefined;
+let placed: string | undefined;
 
-/** Of this process: read once, for it is asked for with each look at a lease of ours. */
 function ownStart(): string {
   started ??= startOf(process.pid);
   return started;
 }
 
+function ownPlace(): string {
+  placed ??= placeOf(hostname(), readLink("/proc/self/ns/pid"), readText("/proc/sys/kernel/random/boot_id"));
+  return placed;
+}
+
+/** The namespaces of two machines may have the same number; a few digits of the boot tell them apart. */
+export function placeOf(host: string, namespace: string, boot: string): string {
+  const number = /\d+/.exec(namespace)?.[0];
+  // Earlier versions take it for another host, and so judge nobody who may be out of their sight.
+  return number === undefined ? host : `${host}@${boot.slice(0, 8)}.${number}`;
+}
+
+function readLink(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
+
 export function ownerName(id: string): string {
-  return `${hostname()}/${process.pid}/${ownStart()}/${id}`;
+  return `${ownPlace()}/${process.pid}/${ownStart()}/${id}`;
 }

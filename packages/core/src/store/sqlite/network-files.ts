@@ -5,25 +5,32 @@ import { dirname } from "node:path";
 import { belayError } from "../../error.ts";
 import type { DatabaseSync } from "./database.ts";
 
+/** By the number that Linux has for each. Other systems have none that mean the same everywhere. */
 const NETWORK: Readonly<Record<number, string>> = {
   26985: "NFS",
   20859: "SMB",
   4283649346: "CIFS",
   4266872130: "SMB2",
   1397113167: "AFS",
-  1346982951: "Ceph",
+  1799439955: "AFS",
+  12805120: "Ceph",
+  198183888: "Lustre",
+  1937076805: "Coda",
 };
 
-export function refuseNetworkFiles(db: DatabaseSync): void {
+export type Statfs = (folder: string) => { readonly type: number };
+
+export function refuseNetworkFiles(db: DatabaseSync, statfs: Statfs = statfsSync): void {
   const rows = db.prepare("PRAGMA database_list").all() as { readonly name: string; readonly file: string }[];
   const file = rows.find((row) => row.name === "main")?.file;
   if (!file) return;
   let type: number;
   try {
-    type = statfsSync(dirname(file)).type;
+    type = statfs(dirname(file)).type;
   } catch {
     return;
   }
+  // Where longs are short it comes as a negative number.
   const kind = NETWORK[type >>> 0];
   if (kind !== undefined) throw belayError("STORE_UNSUITABLE", { file, kind });
 }

@@ -2,7 +2,7 @@
 
 import { BUSY, type DatabaseSync, resultCode } from "./database.ts";
 import { migrate, refuseNewer, SCHEMA_VERSION } from "./migrations.ts";
-import { refuseNetworkFiles } from "./network-files.ts";
+import { refuseNetworkFiles, type Statfs } from "./network-files.ts";
 
 const LOCK_TRIES_MS = 5_000;
 
@@ -15,8 +15,8 @@ const LOG_PAGES = 250;
 /** Of one that is written over for long: to write it back less often is worth the growing. */
 const LONG_LOG_PAGES = 1_000;
 
-export function openTables(db: DatabaseSync): void {
-  refuseNetworkFiles(db);
+export function openTables(db: DatabaseSync, statfs?: Statfs): void {
+  refuseNetworkFiles(db, statfs);
   db.exec("PRAGMA busy_timeout = 5000");
   const found = refuseNewer(db);
   db.exec(`PRAGMA page_size = 4096; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
