@@ -7,6 +7,7 @@ import { crc32 } from "node:zlib";
 import type { BelayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { Past, ThreadKey } from "../store.ts";
+import { provenLines } from "./audit.ts";
 import { fromText, toText } from "./database.ts";
 import { type EntryRow, lineCrc, linePlace, type PageRow, type Place, type Row } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -43,7 +44,7 @@ export function readLines(sql: Statements, key: ThreadKey, row: Row, after: numb
   return lines;
 }
 
-/** What can be read of the lines that end at `to` or before. The row of `isSound` is believed. */
+/** What can be read of the lines that end at `to` or before, and is proven by their hashes, too. The row of `isSound` is believed. */
 export function readPast(
   sql: Statements,
   key: ThreadKey,
@@ -52,17 +53,33 @@ export function readPast(
   to: number,
 ): Pick<Past, "lines" | "damage"> {
   const lines: Line[] = [];
-  try {
+  const read: Stretch[] = [];
+  const unread = damageIn(key, () => {
     const end = isSound ? { next: row.head + 1, crc: row.crc } : undefined;
     for (const stretch of stretches(sql, key, row, end, 0)) {
+      read.push(stretch);
       if (stretch.from.next <= to) readStretch(sql, key, stretch, stretch.from, to, lines);
     }
-    if (isSound || endOf(lines) >= to) return { lines: upTo(lines, to) };
-    throw damaged(key, endOf(lines) + 1, "its row does not fit its checksum");
+    if (!isSound && endOf(lines) < to) throw damaged(key, endOf(lines) + 1, "its row does not fit its checksum");
+  });
+  const unproven = damageIn(key, () => {
+    const proven = provenLines(sql, read, lines, isSound ? row : undefined);
+    const [first] = lines.splice(proven);
+    if (first !== undefined) throw damaged(key, first.seq, "a line does not fit its hash");
+  });
+  const error = unproven ?? unread;
+  return { lines: upTo(lines, to), ...(error && { damage: { seq: endOf(lines) + 1, error } }) };
+}
+
+/** What is damaged in what `work` reads. */
+function damageIn(key: ThreadKey, work: () => void): BelayError | undefined {
+  try {
+    work();
+    return undefined;
   } catch (error) {
     const failure = asStoreError(key, error) as BelayError;
     if (failure.code !== "JOURNAL_CORRUPT") throw error;
-    return { lines: upTo(lines, to), damage: { seq: endOf(lines) + 1, error: failure } };
+    return failure;
   }
 }
 

@@ -1,8 +1,9 @@
 // A store in one SQLite file, for one machine: any number of processes may share it.
 //
 // 1. WAL and synchronous=FULL: what was acknowledged survives a power cut. One append is one transaction.
-// 2. Every line carries a crc of its place and its text, chained to the line before it, and a sha256 chain for audits; the thread's row
-//    carries the last of each, and a crc of itself. What does not fit is refused with JOURNAL_CORRUPT, never read (P7).
+// 2. Every line carries a crc of its place and its text, chained to the line before it, and a sha256 chain, which `past`
+//    proves, too (audit.ts); the thread's row carries the last of each, and a crc of itself. What does not fit is refused
+//    with JOURNAL_CORRUPT, never read (P7).
 // 3. What is read together is read in one transaction: other processes write meanwhile.
 // 4. SQLite waits for its lock synchronously: we let it wait only a moment, then come back, so the event loop is free.
 //

@@ -58,6 +58,7 @@ const texts = {
   page: `SELECT COUNT(*) AS count, MAX(id), crc,
      GROUP_CONCAT(CONCAT_WS(char(10), id & 0xffffffff, count, at, body), ?4) AS text
      FROM (SELECT id, count, at, body, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE})`,
+  hashes: `SELECT hash FROM entry ${on} ORDER BY id`,
   // The line that holds a seq, and the one before it.
   marks: `SELECT id & 0xffffffff AS seq, crc FROM entry WHERE id BETWEEN (?1 << 32) AND ${id} ORDER BY id DESC LIMIT 2`,
   // The last line that begins at a seq or before it.
