@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BelayError } from "../../error.ts";
 import { openDatabase } from "../../testing/open-database.ts";
-import type { Append, Past, RequestRow, Store } from "../store.ts";
+import type { Append, Loaded, Past, RequestRow, Store } from "../store.ts";
+import { lineCrc } from "./rows.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 // BELAY_DAMAGES flips this many bits, and cuts the file at as many places, instead of 1,000.
@@ -23,12 +24,20 @@ const TYPED = /^(JOURNAL_CORRUPT|STORE_CORRUPT|STORE_FAILED|STORE_VERSION)$/;
 let folder: string;
 let original: string;
 let whole: string;
+/** Each thread with all its lines, as it was. */
+const originals = new Map<string, Loaded>();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "belay-damage-"));
   original = join(folder, "original.db");
   const db = await openDatabase(original);
-  await fill(sqliteStore(db, { clock }));
+  const store = sqliteStore(db, { clock });
+  await fill(store);
+  for (const tenant of tenants)
+    for (const threadId of threads) {
+      const loaded = await store.load({ tenant, threadId });
+      if (loaded !== undefined) originals.set(`${tenant} ${threadId}`, loaded);
+    }
   db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   db.close();
   whole = (await readAll(original)).data;
@@ -71,7 +80,8 @@ async function fill(store: Store): Promise<void> {
         // In one of them only: lines are read another way where a text is kept apart.
         const text = i === 2 && threadId === "b" ? "x".repeat(90_000) : body(i);
         const released = threadId === "a" && i === lines - 1;
-        await store.append(key, append(2 * i, text, { fence, ttlMs: 1_000 }, released, asking(threadId, i)));
+        const more = { ...asking(threadId, i), ...(i === lines - 1 && { snapshot: snapshotOf(threadId) }) };
+        await store.append(key, append(2 * i, text, { fence, ttlMs: 1_000 }, released, more));
       }
       for (let i = 0; i < 12; i++) {
         const kind = (["input", "steer", "stop", "late", "answer"] as const)[i % 5]!;
@@ -93,13 +103,20 @@ async function fillForks(store: Store, tenant: string): Promise<void> {
   ] as const) {
     const key = { tenant, threadId };
     await store.append(key, append(seq, body(70), writer, true, { parent: { threadId: parent, seq } }));
-    for (let i = 1; i < 4; i++) await store.append(key, append(seq + 2 * i, body(70 + i), writer, true));
+    for (let i = 1; i < 4; i++) {
+      const more = i === 2 ? { snapshot: snapshotOf(threadId) } : {};
+      await store.append(key, append(seq + 2 * i, body(70 + i), writer, true, more));
+    }
   }
   await store.delete({ tenant, threadId: "gone" });
 }
 
 function body(i: number): string {
   return JSON.stringify({ line: i, text: `${"some words of a line ".repeat(1 + (i % 7))}\u00e9` });
+}
+
+function snapshotOf(threadId: string): string {
+  return JSON.stringify({ folded: threadId, words: "what was said so far ".repeat(5) });
 }
 
 interface Read {
@@ -132,6 +149,8 @@ async function readAll(file: string): Promise<Read> {
       for (const threadId of threads) {
         data.push(JSON.stringify(await store.load({ tenant, threadId }).catch(told)));
         data.push(JSON.stringify(await store.load({ tenant, threadId }, 5).catch(told)));
+        data.push(JSON.stringify(await store.load({ tenant, threadId }, "rest").catch(told)));
+        data.push(fromSnapshot(tenant, threadId, await store.load({ tenant, threadId }, "snapshot").catch(told)));
         const past = await store.past({ tenant, threadId }).catch((error): Past => {
           told(error);
           return { lines: [] };
@@ -147,6 +166,18 @@ async function readAll(file: string): Promise<Read> {
     db.close();
   }
   return { data: data.join("\n"), errors };
+}
+
+/** A cache: one that is passed over is no lie, as long as all that it stood for is there instead. */
+function fromSnapshot(tenant: string, threadId: string, loaded: Loaded | string | undefined): string {
+  if (loaded === undefined || typeof loaded === "string") return JSON.stringify(loaded) ?? `no ${threadId}`;
+  const { snapshot, ...rest } = loaded;
+  const right = originals.get(`${tenant} ${threadId}`);
+  const after = snapshot?.seq ?? 0;
+  const expected = { ...right, lines: right?.lines.filter(({ seq }) => seq > after) };
+  const isRight = JSON.stringify(rest) === JSON.stringify(expected);
+  const isOurs = snapshot === undefined || snapshot.body === snapshotOf(threadId);
+  return isRight && isOurs ? `${tenant} ${threadId} from its snapshot on` : JSON.stringify(loaded);
 }
 
 /** How many there are, and each in its place: also beside a damaged one none may be missing, nor another one told. */
@@ -469,6 +500,69 @@ describe("a damaged file", () => {
       remove(copy);
     }
     expect(problems).toEqual([]);
+  });
+
+  describe("a snapshot", () => {
+    const key = { tenant: "default", threadId: "long" };
+
+    async function withSnapshot(change: string | undefined): Promise<Loaded | undefined> {
+      const copy = fresh();
+      cpSync(original, copy);
+      const db = await openDatabase(copy);
+      const long = "thread = (SELECT num FROM thread WHERE tenant = 'default' AND id = 'long')";
+      if (change !== undefined) db.exec(`UPDATE snapshot SET ${change} WHERE ${long}`);
+      const loaded = await sqliteStore(db, { clock }).load(key, "snapshot");
+      db.close();
+      remove(copy);
+      return loaded;
+    }
+
+    test("T3: that is sound stands for the lines before it", async () => {
+      const loaded = await withSnapshot(undefined);
+      expect(loaded?.snapshot).toEqual({ seq: 118, body: snapshotOf("long") });
+      expect(loaded?.lines.map(({ seq }) => seq)).toEqual([119]);
+    });
+
+    test.each([
+      "body = body || ' '",
+      "body = replace(body, 'said', 'sold')",
+      "crc = crc + 1",
+      "seq = seq - 2",
+      "seq = 200",
+      "body = (SELECT body FROM snapshot WHERE body LIKE '%fork%'), crc = (SELECT crc FROM snapshot WHERE body LIKE '%fork%')",
+    ])("P7: that does not fit its checksum is passed over: all lines are read instead (%s)", async (change) => {
+      const loaded = await withSnapshot(change);
+      expect(loaded?.snapshot).toBeUndefined();
+      expect(loaded).toEqual(originals.get("default long"));
+    });
+
+    test("P7: that is ahead of its thread is passed over, whatever its checksum", async () => {
+      const crc = lineCrc(0, key, 200, 0, 0, snapshotOf("long"));
+      expect(await withSnapshot(`seq = 200, crc = ${crc}`)).toEqual(originals.get("default long"));
+    });
+
+    test("P7: none of its bits can be flipped so that another one is told", { timeout: 300_000 }, async () => {
+      const bytes = readFileSync(original);
+      const db = await openDatabase(original);
+      const named = "SELECT rootpage AS root FROM sqlite_schema WHERE name = 'snapshot'";
+      const { root } = db.prepare(named).get() as { root: number };
+      db.close();
+      const first = (root - 1) * PAGE;
+      const content = bytes.readUInt16BE(first + 5);
+      const random = sequence(19);
+      const problems: string[] = [];
+      for (let i = 0; i < FLIPS / 4; i++) {
+        const copy = fresh();
+        const flipped = Buffer.from(bytes);
+        const at = first + (i % 8 === 0 ? random(24) : content + random(PAGE - content));
+        const bit = random(8);
+        flipped[at]! ^= 1 << bit;
+        writeFileSync(copy, flipped);
+        problems.push(...lies(await readAll(copy)).map((lie) => `bit ${bit} of byte ${at}: ${lie}`));
+        remove(copy);
+      }
+      expect(problems).toEqual([]);
+    });
   });
 
   test("P7: a thread that cannot be read keeps the others as they are, and says so in the list", async () => {
