@@ -160,6 +160,31 @@ describe.each(places)("processes that share $name", (place) => {
     });
   });
 
+  describe("a tool left behind in a process that died", () => {
+    test("S5: killed before the tool has ended, it stays unknown: told as it was, never run again, and nothing comes", async () => {
+      const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }]] });
+      await owner.said("gate");
+      const { runner } = await here();
+      expect(await runner.interrupt(threadId)).toMatchObject({ accepted: true, late: ["g"] });
+      owner.signal("SIGKILL");
+      await owner.exited;
+      let ran = 0;
+      const gate = tool({ name: "gate", description: "", input: anything, execute: () => `again ${++ran}` });
+      const kit = await openKit(["I see", "done"], { store, threadId, tools: [gate] });
+      expect(kit.session).toMatchObject({ state: "paused", pauseType: "user_interrupt", late: [] });
+      expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "I see" });
+      await kit.session.run("more").result;
+      for (const { messages } of kit.requests) {
+        const told = messages.flatMap(({ parts }) => parts.filter((part) => part.type === "result"));
+        expect(told).toMatchObject([{ id: "g", outcome: "interrupted" }]);
+        expect(JSON.stringify(told)).toContain("may have taken effect");
+      }
+      expect((await readFacts(store, key, 0)).filter(({ type }) => type === "tool-late")).toEqual([]);
+      expect([(await store.load(key))?.commands, await kit.session.waiting(), ran]).toEqual([[], [], 0]);
+      expect(kit.problems()).toEqual([]);
+    });
+  });
+
   describe("an owner that stood still", () => {
     test("P5, F3: stopped with SIGSTOP past its lease, it writes no fact when it wakes; what its tool gave is told once", async () => {
       const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }], "from the dead"], leaseTtlMs: 2_500 });
