@@ -3,6 +3,7 @@
 import { leaveWaiting, liveAsking } from "./asking.ts";
 import { answerLife, live, liveToTheEnd } from "./life.ts";
 import { holdLock } from "./lock.ts";
+import { service } from "./service.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
 import { liveTree } from "./tree.ts";
 import { watch } from "./watch.ts";
@@ -23,6 +24,7 @@ const programs: Record<string, (options: never) => Promise<void>> = {
   answerAll,
   watch,
   worker,
+  service,
 };
 
 const [, , name = "", options = "{}"] = process.argv;
