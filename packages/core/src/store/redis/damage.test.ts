@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { crc32 } from "node:zlib";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { redisServer } from "../../testing/processes/places.ts";
@@ -18,7 +19,7 @@ const append = (expect: number, more: Partial<Append> = {}): Append => ({
   expect,
   count: 1,
   at: 1_700_000_000_000,
-  body: `{"line":${expect + 1},"words":"some é words"}`,
+  body: `{"line":${expect + 1},"words":"some é words, and as many more as it takes for two texts to have one crc"}`,
   writer: { take: "me", ttlMs: 60_000 },
   release: true,
   agent: "a",
@@ -168,6 +169,31 @@ describe("a Redis in which something has changed by itself", () => {
     expect(await store.load(key)).toBeUndefined();
   });
 
+  test("P7: another text that meets the same crc is found by past(), which proves the sha256 chain, too", async () => {
+    const all = await places();
+    const whole = { lines: 5, seq: undefined, problem: undefined };
+    const past = async (of: ThreadKey, to?: number) => {
+      const { lines = [], damage } = (await store.past(of, to)) ?? {};
+      return { lines: lines.length, seq: damage?.seq, problem: damage?.error.details.problem };
+    };
+    expect([await past(key), await past(fork)]).toEqual([whole, { ...whole, lines: 4 }]);
+    for (const [line, forked] of [
+      [2, true],
+      [5, false],
+    ] as const) {
+      const { text, put } = all.find(({ text }) => text.includes(`{"line":${line},"words"`))!;
+      const body = append(line - 1).body;
+      await put(text.replace(body, sameCrc(body)));
+      expect((await store.load(key))?.lines[line - 1]?.body).toBe(sameCrc(body));
+      const found = { lines: line - 1, seq: line, problem: "a line does not fit its hash" };
+      expect(await past(key)).toEqual(found);
+      expect(await past(key, line - 1)).toEqual({ ...whole, lines: line - 1 });
+      expect(await past(fork)).toEqual(forked ? found : { ...whole, lines: 4 });
+      await put(text);
+    }
+    expect(await past(key)).toEqual(whole);
+  });
+
   test("P7: a thread whose row is damaged is listed as such, refuses writers, and can be deleted", async () => {
     const row = (await client.hget(`${base}:threads`, "t"))!;
     await client.hset(`${base}:threads`, "t", flipped(row, row.length - 3));
@@ -185,6 +211,25 @@ describe("a Redis in which something has changed by itself", () => {
     expect((await store.load(fork))?.lines).toHaveLength(4);
   });
 });
+
+/** Another text with the same crc. Each letter in the other case changes it in its own way: of so many, some undo each other. */
+function sameCrc(text: string): string {
+  const swap = (at: number) => text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 32) + text.slice(at + 1);
+  const basis: { readonly sum: number; readonly places: ReadonlySet<number> }[] = [];
+  for (const { index: at } of text.matchAll(/[a-z]/g)) {
+    let sum = (crc32(swap(at)) ^ crc32(text)) >>> 0;
+    const places = new Set([at]);
+    for (const known of basis) {
+      if ((sum ^ known.sum) >>> 0 >= sum) continue;
+      sum = (sum ^ known.sum) >>> 0;
+      for (const place of known.places) if (!places.delete(place)) places.add(place);
+    }
+    if (sum === 0) return [...text].map((letter, i) => (places.has(i) ? letter.toUpperCase() : letter)).join("");
+    basis.push({ sum, places });
+    basis.sort((a, b) => b.sum - a.sum);
+  }
+  throw new Error("too few letters");
+}
 
 function isDamaged(answer: unknown): boolean {
   return (answer as RequestRow[]).some(({ damaged }) => damaged);

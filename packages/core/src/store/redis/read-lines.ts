@@ -5,7 +5,7 @@ import type { BelayError } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { ThreadKey } from "../store.ts";
 import { fromText } from "./keys.ts";
-import { LINE_VALUES, lineCrc, lineOf, type Row } from "./rows.ts";
+import { LINE_VALUES, lineCrc, lineHash, lineOf, type Row } from "./rows.ts";
 import { damaged } from "./store-error.ts";
 
 /** A journal's id, and lines of it as they are kept: one text, for no line has an end of a line in it. */
@@ -17,19 +17,24 @@ export interface Read {
   readonly damage?: { readonly seq: number; readonly error: BelayError };
 }
 
-/** The lines after `after`, whose last one before is `before` as it is kept; they must reach `to`. */
+/**
+ * The lines after `after`, whose last one before is `before` as it is kept; they must reach `to`. Whoever `audits` all of
+ * them, from the first, has them proven by the sha256 chain, too: a crc is easily met by another text.
+ */
 export function readLines(
   key: ThreadKey,
   segments: readonly Segment[],
   after: number,
   before: string,
   to: number,
-  last?: Pick<Row, "crc">,
+  last?: Pick<Row, "crc" | "hash">,
+  audits = false,
 ): Read {
   const lines: Line[] = [];
   const mark = before === "" ? { seq: 1, count: 0, crc: 0 } : lineOf(before.split("\n"), 0);
   const stop = (seq: number, problem: string): Read => ({ lines, damage: { seq, error: damaged(key, seq, problem) } });
   let { crc } = mark;
+  let hash = "";
   let next = mark.seq + mark.count;
   if (!(next <= after + 1)) return stop(after, "a line is missing");
   // What is no crc cannot be gone on from.
@@ -42,12 +47,14 @@ export function readLines(
       crc = lineCrc(key.tenant, { journal, crc }, line);
       if (crc !== line.crc) return stop(next, "a line does not fit its checksum");
       const { seq, count, at, text } = line;
+      if (audits) hash = lineHash(hash, text);
+      if (audits && hash !== line.hash) return stop(next, "a line does not fit its hash");
       lines.push({ seq, count, at, body: fromText(text) });
       next += count;
     }
   }
   if (after < to && next !== to + 1) return stop(next, `the journal does not reach ${to}`);
-  if (last !== undefined && after < to && crc !== last.crc)
+  if (last !== undefined && after < to && (crc !== last.crc || (audits && hash !== last.hash)))
     return stop(to, "the last line is not the one that was written last");
   return { lines };
 }

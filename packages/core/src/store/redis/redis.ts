@@ -2,8 +2,8 @@
 // with `appendonly yes` and `appendfsync always`, and lost where a replica takes over that has not heard of it.
 //
 // 1. Each step is one script (scripts.ts), which Redis runs alone, and writes as one transaction.
-// 2. Every line carries a crc of its journal, its place and its text, chained to the line before it, and a sha256 chain
-//    for audits; the thread's row carries the last of each. The server cannot make them: a line is sent with those that
+// 2. Every line carries a crc of its journal, its place and its text, chained to the line before it, and a sha256 chain,
+//    which `past` proves, too; the thread's row carries the last of each. The server cannot make them: a line is sent with those that
 //    its writer thinks come next, and sent again with the right ones where another line was the last.
 // 3. Lines belong to a journal, which has an id of its own: a fork reads those of other threads, whatever became of them.
 
@@ -112,7 +112,7 @@ class RedisStore implements Store {
     const [, raw, segments] = reply as unknown as [string, string, Segment[]];
     const row = this.#row(key, raw);
     const whole = to >= row.head;
-    const { lines, damage } = readLines(key, segments, 0, "", whole ? row.head : 0, whole ? row : undefined);
+    const { lines, damage } = readLines(key, segments, 0, "", whole ? row.head : 0, whole ? row : undefined, true);
     return { agent: row.agent, lines, ...(damage && { damage }) };
   }
 
