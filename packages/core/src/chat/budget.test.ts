@@ -81,6 +81,20 @@ describe("H4: a budget is of all that is sent", () => {
     expect(tokens(kit.requests.at(-1)!)).toBeLessThanOrEqual(500);
   });
 
+  it("so is what asks for a summary, with its own instructions and the summary before it", async () => {
+    const maxTokens = 800;
+    const small = scriptedModel(() => words(600), { id: "small" });
+    const context = { maxTokens, model: small, instructions: words(1_400) };
+    const kit = await openKit(["a", "b"], { agent: { context } });
+    await kit.session.run(words(9_000)).result;
+    await kit.session.run("and?").result;
+    expect(small.requests.length).toBeGreaterThan(3);
+    expect(small.requests.map(tokens).filter((count) => count > maxTokens)).toEqual([]);
+    // Every piece of it was read.
+    const read = small.requests.map(({ messages }) => messageText(messages[1]!)).join("");
+    expect(read.split("word").length).toBeGreaterThan(9_000 / 5);
+  });
+
   it("E2: instructions that leave nothing of it fail the run with CONTEXT_OVERFLOW, before any request", async () => {
     const small = scriptedModel(() => "so far", { id: "small" });
     const kit = await openKit(["never"], {

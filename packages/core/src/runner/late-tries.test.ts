@@ -167,6 +167,22 @@ describe("S5: a late result that the store does not take", () => {
     await runner.close();
   });
 
+  it.each(["STORE_FULL", "STORE_FAILED"] as const)(
+    "is tried again where the store says %s: it may be back",
+    async (code) => {
+      const { session, end, faults, waiting } = await leftBehind();
+      const { send } = faults;
+      let failures = 0;
+      faults.send = async (...args) => {
+        if (++failures < 4) throw belayError(code, { reason: "for now" });
+        return send(...args);
+      };
+      end("late news");
+      await until(() => session.late.length === 0);
+      expect([await waiting(), failures]).toEqual([1, 4]);
+    },
+  );
+
   it("is given up at once where another try would find the same; a log that throws is of no consequence", async () => {
     const { session, end, faults, told } = await leftBehind();
     faults.send = async () => {
