@@ -1,6 +1,7 @@
 // A tree of agents made of a seed: chats, code and graphs, in one another in every way.
 
 import { type AgentOptions, agent } from "../../chat/agent.ts";
+import { tokensBeside } from "../../chat/tokens-of.ts";
 import { graph } from "../../graph/graph.ts";
 import { rerun } from "../../graph/rerun.ts";
 import { END, START } from "../../graph/shape.ts";
@@ -92,16 +93,19 @@ class Grower {
     // One that hands over cannot promise what another says.
     const json = dice(6) === 0 && manner.handsTo === undefined;
     const said = { most: 1 + dice(3), kit: oneOf(dice, kits), prefill: dice(3) === 0, json, ...manner };
+    const alone = !json && manner.handsTo === undefined;
+    const tools = [...lifeTools(this.#scene), ...(more.tools ?? [])];
     const options: Options = {
       name,
       model: lifeModel(this.#scene, name, said),
       ...more,
-      tools: [...lifeTools(this.#scene), ...(more.tools ?? [])],
+      tools,
       graceMs: 60,
       maxTurns: 4 + dice(4),
       repair: dice(4) === 0 ? "drop" : "synthetic",
       settings: { retry: { attempts: 1, delayMs: 0, maxDelayMs: 0 } },
-      ...(dice(6) === 0 && { context: { maxTokens: 120 } }),
+      // Little for the history: the tools, one to hand over and an output come off it first.
+      ...(dice(6) === 0 && { context: { maxTokens: (alone ? 120 : 190) + tokensBeside({ messages: [], tools }) } }),
       ...(this.#scene.ruled && { permissions: { rules } }),
       ...this.#hooks(name),
     };
