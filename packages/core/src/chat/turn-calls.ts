@@ -39,6 +39,7 @@ export class TurnCalls implements Recording, StopListener {
   readonly #resolve: Resolve;
   /** How many of them are no longer waiting for their turn. */
   #begun = 0;
+  #written = false;
   /** The questions of the turn are asked: once, also while its first call cannot start yet. */
   #asked = false;
   /** Decided by a person since: they go first. */
@@ -103,10 +104,11 @@ export class TurnCalls implements Recording, StopListener {
 
   /** What is to be recorded with the end, where nothing was recorded before. */
   unwritten(): readonly Fact[] {
-    return this.#begun === 0 ? this.facts() : none;
+    return this.#written ? none : this.facts();
   }
 
   #write(): void {
+    this.#written = true;
     this.#pending += 1;
     this.#frame.desk.record(this);
   }
@@ -235,6 +237,12 @@ export class TurnCalls implements Recording, StopListener {
     for (const call of this.#asking ?? none)
       if (call.status === "started" || this.#isBefore(call, next.call)) return false;
     return true;
+  }
+
+  /** One that runs alone could not, as long as the end of a call that a crash cut was not on record. */
+  #mayStart(): boolean {
+    const waiting = [...(this.#again ?? none), ...this.#calls.slice(this.#begun, this.#begun + 1)];
+    return waiting.some((next) => "tool" in next && this.#canStart(next));
   }
 
   #isBefore(a: CallState, b: CallState): boolean {
@@ -373,6 +381,7 @@ export class TurnCalls implements Recording, StopListener {
     if (this.#over || this.#running > 0 || this.#due !== undefined || this.#pending > 0) return;
     const { signal } = this.#frame;
     if (signal.stop !== undefined || this.#open === 0 || !this.waitsForPeople) return this.#finish();
+    if (this.#mayStart() && !signal.halts("after-model")) return this.#write();
     if (this.#judging) return;
     this.#judging = true;
     setImmediate(() => {
