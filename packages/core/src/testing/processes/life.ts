@@ -56,7 +56,7 @@ export async function liveToTheEnd(life: Life): Promise<void> {
 async function lived(life: Life): Promise<boolean> {
   let session: Session | undefined;
   const { passed, points, runner, close } = await begin(life, () => session);
-  onPoint((name, detail) => {
+  const off = onPoint((name, detail) => {
     passed(name);
     if (name === "model:event" && session !== undefined) stopInTheMiddle(session, detail, life.folder);
   });
@@ -68,6 +68,7 @@ async function lived(life: Life): Promise<boolean> {
   reading.abort();
   await runner.close();
   await close();
+  off();
   console.log(`points ${points()}`);
   return waits;
 }
@@ -75,12 +76,13 @@ async function lived(life: Life): Promise<boolean> {
 /** Answers what waits for people; what that lets run, runs here. */
 export async function answerLife(life: Life): Promise<void> {
   const { passed, points, runner, close } = await begin(life, () => undefined);
-  onPoint(passed);
+  const off = onPoint(passed);
   for (const { id, kind } of await runner.inbox()) {
     await runner.answer(id, kind === "approval" ? approve() : respond("the blue one"), { id: `answer-${id}` });
   }
   await runner.drain();
   await close();
+  off();
   console.log(`points ${points()}`);
 }
 
