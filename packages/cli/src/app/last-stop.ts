@@ -12,19 +12,21 @@ const LAST_STOP_MS = 1_500;
 export async function lastStop(runner: Runner, session: Session, options: InterruptOptions): Promise<void> {
   const stop = async () => {
     if ((await runBy(runner, session.threadId)) === "others") return;
-    if (isAsking(session)) await letGo(session, options.graceMs);
+    if (await isAsking(runner, session)) await letGo(session, options.graceMs);
     else await session.interrupt(options);
   };
   await Promise.race([stop().catch(() => {}), sleep(LAST_STOP_MS, undefined, { ref: false })]);
 }
 
-/** While it runs, these are what it asks people. */
-function isAsking(session: Session): boolean {
-  return session.state === "running" && session.interrupts.length > 0;
+/** The store knows: what a session tells of itself is without what is open beside calls that were approved. */
+async function isAsking(runner: Runner, { threadId }: Session): Promise<boolean> {
+  const inbox = await runner.inbox({ threadId });
+  return [...inbox, ...inbox.damaged].some((request) => request.threadId === threadId);
 }
 
 /** Paused at once where nothing else runs; else that is cut off first. */
 async function letGo(session: Session, graceMs: number | undefined): Promise<void> {
-  await Promise.race([session.pause(), sleep(graceMs, undefined, { ref: false })]);
-  if (session.state === "running") await session.close();
+  if (session.state === "running") await Promise.race([session.pause(), sleep(graceMs, undefined, { ref: false })]);
+  // Paused, it may have calls that run all the same: nothing is left behind that outlives the program.
+  await session.close();
 }

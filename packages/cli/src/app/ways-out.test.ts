@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { bundledProgram, type Program } from "../testing/program.ts";
-import { SEEN_MS, testTalks } from "../testing/talk.ts";
+import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
 import { CTRL_C, CTRL_D, CTRL_Z, ENTER, ESC, type Terminal } from "../testing/terminal.ts";
 
 let program: Program;
@@ -186,8 +186,7 @@ describe("P16: told to end, it stops what runs first", () => {
   );
 
   test("with a request open, it stays open", async () => {
-    const call = { call: "write", id: "c1", args: { path: "a.txt", text: "a" } };
-    const first = await talk([["I write.", call]]);
+    const first = await talk([["I write.", write("a.txt")]]);
     first.ask("write");
     await first.untilSeen("Yes, once");
     process.kill(first.pid, "SIGTERM");
@@ -197,10 +196,7 @@ describe("P16: told to end, it stops what runs first", () => {
   });
 
   test("with a request open beside a call that runs, it stays open, and its answer counts", async () => {
-    const calls = [
-      { call: "shell", id: "c1", args: { command: "touch began; sleep 600" } },
-      { call: "write", id: "c2", args: { path: "a.txt", text: "a" } },
-    ];
+    const calls = [{ call: "shell", id: "c1", args: { command: "touch began; sleep 600" } }, write("a.txt", "a")];
     const rules = { rules: [{ tool: "shell", effect: "allow" }] };
     const first = await talk([["I write.", ...calls]], { rules });
     first.ask("write");
@@ -208,6 +204,32 @@ describe("P16: told to end, it stops what runs first", () => {
     while (!existsSync(join(first.folder, "began"))) await sleep(10);
     process.kill(first.pid, "SIGTERM");
     expect(await first.exited).toBe(143);
+    const second = await talk([["Written."]], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
+    await sleep(SEEN_MS);
+    second.press("y");
+    await second.untilSeen("Written.");
+    expect(readFileSync(join(first.folder, "a.txt"), "utf8")).toBe("a");
+  });
+
+  test("with a request open beside a call that was approved, it stays open, and the call does not outlive the program", async () => {
+    const calls = [
+      { call: "shell", id: "c1", args: { command: "trap '' TERM; echo $$ > began; sleep 600" } },
+      write("a.txt", "a"),
+    ];
+    const first = await talk([["I write.", ...calls]]);
+    first.ask("write");
+    await first.untilSeen("Run this command?");
+    await sleep(SEEN_MS);
+    first.press("y");
+    const began = join(first.folder, "began");
+    while (!existsSync(began) || readFileSync(began, "utf8") === "") await sleep(10);
+    await first.untilSeen("Make a.txt?");
+    process.kill(first.pid, "SIGTERM");
+    expect(await first.exited).toBe(143);
+    await first.until("To go on: belay --resume");
+    await untilEnded(-Number(readFileSync(began, "utf8")));
+    const inbox = program.open(["inbox"], { cwd: first.folder, env: first.env });
+    await inbox.until("Make a.txt?");
     const second = await talk([["Written."]], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
     await sleep(SEEN_MS);
     second.press("y");
@@ -252,6 +274,7 @@ describe("P16: told to end, it stops what runs first", () => {
   });
 });
 
+/** A negative one is that of a process group. */
 async function untilEnded(pid: number): Promise<void> {
   for (;;) {
     try {
