@@ -294,14 +294,14 @@ async function main(): Promise<void> {
   try {
     await root.parseAsync(process.argv);
   } catch (error) {
-    process.exitCode = await failure(error, texts, dataFolderOf(shared(root).data));
+    process.exitCode = await failure(error, texts, () => dataFolderOf(shared(root).data));
   }
   // Whatever is still open, a socket or a tool that was left behind, does not keep a program that has ended.
   await new Promise((resolve) => process.stdout.write("", resolve));
   process.exit(lost.code ?? process.exitCode);
 }
 
-async function failure(error: unknown, texts: Texts, dataFolder: string): Promise<number> {
+async function failure(error: unknown, texts: Texts, dataFolder: () => string): Promise<number> {
   // Commander has said what is wrong.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const { errorLines } = await import("./headless/run-headless.ts");

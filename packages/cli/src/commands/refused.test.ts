@@ -55,14 +55,21 @@ test("a file of threads that is none is named, and left as it is", async () => {
 test("a folder that was removed under the person is told as that, by whatever looks at it", async () => {
   const home = program.home();
   const gone = join(home.folder, "gone");
-  const leave = join(home.folder, "leave.cjs");
-  for (const args of [["-p", "hello"], ["threads", "--here"], ["mcp"], ["rules", "explain", "read"]]) {
+  const cases = [
+    ...[["-p", "hello"], ["threads", "--here"], ["mcp"], ["rules", "explain", "read"]].map((args) => ({
+      args,
+      env: {},
+    })),
+    // What they name begins there.
+    ...[["threads"], ["inbox"], ["-p", "hello"]].map((args) => ({ args: [...args, "--data", "rel"], env: {} })),
+    { args: ["threads"], env: { BELAY_DATA: "rel" } },
+    { args: ["threads"], env: { BELAY_DATA: "", XDG_DATA_HOME: "rel" } },
+    { args: ["rules", "init"], env: { BELAY_CONFIG: "rel" } },
+    { args: ["rules", "--config", "rel"], env: {} },
+  ];
+  for (const { args, env } of cases) {
     mkdirSync(gone);
-    // Removed by the process itself, before the program begins.
-    writeFileSync(leave, `require("node:fs").rmdirSync(${JSON.stringify(gone)});`);
-    const { child, ended } = home.start(args, { cwd: gone, env: { NODE_OPTIONS: `--require=${leave}` } });
-    child.stdin!.end();
-    const { code, stderr } = await ended;
+    const { code, stderr } = await home.belay(args, { cwd: gone, env, first: 'rmdir "$PWD"' });
     expect([code, stderr], args.join(" ")).toEqual([
       2,
       expect.stringMatching(/^The folder that you are in is not there any more: .*\. Change to one that is there\.\n$/),

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sqliteStore } from "@belay/core/sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { configFolderOf, dataFolderOf } from "./folders.ts";
+import { configFolderOf, dataFolderOf, storeProblem } from "./folders.ts";
+import { openDatabase } from "./open-database.ts";
 import { folderOfThread, noteThread, readNote } from "./thread-notes.ts";
 
 describe("where things are kept", () => {
@@ -17,6 +19,57 @@ describe("where things are kept", () => {
     expect(configFolderOf(undefined, env, "linux")).toBe("/home/me/.config/belay");
     expect(configFolderOf(undefined, { ...env, BELAY_CONFIG: "/own" }, "linux")).toBe("/own");
     expect(configFolderOf(undefined, { ...env, XDG_CONFIG_HOME: "/xdg" }, "linux")).toBe("/xdg/belay");
+  });
+});
+
+describe("what a store says", () => {
+  const said = (code: string, reason: string, cause?: object) =>
+    Object.assign(new Error(reason, { cause }), { code, details: { threadId: "t", reason } });
+  const told = (error: unknown) => storeProblem(error, () => "/data");
+
+  test("is told as the data folder's where the file or the disk refuses", () => {
+    for (const error of [
+      said("STORE_FULL", "database or disk is full"),
+      // Of SQLite: it may only be read, it cannot be read, it cannot be opened; the last with more said of how.
+      ...[8, 10, 14, 0x308].map((errcode) => said("STORE_FAILED", "no", { errcode })),
+      said("STORE_FAILED", "EACCES: permission denied", { syscall: "open" }),
+    ])
+      expect(told(error)).toMatchObject({ code: "DATA_FOLDER", details: { folder: "/data" }, cause: error });
+  });
+
+  test("is known by what the database itself said", async () => {
+    const data = mkdtempSync(join(tmpdir(), "belay-store-"));
+    const db = await openDatabase(data);
+    const store = sqliteStore(db);
+    const key = { tenant: "default", threadId: "t" };
+    await store.threads("default");
+    db.exec("PRAGMA query_only = 1");
+    const refused = await store
+      .send(key, { key: "k", kind: "steer", body: "{}", at: 0 })
+      .catch((error: unknown) => error);
+    db.close();
+    const closed = await store.threads("default").catch((error: unknown) => error);
+    rmSync(data, { recursive: true });
+    expect([told(refused), told(closed)]).toMatchObject([{ code: "DATA_FOLDER" }, { code: "STORE_FAILED" }]);
+  });
+
+  test("is left as it is, with its thread, where neither room nor another folder would help", () => {
+    for (const error of [
+      said("STORE_FAILED", "its answer was lost, and others have written since"),
+      said("STORE_FAILED", "database is locked", { errcode: 5 }),
+      said("STORE_CONFLICT", "somebody else wrote"),
+      new Error("anything"),
+      undefined,
+    ])
+      expect(told(error)).toBe(error);
+  });
+
+  test("is told all the same where its folder cannot be named", () => {
+    const error = said("STORE_FULL", "database or disk is full");
+    const gone = () => {
+      throw new Error("gone");
+    };
+    expect(storeProblem(error, gone)).toBe(error);
   });
 });
 

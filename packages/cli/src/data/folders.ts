@@ -10,24 +10,20 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** `given` (--data), BELAY_DATA, XDG_DATA_HOME, or where this system keeps such things. */
 export function dataFolderOf(given: string | undefined, env: Env = process.env, platform = process.platform): string {
   const named = given ?? filled(env.BELAY_DATA);
-  if (named !== undefined) return resolve(named);
+  if (named !== undefined) return absolute(named);
   return join(base(env, platform, "XDG_DATA_HOME", ".local/share", "LOCALAPPDATA"), "belay");
 }
 
 /** `given` (--config), BELAY_CONFIG, XDG_CONFIG_HOME, or where this system keeps such things. */
 export function configFolderOf(given: string | undefined, env: Env = process.env, platform = process.platform): string {
   const named = given ?? filled(env.BELAY_CONFIG);
-  if (named !== undefined) return resolve(named);
+  if (named !== undefined) return absolute(named);
   return join(base(env, platform, "XDG_CONFIG_HOME", ".config", "APPDATA"), "belay");
 }
 
 /** Where the person is, with all links resolved; npm changes to its package's folder. */
 export function currentFolder({ npm_lifecycle_event, INIT_CWD }: Env = process.env): string {
-  try {
-    return realpathSync(npm_lifecycle_event === "start" && INIT_CWD ? INIT_CWD : process.cwd());
-  } catch (error) {
-    throw problem("FOLDER_GONE", { reason: (error as Error).message }, error);
-  }
+  return whereWeAre(() => realpathSync(npm_lifecycle_event === "start" && INIT_CWD ? INIT_CWD : process.cwd()));
 }
 
 /** A file where somebody wants it. Throws `FILE_UNWRITABLE`. */
@@ -40,17 +36,38 @@ export function writing<T>(file: string, work: () => T): T {
 }
 
 /** What the runtime says of the store, with the file that it is: whoever is to look at it must know which. */
-export function storeProblem(error: unknown, folder: string): unknown {
-  const { code, details = {} } = (error ?? {}) as { readonly code?: string; readonly details?: Told };
+export function storeProblem(error: unknown, folder: () => string): unknown {
+  try {
+    return namedProblem(error, folder);
+  } catch {
+    // Where the folder cannot be named, this is still what happened.
+    return error;
+  }
+}
+
+function namedProblem(error: unknown, folder: () => string): unknown {
+  const { code, details = {}, cause } = (error ?? {}) as Told;
   const { reason = "", problem: damage = "" } = details;
-  if (code === "STORE_FULL" || code === "STORE_FAILED") return problem("DATA_FOLDER", { folder, reason }, error);
-  if (code === "STORE_CORRUPT") return problem("DATA_DAMAGED", { file: databaseIn(folder), reason: damage }, error);
-  return code === "STORE_VERSION" ? problem("DATA_NEWER", { file: databaseIn(folder) }, error) : error;
+  if (code === "STORE_FULL" || (code === "STORE_FAILED" && isOfTheDisk(cause)))
+    return problem("DATA_FOLDER", { folder: folder(), reason }, error);
+  if (code === "STORE_CORRUPT") return problem("DATA_DAMAGED", { file: databaseIn(folder()), reason: damage }, error);
+  return code === "STORE_VERSION" ? problem("DATA_NEWER", { file: databaseIn(folder()) }, error) : error;
 }
 
 interface Told {
-  readonly reason?: string;
-  readonly problem?: string;
+  readonly code?: string;
+  readonly details?: { readonly reason?: string; readonly problem?: string };
+  readonly cause?: unknown;
+}
+
+/** SQLite's PERM, READONLY, IOERR and CANTOPEN. */
+const DISK: ReadonlySet<number> = new Set([3, 8, 10, 14]);
+
+/** Whatever else a store can fail with is not mended by room, and not by another folder. */
+function isOfTheDisk(cause: unknown): boolean {
+  const { errcode, syscall } = (cause ?? {}) as { readonly errcode?: number; readonly syscall?: string };
+  // The upper bytes say more of the same.
+  return syscall !== undefined || (errcode !== undefined && DISK.has(errcode & 0xff));
 }
 
 /** The file of all threads. */
@@ -69,12 +86,26 @@ export function inDataFolder<T>(folder: string, work: () => T): T {
 
 function base(env: Env, platform: NodeJS.Platform, xdg: string, below: string, windows: string): string {
   const named = filled(env[xdg]);
-  if (named !== undefined) return resolve(named);
+  if (named !== undefined) return absolute(named);
   const home = filled(env.HOME) ?? homedir();
   if (platform === "darwin") return join(home, "Library/Application Support");
   if (platform === "win32")
     return filled(env[windows]) ?? join(home, "AppData", windows === "APPDATA" ? "Roaming" : "Local");
   return join(home, below);
+}
+
+/** A path that begins where the person is. */
+function absolute(path: string): string {
+  return whereWeAre(() => resolve(path));
+}
+
+/** Throws `FOLDER_GONE`: it may have been removed since. */
+function whereWeAre(look: () => string): string {
+  try {
+    return look();
+  } catch (error) {
+    throw problem("FOLDER_GONE", { reason: (error as Error).message }, error);
+  }
 }
 
 function filled(value: string | undefined): string | undefined {

@@ -24,6 +24,8 @@ interface StartOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Where it is started; in the folder by default. */
   readonly cwd?: string;
+  /** What its shell does before it. */
+  readonly first?: string;
   /** A file that gets what it prints, in place of the test. */
   readonly stdout?: number;
 }
@@ -64,8 +66,11 @@ export function testProgram(): { home(): Home } {
     // Nothing of whoever runs the tests: no keys, no language, no settings.
     const { PATH } = process.env;
     const env = { PATH, HOME: base, BELAY_DATA: data, BELAY_CONFIG: config, BELAY_MODEL: "demo", LANG: "en_US.UTF-8" };
-    const begin = (args: readonly string[], { env: more = {}, cwd = folder, stdout }: StartOptions) => {
-      const child = spawn(process.execPath, [program!.main, ...args], {
+    const begin = (args: readonly string[], { env: more = {}, cwd = folder, stdout, first }: StartOptions) => {
+      const command = [process.execPath, program!.main, ...args];
+      const [file = "", ...rest] =
+        first === undefined ? command : ["sh", "-c", `${first}; exec "$@"`, "sh", ...command];
+      const child = spawn(file, rest, {
         cwd,
         env: { ...env, ...more },
         stdio: ["pipe", stdout ?? "pipe", "pipe"],
