@@ -6,7 +6,7 @@ import { configFolderOf, currentFolder } from "../data/folders.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { judgeBy } from "../permissions/judge.ts";
-import { readRulesFile, writeDefaultRules } from "../permissions/rules-file.ts";
+import { readRulesFile, rulesFileOf, writeDefaultRules } from "../permissions/rules-file.ts";
 import { problem } from "../problem.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { folderTools } from "../tools/tools.ts";
@@ -87,7 +87,7 @@ export async function explainRule(tool: string, args: string, options: RulesOpti
 export function initRules(options: RulesOptions, io: CommandIo): number {
   const folder = configFolderOf(options.config);
   const made = writeDefaultRules(folder);
-  const { file } = readRulesFile(folder);
+  const file = rulesFileOf(folder);
   io.stdout.write(`${made ? io.texts.commands.rulesMade(file) : io.texts.commands.rulesThere(file)}\n`);
   return made ? EXIT.done : EXIT.failed;
 }

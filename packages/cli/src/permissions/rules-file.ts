@@ -50,14 +50,18 @@ export function readRulesFile(configFolder: string): RulesFile {
   return { file, exists: true, permissions };
 }
 
-/** False where there is one already. */
+/** False where there is one already; a link that leads nowhere is there, too. */
 export function writeDefaultRules(configFolder: string): boolean {
   const file = rulesFileOf(configFolder);
   return writing(file, () => {
     makeFolder(configFolder);
-    // A link that leads nowhere is there, too.
-    if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return false;
-    writeFileSync(file, `${JSON.stringify(defaultPermissions, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
-    return true;
+    try {
+      writeFileSync(file, `${JSON.stringify(defaultPermissions, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+      return true;
+    } catch (error) {
+      // Somebody may have made it just now: only the system can tell.
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      throw error;
+    }
   });
 }
