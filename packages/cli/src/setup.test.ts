@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { approve, type Session } from "@belay/core";
 import { afterEach, expect, test } from "vitest";
 import { noteThread, readNote } from "./data/thread-notes.ts";
-import { openBelay } from "./setup.ts";
+import { type BelaySetup, openBelay } from "./setup.ts";
 
 const made: string[] = [];
 function scratch(): string {
@@ -63,3 +64,44 @@ test("rules that are there and cannot be read stop it: a link that leads nowhere
   writeFileSync(join(place, "file"), "");
   await expect(open(join(place, "file"))).rejects.toMatchObject({ code: "CONFIG_INVALID" });
 });
+
+test("Q5: wherever a fork for another folder is cut off, what was allowed counts in no other folder than before", async () => {
+  const data = scratch();
+  const [home, away] = [scratch(), scratch()];
+  const open = (folder: string) => openBelay({ dataFolder: data, folder, model: "demo", mcp: false });
+  const first = await open(home);
+  const { threadId } = await allowed(first);
+  await first.close();
+  for (const last of ["fork", "rules", "removeRule"] as const) {
+    const cut = await open(away);
+    const { runner } = cut;
+    const step = runner[last].bind(runner) as (...args: unknown[]) => Promise<unknown>;
+    const dies = async (...args: unknown[]) => {
+      if (last === "fork") await step(...args);
+      throw new Error("died");
+    };
+    Object.assign(runner, { [last]: dies });
+    await expect(cut.forkThread(threadId), last).rejects.toThrow("died");
+    await cut.close();
+
+    const [there, here] = [await open(away), await open(home)];
+    const fork = (await there.runner.threads()).find((row) => row.threadId !== threadId)!.threadId;
+    await expect(there.openThread(fork), last).rejects.toMatchObject({ code: "FOLDER_OTHER" });
+    expect((await here.openThread(fork)).rules, last).toHaveLength(1);
+    await here.runner.delete(fork);
+    await Promise.all([there.close(), here.close()]);
+  }
+  const whole = await open(away);
+  const { session } = await whole.forkThread(threadId);
+  expect([session.rules, readNote(data, session.threadId)]).toEqual([[], { folder: whole.folder }]);
+  await whole.close();
+});
+
+/** A thread in which a command was approved, and will be from now on. */
+async function allowed({ openThread }: BelaySetup): Promise<Session> {
+  const session = await openThread();
+  await session.run("run touch made").result;
+  await session.answer(session.interrupts[0]!.id, approve({ remember: "thread" }));
+  expect(await session.resume().result).toMatchObject({ status: "completed" });
+  return session;
+}

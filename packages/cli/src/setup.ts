@@ -48,7 +48,8 @@ export interface SetupOptions {
   readonly delayMs?: number;
 }
 
-type ForkOptions = Parameters<Runner["fork"]>[1];
+/** With what is on record up to a seq or with a message, or before a message was there. */
+type ForkPoint = { readonly at: number | string } | { readonly before: string };
 
 /** Threads are its; it is in every journal. */
 export const AGENT = "belay";
@@ -72,7 +73,7 @@ export interface BelaySetup {
    * A new thread that begins where another one stands, or at an earlier point of it; its folder is noted too. Where the other
    * is about another folder, nothing that it asked or was allowed counts in this one.
    */
-  forkThread(threadId: string, options?: ForkOptions): ReturnType<Runner["fork"]>;
+  forkThread(threadId: string, point?: ForkPoint): ReturnType<Runner["fork"]>;
   /** What to show a person of a call that waits for approval; undefined for other requests. */
   previewOf(request: Interrupt | InboxItem): Preview | undefined;
   close(): Promise<void>;
@@ -118,12 +119,16 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       if (readNote(dataFolder, session.threadId) === undefined) noteThread(dataFolder, session.threadId, { folder });
       return session;
     },
-    async forkThread(threadId, options) {
+    async forkThread(threadId, point) {
+      const about = readNote(dataFolder, threadId)?.folder;
       const head = (await runner.threads()).find((row) => row.threadId === threadId)?.head ?? 0;
-      const forked = await runner.fork(threadId, options ?? { at: head });
-      const { session } = forked;
-      noteThread(dataFolder, session.threadId, { folder });
-      if (readNote(dataFolder, threadId)?.folder !== folder) await forgetAllowed(runner, session);
+      const { threadId: as } = await runner.open();
+      // Whenever this process dies: with what was allowed in it, the fork is about the folder that it was allowed for.
+      if (about !== undefined) noteThread(dataFolder, as, { folder: about });
+      const forked = await runner.fork(threadId, { ...(point ?? { at: head }), as });
+      if (about === folder) return forked;
+      await forgetAllowed(runner, forked.session);
+      noteThread(dataFolder, as, { folder });
       return forked;
     },
     previewOf,

@@ -1,6 +1,7 @@
 // What this program remembers of a thread beside its journal: the folder it is about. One small file for each, written
-// before the thread's first run, never changed, and removed after the thread: a note without a thread means nothing, a
-// thread without one is about the folder that one is in.
+// before the thread's first run and removed after the thread: a note without a thread means nothing, a thread without one is
+// about the folder that one is in. It never changes, but for a fork that goes on in another folder, once nothing that was
+// allowed in the first one counts in it.
 
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
