@@ -66,13 +66,34 @@ describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () =>
     );
   });
 
-  test("a folder that has become a link to another one is another one", async () => {
-    const { home, other, id, made } = await waiting();
+  test("a folder that has become a link to another one is another one; how to go on all the same is said, and works", async () => {
+    const { home, other, threadId, id, made } = await waiting();
     renameSync(home.folder, `${home.folder}.old`);
     symlinkSync(other, home.folder);
-    const { code, stderr } = await home.belay(["answer", id, "yes"], { cwd: other });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`is about ${home.folder}, not about ${other}.`)]);
+    const at = { cwd: other };
+    const refused = {
+      code: 2,
+      stdout: "",
+      stderr: `Thread ${threadId} is about ${home.folder}, which leads to ${other} by now. Put it back to go on there; or go on with the same past in another folder, in a new thread, by --fork and --folder.\n`,
+    };
+    expect(await home.belay(["answer", id, "yes"], at)).toEqual(refused);
+    expect(await home.belay(["-p", "--resume", threadId], at)).toEqual(refused);
+    expect(await home.belay(["-p", "--resume", threadId, "-C", other], at)).toEqual(refused);
     expect([made(), await openIds(home)]).toEqual([[], [id]]);
+    const fork = await home.belay(["-p", "something else", "--resume", threadId, "--fork", "--folder", other], at);
+    expect(fork).toMatchObject({ code: 0, stderr: "" });
+
+    rmSync(home.folder);
+    for (const args of [
+      ["answer", id, "yes"],
+      ["-p", "--resume", threadId, "-C", other],
+    ]) {
+      const gone = await home.belay(args, at);
+      expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining("is not there any more. Put it back")]);
+    }
+    renameSync(`${home.folder}.old`, home.folder);
+    expect(await home.belay(["answer", id, "yes"], at)).toMatchObject({ code: 0 });
+    expect(made()).toEqual([home.folder]);
   });
 
   test("is not opened from the list where another folder was named; the list stays, and nothing is asked there", async () => {

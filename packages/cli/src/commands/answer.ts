@@ -3,7 +3,7 @@
 
 import { type Answer, approve, BelayError, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
 import { dataFolderOf } from "../data/folders.ts";
-import { checkFolder, readNote } from "../data/thread-notes.ts";
+import { checkFolder, readFolder } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { problem } from "../problem.ts";
@@ -38,7 +38,7 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
   const found = await read(dataFolder, options);
   if ("decided" in found) return tellDecided(found.decided, io);
   const { item, said } = found;
-  const folder = readNote(dataFolder, item.threadId)?.folder;
+  const folder = readFolder(dataFolder, item.threadId);
   // No word is asked of a model here, and servers are only needed for their own calls.
   const mcp = options.mcp !== false && item.tool?.includes("__") === true;
   const setup = await openBelay({
@@ -49,7 +49,7 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
     ...(folder !== undefined && { folder }),
   });
   try {
-    // It may be a link to another one by now.
+    // It may have become a link to another one just now.
     checkFolder(dataFolder, item.threadId, setup.folder);
     const { open } = await setup.runner.answer(item.id, said);
     const stopped = await untilEnded(setup.runner, item.threadId, options.by);

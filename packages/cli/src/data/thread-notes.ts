@@ -4,7 +4,7 @@
 // allowed in the first one counts in it.
 
 import { randomUUID } from "node:crypto";
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { problem } from "../problem.ts";
 import { inDataFolder } from "./folders.ts";
@@ -40,8 +40,24 @@ export function readNote(dataFolder: string, threadId: string): ThreadNote | und
 
 /** Throws `FOLDER_OTHER`: what a thread asks is about its folder, and is done there or not at all. */
 export function checkFolder(dataFolder: string, threadId: string, folder: string): void {
-  const about = readNote(dataFolder, threadId)?.folder;
+  const about = readFolder(dataFolder, threadId);
   if (about !== undefined && about !== folder) throw problem("FOLDER_OTHER", { thread: threadId, about, folder });
+}
+
+/** The folder of a thread. Throws `FOLDER_MOVED` where nobody gets there any more: its name leads elsewhere, or nowhere. */
+export function readFolder(dataFolder: string, threadId: string): string | undefined {
+  const about = readNote(dataFolder, threadId)?.folder;
+  const now = about && whereItLeads(about);
+  if (about !== undefined && now !== about) throw problem("FOLDER_MOVED", { thread: threadId, about, now });
+  return about;
+}
+
+function whereItLeads(folder: string): string | undefined {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Of a thread that is deleted. */

@@ -403,6 +403,11 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { folder: string }) => `${d.folder} is not a folder.`,
       hint: "Give one that is there.",
     },
+    FOLDER_MOVED: {
+      message: (d: { thread: string; about: string; now: string | undefined }) =>
+        `Thread ${d.thread} is about ${d.about}, which ${d.now === undefined ? "is not there any more" : `leads to ${d.now} by now`}.`,
+      hint: "Put it back to go on there; or go on with the same past in another folder, in a new thread, by --fork and --folder.",
+    },
     FOLDER_OTHER: {
       message: (d: { thread: string; about: string; folder: string }) =>
         `Thread ${d.thread} is about ${d.about}, not about ${d.folder}.`,

@@ -433,6 +433,11 @@ export const zh: Texts = {
       hint: "请切换到存在的文件夹。",
     },
     FOLDER_MISSING: { message: (d) => `${d.folder} 不是文件夹。`, hint: "请给出存在的文件夹。" },
+    FOLDER_MOVED: {
+      message: (d) =>
+        `会话 ${d.thread} 属于 ${d.about}，${d.now === undefined ? "它已不存在" : `而它现在指向 ${d.now}`}。`,
+      hint: "请恢复该文件夹，即可在原处继续；或加 --fork 和 --folder，在另一个文件夹中以相同的历史开始新会话。",
+    },
     FOLDER_OTHER: {
       message: (d) => `会话 ${d.thread} 属于 ${d.about}，不属于 ${d.folder}。`,
       hint: "不加 --folder 即可在原文件夹中继续；或加 --fork，在这里以相同的历史开始新会话。",
