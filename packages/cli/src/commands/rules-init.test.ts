@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Home, testProgram } from "../testing/processes.ts";
@@ -19,21 +19,52 @@ test("of several at once one makes the rules, and to the others they are there a
   expect(others).toEqual(others.map(() => thereIn(home)));
 });
 
-test("rules that somebody makes in the last moment are there already, and stay", async () => {
-  const home = program.home();
-  const faster = join(home.folder, "faster.cjs");
+/** What is done before the last step of making the rules. */
+function before(home: Home, lastStep: string) {
+  const file = join(home.folder, "before.cjs");
   const script = `
     const fs = require("node:fs");
-    const { writeFileSync } = fs;
-    fs.writeFileSync = (file, ...rest) => {
-      if (String(file).endsWith("permissions.json")) writeFileSync(file, '{ "rules": [] }');
-      return writeFileSync(file, ...rest);
-    };
+    const { linkSync } = fs;
+    fs.linkSync = (from, file) => { ${lastStep}; return linkSync(from, file); };
     require("node:module").syncBuiltinESMExports();
   `;
-  writeFileSync(faster, script);
-  expect(await init(home, { NODE_OPTIONS: `--require=${faster}` })).toEqual(thereIn(home));
+  writeFileSync(file, script);
+  return { NODE_OPTIONS: `--require=${file}` };
+}
+
+test("rules that somebody makes in the last moment are there already, and stay", async () => {
+  const home = program.home();
+  const env = before(home, `fs.writeFileSync(file, '{ "rules": [] }')`);
+  expect(await init(home, env)).toEqual(thereIn(home));
   expect(readFileSync(join(home.config, "permissions.json"), "utf8")).toBe('{ "rules": [] }');
+  expect(readdirSync(home.config)).toEqual(["permissions.json"]);
+});
+
+test("on a disk without room no rules are made, and nothing is left that would be read as rules", async () => {
+  const home = program.home();
+  // As much as a full disk: files are made, and nothing can be written to them.
+  const onFull = () => home.belay(["rules", "init"], { first: "ulimit -f 0" });
+  const full = await onFull();
+  expect(full).toMatchObject({ code: 1, stdout: "" });
+  expect(full.stderr).toContain(`${JSON.stringify(join(home.config, "permissions.json"))} cannot be written`);
+  expect(readdirSync(home.config)).toEqual([]);
+  expect(await home.belay(["-p", "hello"])).toMatchObject({ code: 0 });
+  expect(await init(home)).toMatchObject({ code: 0 });
+  expect(await onFull()).toEqual(thereIn(home));
+});
+
+test("on a disk that has no links they are made all the same, for their owner only, and never over others", async () => {
+  const home = program.home();
+  const refused = `throw Object.assign(new Error("not supported"), { code: "ENOTSUP" })`;
+  expect(await init(home, before(home, refused))).toMatchObject({ code: 0, stderr: "" });
+  expect(readdirSync(home.config)).toEqual(["permissions.json"]);
+  expect(statSync(join(home.config, "permissions.json")).mode & 0o777).toBe(0o600);
+  expect(await home.belay(["rules"])).toMatchObject({ code: 0 });
+
+  const other = program.home();
+  const faster = before(other, `fs.writeFileSync(file, '{ "rules": [] }'); ${refused}`);
+  expect(await init(other, faster)).toEqual(thereIn(other));
+  expect(readFileSync(join(other.config, "permissions.json"), "utf8")).toBe('{ "rules": [] }');
 });
 
 test("a link that leads nowhere is there already", async () => {

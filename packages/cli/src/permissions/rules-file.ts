@@ -1,7 +1,8 @@
 // The rules that people write by hand: permissions.json in the config folder. Without the file the rules below hold; they
 // are what `belay rules init` writes into a new one.
 
-import { lstatSync, readFileSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { constants, copyFileSync, linkSync, lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BelayError, type Permissions } from "@belay/core";
 import { writing } from "../data/folders.ts";
@@ -50,18 +51,40 @@ export function readRulesFile(configFolder: string): RulesFile {
   return { file, exists: true, permissions };
 }
 
-/** False where there is one already; a link that leads nowhere is there, too. */
+/** False where there is one already; a link that leads nowhere is there, too. Else it is there as a whole, or not at all. */
 export function writeDefaultRules(configFolder: string): boolean {
   const file = rulesFileOf(configFolder);
+  const fresh = `${file}.${randomUUID()}`;
   return writing(file, () => {
     makeFolder(configFolder);
+    // Also where nothing can be written.
+    if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return false;
     try {
-      writeFileSync(file, `${JSON.stringify(defaultPermissions, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+      // By a disk that is full it is cut: half of the rules are none, and nothing would run by them.
+      writeFileSync(fresh, `${JSON.stringify(defaultPermissions, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+      giveName(fresh, file);
       return true;
     } catch (error) {
       // Somebody may have made it just now: only the system can tell.
-      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      if (isThere(error)) return false;
       throw error;
+    } finally {
+      rmSync(fresh, { force: true });
     }
   });
+}
+
+/** Unlike rename(2) it takes no place that is taken. */
+function giveName(fresh: string, file: string): void {
+  try {
+    linkSync(fresh, file);
+  } catch (error) {
+    if (isThere(error)) throw error;
+    // Not every disk has links. A copy that fails is removed.
+    copyFileSync(fresh, file, constants.COPYFILE_EXCL);
+  }
+}
+
+function isThere(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "EEXIST";
 }
