@@ -249,6 +249,9 @@ export const cliArrows: Record<string, readonly string[]> = {
   "request-words": ["texts"],
   "output-text": [],
   "user-name": [],
+  "run-by": [],
+  // How any program lets go of a thread.
+  "last-stop": ["run-by"],
   instructions: [],
   model: ["problem", "data"],
   tools: ["problem", "data", "permissions"],
@@ -269,8 +272,9 @@ export const cliArrows: Record<string, readonly string[]> = {
     "problem",
     "commands",
     "user-name",
+    "last-stop",
   ],
-  headless: ["texts", "request-words", "terminal", "setup", "data", "problem", "keys", "user-name"],
+  headless: ["texts", "request-words", "terminal", "setup", "data", "problem", "keys", "user-name", "last-stop"],
   commands: [
     "texts",
     "request-words",
@@ -285,6 +289,8 @@ export const cliArrows: Record<string, readonly string[]> = {
     "mcp",
     "headless",
     "user-name",
+    "run-by",
+    "last-stop",
   ],
   // Opens what was asked for, and hands it to the screen or to a single run.
   start: ["texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],

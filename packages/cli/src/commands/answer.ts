@@ -7,13 +7,13 @@ import { checkFolder, readFolder } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { problem } from "../problem.ts";
+import { runBy } from "../run-by.ts";
 import { openBelay, type SetupOptions } from "../setup.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { type Decided, decidedIn, decidedLately, decidedWords } from "./decided.ts";
 import { openDesk } from "./desk.ts";
 import { factsOf } from "./facts.ts";
 import { findId } from "./find.ts";
-import { runBy } from "./run-by.ts";
 
 export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "config" | "mcp"> {
   readonly id: string;

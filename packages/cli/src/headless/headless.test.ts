@@ -271,6 +271,45 @@ describe("stopping", () => {
     const on = await home.belay(["-p", "--continue", "--output-format", "json"]);
     expect(jsonLines(on.stdout)[0]).toMatchObject({ status: "completed" });
   });
+
+  test("a reader that goes away takes no question back: it stays open, its answer counts, and nothing runs on", async () => {
+    const wire = await wireServer();
+    try {
+      const home = program.home();
+      mkdirSync(home.config);
+      writeFileSync(join(home.config, "permissions.json"), `{ "rules": [{ "tool": "shell", "effect": "allow" }] }`);
+      const command = "echo $$ > pid; while :; do echo on; sleep 0.1; done";
+      wire.script(
+        [
+          { call: "shell", id: "c1", args: { command } },
+          { call: "write", id: "c2", args: { path: "made", text: "after all\n" } },
+        ],
+        ["all done"],
+      );
+      const base = ["--base-url", wire.url, "--model", "m"];
+      const args = ["-p", "go", "--ask", "pause", "--output-format", "stream-json", ...base];
+      const { child, ended, said } = home.start(args);
+      await said('"tool-progress"');
+      const open = async () => (await home.belay(["inbox", "--json"])).stdout;
+      let asked = "";
+      while (asked === "") asked = await open();
+      child.stdout!.destroy();
+      const { code, stderr } = await ended;
+      const [{ id, threadId }] = jsonLines(asked) as [{ id: string; threadId: string }];
+      expect([code, stderr]).toEqual([
+        141,
+        `Waits for you: Make made? Answer with: belay answer ${id} yes\nTo go on: belay --resume ${threadId}\n`,
+      ]);
+      const pid = Number(readFileSync(join(home.folder, "pid"), "utf8"));
+      while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(await open()).toBe(asked);
+      expect(await home.belay(["answer", id, "yes"])).toMatchObject({ code: 0 });
+      expect(readFileSync(join(home.folder, "made"), "utf8")).toBe("after all\n");
+      expect(await home.belay(["-p", "--continue", ...base])).toMatchObject({ code: 0, stdout: "all done\n" });
+    } finally {
+      await wire.close();
+    }
+  });
 });
 
 describe("output that cannot be written", () => {
@@ -287,6 +326,16 @@ describe("output that cannot be written", () => {
       const { code, stderr } = await ended;
       expect([args, code, stderr]).toEqual([args, 141, ""]);
     }
+  });
+
+  test("what waits for a person does so where the words about it are lost", async () => {
+    const home = program.home();
+    for (const format of ["text", "json"]) {
+      const { child, ended } = home.start(["-p", "run touch made", "--ask", "pause", "--output-format", format]);
+      child.stdout!.destroy();
+      expect([format, (await ended).code]).toEqual([format, 141]);
+    }
+    expect(jsonLines((await home.belay(["inbox", "--json"])).stdout)).toHaveLength(2);
   });
 
   test.runIf(existsSync("/dev/full"))("a full disk is told on stderr, and nobody takes it for success", async () => {

@@ -2,6 +2,7 @@
 
 import type { BelayEvent, Receipt, Run, RunResult, Session } from "@belay/core";
 import { BelayError } from "@belay/core";
+import { lastStop } from "../last-stop.ts";
 import { forPeople, problemWords } from "../problem.ts";
 import { requestWords } from "../request-words.ts";
 import type { BelaySetup } from "../setup.ts";
@@ -126,6 +127,8 @@ function report(
     stderr.write(`${receipt === undefined ? texts.stop.interrupted : receiptLine(receipt, session, texts)}\n`);
   } else {
     for (const request of result.interrupts) {
+      // That it was let go asks nobody.
+      if (request.kind === "manual") continue;
       const what = sanitizeLine(requestWords(request, texts), 200);
       const id = sanitizeLine(request.id, 100);
       const isQuestion = request.kind === "input" || request.kind === "custom";
@@ -147,24 +150,31 @@ function told(result: RunResult<string>): object {
   return { ...result, error: { code, message, hint } };
 }
 
-/** Ctrl-C stops the run, and forces it the second time; SIGTERM and SIGHUP let go of it; output that nobody gets stops it. */
+/** How long tools may take to end where nobody gets their output. */
+const GRACE_MS = 500;
+
+/**
+ * Ctrl-C stops the run, and forces it the second time; SIGTERM and SIGHUP let go of it. So does output that nobody gets: that is
+ * the end of the program, and not a person's word.
+ */
 function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: Terminal) {
   let code: number | undefined;
   let pressed = 0;
-  let receipt: Promise<Receipt> | undefined;
-  const stop = (reason: string) => {
+  let receipt: Promise<Receipt | undefined> | undefined;
+  const interrupt = () => {
     pressed += 1;
-    receipt = session.interrupt({ reason, by: userName(), ...(pressed > 1 && { force: true }) });
+    receipt = session.interrupt({ reason: "SIGINT", by: userName(), ...(pressed > 1 && { force: true }) });
     receipt.catch(() => {});
   };
-  const interrupt = () => stop("SIGINT");
   const letGo = () => {
     code = EXIT.terminated;
     void setup.runner.drain({ timeoutMs: 5_000 });
   };
   const broken = (error: NodeJS.ErrnoException) => {
     code = exitOfLost(error);
-    stop("the output cannot be written");
+    // Each write that fails says so.
+    const reason = "the output cannot be written";
+    receipt ??= lastStop(setup.runner, session, { reason, graceMs: GRACE_MS, by: userName() });
   };
   process.on("SIGINT", interrupt);
   process.on("SIGTERM", letGo);

@@ -2,20 +2,29 @@
 // people are asked meanwhile: the end of a program is no answer, and a stop would take the question back.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { InterruptOptions, Runner, Session } from "@belay/core";
-import { runBy } from "../commands/run-by.ts";
+import type { InterruptOptions, Receipt, Runner, Session } from "@belay/core";
+import { runBy } from "./run-by.ts";
 
 /** How long the end of the program waits for it. */
 const LAST_STOP_MS = 1_500;
 
-/** What runs in another terminal goes on there. */
-export async function lastStop(runner: Runner, session: Session, options: InterruptOptions): Promise<void> {
+interface LastStopOptions extends InterruptOptions {
+  readonly graceMs: number;
+}
+
+/** What runs in another terminal goes on there. Resolves to what a stop did; undefined where none was needed, or it takes too long. */
+export async function lastStop(
+  runner: Runner,
+  session: Session,
+  options: LastStopOptions,
+): Promise<Receipt | undefined> {
   const stop = async () => {
-    if ((await runBy(runner, session.threadId)) === "others") return;
-    if (await isAsking(runner, session)) await letGo(session, options.graceMs);
-    else await session.interrupt(options);
+    if ((await runBy(runner, session.threadId)) === "others") return undefined;
+    if (!(await isAsking(runner, session))) return session.interrupt(options);
+    await letGo(session, options.graceMs);
+    return undefined;
   };
-  await Promise.race([stop().catch(() => {}), sleep(LAST_STOP_MS, undefined, { ref: false })]);
+  return Promise.race([stop().catch(() => undefined), sleep(LAST_STOP_MS, undefined, { ref: false })]);
 }
 
 /** The store knows: what a session tells of itself is without what is open beside calls that were approved. */
@@ -25,7 +34,7 @@ async function isAsking(runner: Runner, { threadId }: Session): Promise<boolean>
 }
 
 /** Paused at once where nothing else runs; else that is cut off first. */
-async function letGo(session: Session, graceMs: number | undefined): Promise<void> {
+async function letGo(session: Session, graceMs: number): Promise<void> {
   if (session.state === "running") await Promise.race([session.pause(), sleep(graceMs, undefined, { ref: false })]);
   // Paused, it may have calls that run all the same: nothing is left behind that outlives the program.
   await session.close();
