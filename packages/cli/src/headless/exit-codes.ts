@@ -9,6 +9,8 @@ export const EXIT = {
   usage: 2,
   /** The run is paused and waits for a person. */
   waiting: 3,
+  /** Its terminal was closed; what ran goes on with --continue. */
+  hungUp: 129,
   /** The run was interrupted, by Ctrl-C here or from another terminal; it can go on. */
   interrupted: 130,
   /** The reader of our output went away. */

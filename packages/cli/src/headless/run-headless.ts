@@ -11,6 +11,7 @@ import type { Texts } from "../texts/texts.ts";
 import { userName } from "../user-name.ts";
 import { EXIT, exitOfLost } from "./exit-codes.ts";
 import { receiptLine } from "./receipt-line.ts";
+import { toldToEnd } from "./told-to-end.ts";
 import { writeJson } from "./write-json.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
@@ -26,7 +27,7 @@ export interface Terminal {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
   /** Where signals come from. */
-  readonly process: Pick<NodeJS.Process, "on" | "off">;
+  readonly process: Pick<NodeJS.Process, "on" | "off" | "exit">;
 }
 
 /** Resolves to the exit code. */
@@ -158,7 +159,8 @@ const GRACE_MS = 500;
  * the end of the program, and not a person's word.
  */
 function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: Terminal) {
-  let code: number | undefined;
+  const told = toldToEnd(process, ["SIGTERM", "SIGHUP"]);
+  let lost: number | undefined;
   let pressed = 0;
   let receipt: Promise<Receipt | undefined> | undefined;
   const interrupt = () => {
@@ -166,32 +168,26 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
     receipt = session.interrupt({ reason: "SIGINT", by: userName(), ...(pressed > 1 && { force: true }) });
     receipt.catch(() => {});
   };
-  const letGo = () => {
-    code = EXIT.terminated;
-    void setup.runner.drain({ timeoutMs: 5_000 });
-  };
+  told.signal.addEventListener("abort", () => void setup.runner.drain({ timeoutMs: 5_000 }));
   const broken = (error: NodeJS.ErrnoException) => {
-    code = exitOfLost(error);
+    lost = exitOfLost(error);
     // Each write that fails says so.
     const reason = "the output cannot be written";
     receipt ??= lastStop(setup.runner, session, { reason, graceMs: GRACE_MS, by: userName() });
   };
   process.on("SIGINT", interrupt);
-  process.on("SIGTERM", letGo);
-  process.on("SIGHUP", letGo);
   stdout.on("error", broken);
   return {
     get code() {
-      return code;
+      return lost ?? told.code;
     },
     async receipt(): Promise<Receipt | undefined> {
-      const told = await receipt?.catch(() => undefined);
-      return told?.accepted ? told : undefined;
+      const known = await receipt?.catch(() => undefined);
+      return known?.accepted ? known : undefined;
     },
     end(): void {
       process.off("SIGINT", interrupt);
-      process.off("SIGTERM", letGo);
-      process.off("SIGHUP", letGo);
+      told.end();
     },
   };
 }

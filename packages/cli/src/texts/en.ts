@@ -288,8 +288,8 @@ A text with a blank in it is a prompt: belay "what is in this folder?"
 Models: --model, else ANTHROPIC_API_KEY, else OPENAI_API_KEY, else Ollama or LM Studio on this machine,
 else an offline demo that needs no key.
 
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a person, 130 interrupted,
-141 the reader of the output went away, 143 told to end by SIGTERM or SIGHUP.`,
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a person, 129 told to end by SIGHUP,
+130 interrupted, 141 the reader of the output went away, 143 told to end by SIGTERM.`,
     json: "as JSON",
     jsonLines: "as JSON, one a line",
     itsId: "its id, or the beginning of it",

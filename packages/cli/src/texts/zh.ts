@@ -323,8 +323,8 @@ export const zh: Texts = {
 模型：先看 --model，再看 ANTHROPIC_API_KEY、OPENAI_API_KEY，
 再看本机的 Ollama 或 LM Studio，都没有时使用不需要密钥的离线演示。
 
-退出码：0 完成，1 失败，2 用法错误，3 已暂停并等待人的答复，130 被中断，
-141 输出的读者离开了，143 收到 SIGTERM 或 SIGHUP。`,
+退出码：0 完成，1 失败，2 用法错误，3 已暂停并等待人的答复，129 收到 SIGHUP，
+130 被中断，141 输出的读者离开了，143 收到 SIGTERM。`,
     json: "以 JSON 输出",
     jsonLines: "以 JSON 输出，每行一个",
     itsId: "它的 id，或 id 的开头",
