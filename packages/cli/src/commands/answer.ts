@@ -1,11 +1,15 @@
 // belay answer: what a person says to a request, from any terminal. Whoever has the thread takes the answer; where nobody
-// has it, the call that was approved runs here, in the folder of its thread, and this command waits for its end.
+// has it, the call that was approved runs here, in the folder of its thread, and this command waits for its end. Told to end
+// before that, it stops the call: nothing that it started outlives it, and what others are asked stays open.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, approve, BelayError, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
 import { dataFolderOf } from "../data/folders.ts";
 import { checkFolder, readFolder } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
+import { type ToldToEnd, toldToEnd } from "../headless/told-to-end.ts";
 import { writeJson } from "../headless/write-json.ts";
+import { lastStop } from "../last-stop.ts";
 import { problem } from "../problem.ts";
 import { runBy } from "../run-by.ts";
 import { openBelay, type SetupOptions } from "../setup.ts";
@@ -32,6 +36,10 @@ const OVER: ReadonlySet<string> = new Set(["ANSWER_TAKEN", "ANSWER_WITHDRAWN", "
 
 /** How often to look whether the call has ended. */
 const LOOK_EVERY_MS = 20;
+/** How long the call may take to end once this command is told to end. */
+const GRACE_MS = 500;
+/** How long an answer that is under way is waited for then. */
+const TAKEN_MS = 1_500;
 
 export async function answer(options: AnswerCommand, io: CommandIo): Promise<number> {
   const dataFolder = dataFolderOf(options.dataFolder);
@@ -48,11 +56,14 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
     mcp,
     ...(folder !== undefined && { folder }),
   });
+  const told = toldToEnd(process, ["SIGINT", "SIGTERM", "SIGHUP"]);
   try {
     // It may have become a link to another one just now.
     checkFolder(dataFolder, item.threadId, setup.folder);
-    const { open } = await setup.runner.answer(item.id, said);
-    const stopped = await untilEnded(setup.runner, item.threadId, options.by);
+    const taken = await Promise.race([setup.runner.answer(item.id, said), tooLate(told)]);
+    if (taken === undefined) return told.code!;
+    await untilEnded(setup.runner, item.threadId, told, options.by);
+    const { open } = taken;
     const { commands, log } = io.texts;
     if (options.json)
       io.stdout.write(`${writeJson({ id: item.id, threadId: item.threadId, answer: said.type, open })}\n`);
@@ -60,7 +71,7 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
       io.stdout.write(
         `${commands.answered(log.word(said.type), open)}\n${open === 0 ? `${commands.goOn(item.threadId)}\n` : ""}`,
       );
-    return stopped ? EXIT.interrupted : EXIT.done;
+    return told.code ?? EXIT.done;
   } catch (error) {
     const over = error instanceof BelayError && OVER.has(error.code);
     const decided = over ? decidedIn(await factsOf(setup.runner, item.threadId)).get(item.id) : undefined;
@@ -68,6 +79,7 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
     return tellDecided(decided, io);
   } finally {
     await setup.close();
+    told.end();
   }
 }
 
@@ -76,21 +88,21 @@ function tellDecided(decided: Decided, io: CommandIo): number {
   return EXIT.failed;
 }
 
-/** What the answer let run here has ended when the thread is ours no more. True where Ctrl-C stopped it. */
-async function untilEnded(runner: Runner, threadId: string, by: string): Promise<boolean> {
-  let stopped = false;
-  const stop = () => {
-    stopped = true;
-    void runner.interrupt(threadId, { reason: "SIGINT", by });
-  };
-  process.on("SIGINT", stop);
-  try {
-    for (;;) {
-      if ((await runBy(runner, threadId)) !== "us") return stopped;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+/** Whoever has the thread may not take it for long: it waits there for them. */
+async function tooLate({ signal }: ToldToEnd): Promise<undefined> {
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await sleep(TAKEN_MS, undefined, { ref: false });
+}
+
+/** What the answer let run here has ended when the thread is ours no more. */
+async function untilEnded(runner: Runner, threadId: string, { signal }: ToldToEnd, by: string): Promise<void> {
+  while ((await runBy(runner, threadId)) === "us") {
+    if (signal.aborted) {
+      const reason = String(signal.reason);
+      await lastStop(runner, await runner.open(threadId), { reason, graceMs: GRACE_MS, by });
+      return;
     }
-  } finally {
-    process.off("SIGINT", stop);
+    await sleep(LOOK_EVERY_MS);
   }
 }
 
