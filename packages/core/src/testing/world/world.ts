@@ -237,8 +237,11 @@ export class World {
     process.own(
       asked.then(
         (run) => {
-          process.watch(run, false, () => {});
           given.taken = true;
+          process.watch(run, false, ({ status }) => {
+            // One that waited for answered calls need not have begun when the thread ended for good.
+            if (status === "terminated") given.taken = undefined;
+          });
         },
         (error) => {
           if (!MAY_BE_TAKEN.has(process.refusal(error))) given.taken = false;
