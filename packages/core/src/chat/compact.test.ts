@@ -172,6 +172,20 @@ describe("H4: a budget", () => {
     expect(pieces.filter((bytes) => bytes > 4000)).toEqual([]);
   });
 
+  it("a summary that fills the budget is not asked for a few words at a time", async () => {
+    let asked = 0;
+    const wordy = scriptedModel(() => {
+      asked += 1;
+      return "s".repeat(3_500);
+    });
+    const context = { maxTokens: 1_000, model: wordy };
+    const kit = await openKit(() => "fine", { agent: { context } as never });
+    for (let i = 1; i <= 4; i++) await kit.session.run("q".repeat(16_000)).result;
+    expect(asked).toBeGreaterThan(0);
+    // 64,000 bytes, at least a quarter of the budget at once, and some are read twice.
+    expect(asked).toBeLessThan(100);
+  });
+
   it("a single message above the budget is sent as it is: what fits is for the provider to say", async () => {
     const model = summariser([]);
     const kit = await openKit(["ok"], { agent: { context: { maxTokens: 50, model } } });

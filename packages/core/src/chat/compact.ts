@@ -43,7 +43,8 @@ export async function keepWithin(
   while (!pieces.over) {
     const asked = (chunk: string) => request(budget.instructions ?? INSTRUCTIONS, summary, chunk);
     const around = asked("").reduce((sum, message) => sum + tokensOf(message), 0);
-    const chunk = pieces.next(Math.min(maxTokens * 0.7, maxTokens - around));
+    // A summary that fills the budget leaves a share all the same: by a few words at a time it would be asked for without end.
+    const chunk = pieces.next(Math.max(maxTokens * 0.25, Math.min(maxTokens * 0.7, maxTokens - around)));
     const call = {
       model,
       request: { messages: asked(chunk), tools: [] },

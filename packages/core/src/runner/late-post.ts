@@ -1,6 +1,7 @@
 // What calls that were left behind gave in the end, on its way to the store (S5). Invariants:
 // 1. What the store does not take is tried again as long as the runner is open: its key makes another try harmless.
-// 2. Closing the runner ends all waits: each has one more try, and then the log is told what is lost.
+// 2. Closing the runner ends all waits: each has one more try, and then the log is told what is lost. A store that does not
+//    answer is not waited for without end.
 // 3. Nothing here keeps a process alive.
 
 import type { Clock } from "../clock.ts";
@@ -20,6 +21,7 @@ export interface LateParcel {
 
 const FIRST_WAIT_MS = 10;
 const LONGEST_WAIT_MS = 30_000;
+const LAST_TRY_MS = 1_000;
 
 /** The store may be back later; of anything else another try finds the same. */
 const PASSING = new Set(["STORE_FAILED", "STORE_FULL"]);
@@ -28,7 +30,7 @@ export class LatePost {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #sending = new Set<Promise<boolean>>();
+  readonly #sending = new Map<LateParcel, Promise<boolean>>();
   /** End the waits that are under way. */
   readonly #waits = new Set<() => void>();
   #closed = false;
@@ -41,8 +43,8 @@ export class LatePost {
 
   /** True where it waits in the store now and did not before. Never rejects. */
   send(parcel: LateParcel): Promise<boolean> {
-    const sent = this.#send(parcel).finally(() => this.#sending.delete(sent));
-    this.#sending.add(sent);
+    const sent = this.#send(parcel).finally(() => this.#sending.delete(parcel));
+    this.#sending.set(parcel, sent);
     return sent;
   }
 
@@ -50,7 +52,16 @@ export class LatePost {
   async close(): Promise<void> {
     this.#closed = true;
     for (const end of this.#waits) end();
-    await Promise.all(this.#sending);
+    if (this.#sending.size === 0) return;
+    await new Promise<void>((over) => {
+      const timer = this.#clock.setTimeout(over, LAST_TRY_MS);
+      void Promise.all(this.#sending.values()).then(() => {
+        this.#clock.clearTimeout(timer);
+        over();
+      });
+    });
+    for (const parcel of this.#sending.keys()) this.#lost(parcel, new Error("the store does not answer"));
+    this.#sending.clear();
   }
 
   async #send(parcel: LateParcel): Promise<boolean> {

@@ -108,6 +108,21 @@ describe("S5: a late result that the store does not take", () => {
     expect(await faults.load(key)).toMatchObject({ commands: [] });
   });
 
+  it("does not hold up the end of a runner whose store gives no answer: the log is told", async () => {
+    const clock = fakeClock();
+    const { runner, end, faults, told } = await leftBehind(memoryStore({ clock }), clock);
+    faults.freeze();
+    end("late news");
+    await settle();
+    const closed = runner.close();
+    await clock.advance(999);
+    expect(told).toEqual([]);
+    await clock.advance(1);
+    await closed;
+    expect(told).toMatchObject([{ error: { code: "LATE_LOST" } }]);
+    expect(told[0]?.error.message).toContain("does not answer");
+  });
+
   it("is saved by that last try where the store is back", async () => {
     const clock = fakeClock();
     const { runner, end, faults, told, waiting } = await leftBehind(memoryStore({ clock }), clock);
@@ -140,9 +155,9 @@ describe("S5: a late result that the store does not take", () => {
     void runner.drain({ timeoutMs: 2_000 }).then(() => {
       drained = true;
     });
-    await clock.advance(3_000);
+    await clock.advance(900);
     expect(drained).toBe(false);
-    await clock.advance(1_100);
+    await clock.advance(200);
     expect(drained).toBe(true);
     faults.thaw();
   });

@@ -171,6 +171,23 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     }
   });
 
+  it("F3: nor does what was only looked at, of a thread that others had made, become the past of another", async () => {
+    const store = await make();
+    const { clock, pass } = moments();
+    const early = await openKit(["mine"], { store, clock });
+    const other = await openKit(["one", "um"], { store, clock });
+    await other.session.run("secret").result;
+    expect(history(early.session.messages)).toEqual(["user: secret", "assistant: one"]);
+    await other.runner.delete("thread");
+    pass();
+    await (await other.runner.open("thread")).run("uno").result;
+    expect(await early.session.run("and?").result).toMatchObject({ status: "completed" });
+    const kept = (await openKit([], { store, clock })).session.messages;
+    expect(history(early.session.messages)).toEqual(["user: uno", "assistant: um", "user: and?", "assistant: mine"]);
+    expect(history(kept)).toEqual(history(early.session.messages));
+    expect(early.requests[0]!.messages).toHaveLength(3);
+  });
+
   it("F3: what is said to the first one does not enter the second", async () => {
     const { old, again } = await stale(await make(), ["one", "two"], ["um", "dois"]);
     const refused = { code: "THREAD_UNKNOWN" };

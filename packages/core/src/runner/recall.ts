@@ -186,7 +186,12 @@ export class Recall {
   }
 
   #remembered(): ThreadState | undefined {
-    return this.#fold ?? this.#idleFold?.deref() ?? this.#seen?.deref();
+    return this.#fold ?? this.#idleFold?.deref() ?? this.#lastSeen();
+  }
+
+  /** Of a thread that others have made, and that was only looked at, nobody knows which one it was. */
+  #lastSeen(): ThreadState | undefined {
+    return this.since === undefined ? undefined : this.#seen?.deref();
   }
 
   #remember(state: ThreadState): void {
@@ -195,7 +200,7 @@ export class Recall {
   }
 
   #refold(): ThreadState {
-    const seen = this.#seen?.deref() ?? newThread(this.#key.threadId);
+    const seen = this.#lastSeen() ?? newThread(this.#key.threadId);
     const lines = this.#store.linesSync?.(this.#key, this.since);
     if (lines === undefined) return seen;
     this.#seen = undefined;
