@@ -45,7 +45,7 @@ export interface Line {
 }
 
 /** `r` run, `s` segment where it is not 1, `n` agent, `p` its path where that is not its name. */
-interface Body {
+export interface Body {
   readonly v: number;
   readonly r: string;
   readonly s?: number;
@@ -92,7 +92,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
 /** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
-type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
+export type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
   Pick<Message, "interrupted" | "isInterrupted" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
     readonly finish?: Message["finish"] | null;
@@ -364,7 +364,16 @@ function isList(value: WrittenUsage): value is readonly (number | null)[] {
 
 /** Reads a line back. `argsOf` finds what a started call was asked for, where its message is not in the same line. */
 export function decode(threadId: string, line: Line, argsOf?: (callId: string) => Json | undefined): Fact[] {
-  const body = parse(threadId, line);
+  return decodeBody(threadId, line, parse(threadId, line), argsOf);
+}
+
+/** Of a line that is parsed already. */
+export function decodeBody(
+  threadId: string,
+  line: Line,
+  body: Body,
+  argsOf?: (callId: string) => Json | undefined,
+): Fact[] {
   const { at } = line;
   const { r: runId, e, n, p = n, s: segment = 1 } = body;
   const facts = new Array<Fact>(e.length);
@@ -563,39 +572,39 @@ function refuseUnknown(threadId: string, seq: number, written: object): void {
 
 function readMessage(written: WrittenMessage, place: EventBase, input: number): MessageEvent {
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
-  const { m, t: turn = 0, interrupted, continues, model } = written;
+  const message = messageOf(written, place, input);
+  const { t: turn = 0 } = written;
+  return { type: "message", seq, at, threadId, runId, segment, attempt, agentName, runPath, turn, message };
+}
+
+// In one literal all that most answers have: what is added to an object later is kept apart from it, and costs more than the rest.
+export function messageOf(written: WrittenMessage, place: EventBase, input: number): Message {
+  const { m, t: turn = 0, model, interrupted, continues } = written;
   const known = defaults(place, turn, input);
-  const message: Mutable<Message> = {
-    id: written.id ?? known.id,
-    role: written.role ?? known.role,
-    parts: typeof m === "string" ? [{ type: "text", text: m }] : m,
-    at: written.at ?? known.at,
-    origin: written.origin ?? known.origin,
-  };
-  if (model !== undefined) message.model = model;
-  if (written.usage !== undefined) message.usage = readUsage(written.usage);
+  const id = written.id ?? known.id;
+  const role = written.role ?? known.role;
+  const parts: readonly Part[] = typeof m === "string" ? [{ type: "text", text: m }] : m;
+  const at = written.at ?? known.at;
+  const origin = written.origin ?? known.origin;
+  const usage = written.usage === undefined ? undefined : readUsage(written.usage);
+  const finish = written.finish === undefined ? usualFinish({ parts, interrupted }, turn) : written.finish;
+  let message: Mutable<Message>;
+  if (model !== undefined && usage !== undefined && finish) {
+    message = { id, role, parts, at, origin, model, usage, finish };
+  } else {
+    message = { id, role, parts, at, origin };
+    if (model !== undefined) message.model = model;
+    if (usage !== undefined) message.usage = usage;
+    if (finish) message.finish = finish;
+  }
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
   if (written.isInterrupted) message.isInterrupted = true;
-  const finish = written.finish === undefined ? usualFinish(message, turn) : written.finish;
-  if (finish) message.finish = finish;
   if (written.summary !== undefined) message.summary = written.summary;
-  return {
-    type: "message",
-    seq,
-    at,
-    threadId,
-    runId,
-    segment,
-    attempt,
-    agentName,
-    runPath,
-    turn,
-    message,
-  };
+  return message;
 }
 
-function parse(threadId: string, line: Line): Body {
+export function parse(threadId: string, line: Line): Body {
   let body: Body;
   try {
     body = JSON.parse(line.body) as Body;
