@@ -24,8 +24,9 @@ function support({ effect }: ScenarioKit) {
 
 // region attack
 test("support pays once and says so, whatever happens at any point", async () => {
+  // Throws where a promise does not hold, and says which and where.
   const report = await interruptAnywhere({ agent: support, input: "Pay order 7 back." });
-  expect(report.problems).toEqual([]);
+  expect(report.unstruck).toBe(0);
 });
 // endregion
 
@@ -78,6 +79,6 @@ test("the teller pays once at most, and only what was approved, to the account t
       return kind === "input" ? respond("savings") : reject("skip it");
     },
   });
-  expect(report.problems).toEqual([]);
+  expect(report.unstruck).toBe(0);
 });
 // endregion

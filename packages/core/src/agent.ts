@@ -27,7 +27,7 @@ export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } 
       readonly finish: Finish;
       /** What ends those above it, too. */
       readonly action?: Action;
-      /** What it changes in the state of the graph around it, as that is when its end is written. Never throws. */
+      /** What it changes in the state of the graph around it, as that is when its end is written. Throws `TOO_LARGE`. */
       readonly patch?: () => Patch | undefined;
     }
   | { readonly how: "stopped"; readonly partialText: string; readonly calls: StoppedCalls; readonly attempt: number }

@@ -14,10 +14,13 @@ function entry<D = Record<string, never>>(when: string, message: (d: D) => strin
   return { when, message, hint };
 }
 
-/** A value that somebody gave may be as long as they like. */
-function brief(value: string): string {
-  return value.length <= 100 ? value : `${value.slice(0, 100)}… (${value.length} characters)`;
+/** What somebody gave may be as long as they like. */
+function brief(value: string, most = 100): string {
+  return value.length <= most ? value : `${value.slice(0, most)}… (${value.length} characters)`;
 }
+
+/** Of the words of an error, which may quote anything, so many characters are recorded. */
+const MOST_WORDS = 16_384;
 
 /** What somebody gave where something else was needed, as they would write it. */
 export function shown(value: unknown): string {
@@ -226,7 +229,7 @@ export const catalogue = {
   NEED_RESUME: entry<{ threadId: string; pauseType: string }>(
     "run(input) while the thread waits for an answer or stands at a breakpoint.",
     (d) => `Thread ${d.threadId} is paused by ${d.pauseType} and needs resume().`,
-    "Answer what is open (session.interrupts) and call resume().",
+    "Answer what is open (session.interrupts) and call resume(). Where another process may have done so, runner.open() reads what became of it.",
   ),
   NOT_SERIALIZABLE: entry<{ what: string; path: string; found: string }>(
     "A value that must be recorded is not plain JSON.",
@@ -303,6 +306,11 @@ export const catalogue = {
     (d) => `The store failed${d.threadId ? ` for thread ${d.threadId}` : ""}: ${d.reason}`,
     "Nothing unsaved was shown as done. When the store is back, open the thread and resume it.",
   ),
+  STORE_FOREIGN: entry<{ problem: string }>(
+    "A database is another program's.",
+    (d) => `The database is not one of Belay: ${d.problem}.`,
+    "Give Belay a file of its own; nothing was changed in this one. Where it is Belay's, it is damaged: restore it from a backup.",
+  ),
   STORE_FULL: entry<{ threadId?: Values; reason: string }>(
     "The disk, or the store's quota, is full.",
     (d) => `The store has no room left${d.threadId ? ` for thread ${d.threadId}` : ""}: ${d.reason}.`,
@@ -349,14 +357,20 @@ export const catalogue = {
     "session.handle() issues a new one.",
   ),
   TOKEN_SPENT: entry<{ threadId: string; segment: number }>(
-    "A handle is used a second time, or after the thread went on by other means.",
-    (d) => `That handle of thread ${d.threadId} (segment ${d.segment}) was used already.`,
-    "Open the thread and look at its state; session.resume() goes on from the present pause.",
+    "A handle is used a second time, or a session goes on from a pause that has ended by other means.",
+    (d) =>
+      `The pause of thread ${d.threadId} after segment ${d.segment} is over: its handle was used, or somebody went on by other means.`,
+    "Look at session.state, with runner.open() where another process may have it: a completed thread takes run(input), a paused one session.resume().",
   ),
   TOKEN_UNKNOWN: entry<{ threadId: string }>(
     "A handle whose token the thread never gave, or that was voided by a newer one.",
     (d) => `Thread ${d.threadId} does not know that handle's token.`,
     "Use the latest handle, or open the thread and call session.resume().",
+  ),
+  TOO_LARGE: entry<{ what: string; bytes: number; most: number }>(
+    "Something that must be recorded, and is no input, takes more bytes than the runner's maxBytes.",
+    (d) => `${d.what} takes ${d.bytes} bytes; at most ${d.most} are taken.`,
+    "What a caller gave has changed nothing. Code that gave it has run, and is not run again by itself; of a model's answer what was shown is kept, and resume() goes on from there. Keep large data elsewhere and give its place, or raise maxBytes in createRunner().",
   ),
   TOOL_DUPLICATE: entry<{ agent: string; tool: string }>(
     "Two tools of one agent have the same name.",
@@ -432,7 +446,11 @@ export interface ErrorRecord {
 }
 
 export function errorRecord(error: BelayError): ErrorRecord {
-  return { code: error.code, message: error.message, hint: error.hint };
+  return { code: error.code, message: recordedWords(error.message), hint: error.hint };
+}
+
+export function recordedWords(words: string): string {
+  return brief(words, MOST_WORDS);
 }
 
 /** The error that was recorded. What it was made of, and what caused it, is gone. */

@@ -57,7 +57,7 @@ export interface Desk {
   /** True while someone listens to drafts. */
   readonly watched: boolean;
   readonly head: number;
-  /** The most that one result may take, in bytes of JSON. */
+  /** The most that one thing to be recorded may take, in bytes of JSON. */
   readonly maxBytes: number;
   /** `wanted`, or another id where the thread has that one already, or somebody beside `by`, who asks, was just given it. */
   callId(wanted: string, by: string): string;
@@ -126,6 +126,8 @@ export interface HotCode {
   take(address: string): Hot | undefined;
   /** What is kept under `address` has something to record. */
   wake(address: string): void;
+  /** Some was dropped, and the processes that it has started have yet to end; `force` makes them. */
+  leaves(gone: Promise<unknown>, force: () => void): void;
 }
 
 /** How this stretch began, where that is not with a new run. */

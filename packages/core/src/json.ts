@@ -2,31 +2,80 @@
 // 1. A value that leaves `toJson` is plain JSON and shares no object with what came in: later changes by its
 //    giver cannot reach a record.
 // 2. What JSON cannot hold (F5) is refused with the path to it; it is never bent into something else.
+// 3. Where a runner's `maxBytes` is given, what takes more than that as JSON is refused (P12), and nothing of it is kept.
 
 import { belayError } from "./error.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** Copies `value` as plain JSON. Undefined properties are dropped, an undefined value is null. Throws `NOT_SERIALIZABLE`. */
-export function toJson(value: unknown, what: string): Json {
-  return copy(value, what, "", undefined);
+/**
+ * Copies `value` as plain JSON. Undefined properties are dropped, an undefined value is null. Throws `NOT_SERIALIZABLE`, or
+ * `TOO_LARGE` where it takes more than `most` bytes.
+ */
+export function toJson(value: unknown, what: string, most = Number.POSITIVE_INFINITY): Json {
+  return fitting(copy(value, what, "", undefined), what, most);
+}
+
+/** `value`, which is plain JSON, as it is. Throws `TOO_LARGE` where it takes more than `most` bytes. */
+export function fitting<T>(value: T, what: string, most: number): T {
+  const bytes = bytesOver(value as Json, most);
+  if (bytes !== undefined) throw belayError("TOO_LARGE", { what, bytes, most });
+  return value;
 }
 
 /** How many bytes `value` takes as JSON, where that is more than `most`; undefined where it fits. */
 export function bytesOver(value: Json, most: number): number | undefined {
-  if (atMost(value) <= most) return undefined;
-  const bytes = Buffer.byteLength(JSON.stringify(value));
+  if (most === Number.POSITIVE_INFINITY || bytesAtMost(value) <= most) return undefined;
+  const bytes = bytesOf(value);
   return bytes > most ? bytes : undefined;
 }
 
-/** An estimate that is never too low, and far cheaper than writing it down: a character takes six bytes at most. */
-function atMost(value: Json): number {
-  if (typeof value === "string") return 6 * value.length + 2;
+function bytesOf(value: Json): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch {
+    // Longer than any text can be.
+    return bytesAtMost(value);
+  }
+}
+
+/** What a character may take in JSON: one that is escaped, such as half of a pair that lost the other half. */
+export const CHARACTER_BYTES = 6;
+
+/** An estimate that is never too low, and far cheaper than writing it down. */
+export function bytesAtMost(value: Json | undefined): number {
+  if (typeof value === "string") return CHARACTER_BYTES * value.length + 2;
   if (typeof value !== "object" || value === null) return 26;
   let bytes = 2;
-  if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += 1 + atMost(item);
-  else for (const [key, item] of Object.entries(value)) bytes += 6 * key.length + 4 + atMost(item);
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += 1 + bytesAtMost(item);
+  else {
+    const object = value as { readonly [key: string]: Json };
+    for (const key in object) bytes += CHARACTER_BYTES * key.length + 4 + bytesAtMost(object[key]);
+  }
   return bytes;
+}
+
+/** Room for values that come one after the other, each an item of one list. */
+export class Room {
+  readonly #most: number;
+  /** What the list takes, with all that was counted: also with the value that did not fit. */
+  bytes = 1;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** False where it does not fit any more. */
+  take(value: Json): boolean {
+    this.bytes += bytesOf(value) + 1;
+    return this.bytes <= this.#most;
+  }
+
+  /** The same for a text that goes on with one that is in the last of them. */
+  extend(text: string): boolean {
+    this.bytes += bytesOf(text) - 2;
+    return this.bytes <= this.#most;
+  }
 }
 
 /** What is deeper can be walked here and overflow the stack of whoever reads it. */

@@ -1,22 +1,32 @@
 // An answer while it streams: model events in, parts out. It holds exactly what was published, so that what the
-// person saw is what is kept (S3).
+// person saw is what is kept (S3). What would make it larger than one record may be is refused before it is part of it
+// (P12): while there is room for the worst that its characters could take, that is one subtraction for each event.
 
-import { type Json, toJson } from "../json.ts";
+import { type BelayError, belayError } from "../error.ts";
+import { bytesAtMost, CHARACTER_BYTES, type Json, Room, toJson } from "../json.ts";
 import type { CallPart, Finish, Part, ProviderData, Usage } from "../message.ts";
 import { isBlank } from "../message.ts";
 import type { Model, ModelEvent } from "../model/model.ts";
 import { parseArgs } from "../tool/parse-args.ts";
 
-/** Says under which id a call may enter the thread. */
-export interface CallIds {
+/** More than a part of text takes beside its text. */
+const PART_BYTES = 40;
+
+/** Says under which id a call may enter the thread, and how much an answer may take there. */
+export interface AnswerDesk {
   callId(wanted: string, by: string): string;
+  readonly maxBytes: number;
 }
 
+/** Frozen: it is part of messages, which readers get, and all that have none share it. */
+const nothing: readonly never[] = Object.freeze([]);
+
 export class Answer {
-  readonly #provider: string;
-  readonly #ids: CallIds;
+  readonly #model: Model;
+  readonly #desk: AnswerDesk;
   readonly #by: string;
-  readonly #parts: Part[] = [];
+  /** Made with the first of them: most answers have one, and an array that grows is made for many. */
+  #parts: Part[] | undefined;
   #open: { type: "text" | "reasoning"; text: string; block: string | undefined } | undefined;
   /** Characters of text and of reasoning so far, over all parts. */
   textLength = 0;
@@ -24,53 +34,69 @@ export class Answer {
   calls = 0;
   finish: Finish | undefined;
   usage: Usage | undefined;
+  /** Bytes that are free whatever its characters take; once there are none, all is counted. */
+  #free: number;
+  #room: Room | undefined;
+  /** Characters of arguments since the last call that was complete. */
+  #underWay = 0;
 
   /** `by` is the path of whose answer it is. */
-  constructor(model: Model, ids: CallIds, by: string) {
-    this.#provider = model.provider ?? model.id;
-    this.#ids = ids;
+  constructor(model: Model, desk: AnswerDesk, by: string) {
+    this.#model = model;
+    this.#desk = desk;
     this.#by = by;
+    this.#free = desk.maxBytes;
   }
 
   /** True once anything at all has come. */
   get begun(): boolean {
-    return this.#open !== undefined || this.#parts.length > 0;
+    return this.#open !== undefined || this.#parts !== undefined;
   }
 
+  /** Throws `TOO_LARGE`, and is as it was. */
   addText(text: string, block: string | undefined): void {
     this.#append("text", text, block);
     this.textLength += text.length;
   }
 
+  /** Throws `TOO_LARGE`, and is as it was. */
   addReasoning(text: string, block: string | undefined): void {
     this.#append("reasoning", text, block);
     this.reasoningLength += text.length;
   }
 
-  /** Everything that is not a delta. */
+  /** Everything that is not a delta. Throws `TOO_LARGE`. */
   add(event: Exclude<ModelEvent, { type: "text" | "reasoning" }>): void {
     switch (event.type) {
       case "text-end":
       case "reasoning-end": {
         const type = event.type === "text-end" ? "text" : "reasoning";
         if (this.#open?.type !== type) this.#append(type, "", event.block);
-        return this.#close(this.#data(event.provider));
+        const provider = this.#data(event.provider);
+        if (provider !== undefined) this.#take({ provider: provider as unknown as Json });
+        return this.#close(provider);
       }
+      case "args":
+        this.#underWay += typeof event.text === "string" ? event.text.length : 0;
+        // Of a client that collects them: a call without end would come to nothing but its memory.
+        if (this.#underWay > this.#desk.maxBytes) throw this.#tooLarge(this.#underWay);
+        return;
       case "call":
+        this.#underWay = 0;
         this.#close(undefined);
-        this.#parts.push(this.#call(event));
+        this.#push(this.#call(event));
         this.calls += 1;
         return;
       case "file": {
         this.#close(undefined);
         const { mediaType, data } = event;
         const provider = this.#data(event.provider);
-        this.#parts.push({ type: "file", mediaType, data, ...(provider && { provider }) });
+        this.#push({ type: "file", mediaType, data, ...(provider && { provider }) });
         return;
       }
       case "opaque":
         this.#close(undefined);
-        this.#parts.push({ type: "opaque", provider: this.#data(event.provider)! });
+        this.#push({ type: "opaque", provider: this.#data(event.provider)! });
         return;
       case "finish":
         this.finish = event.finish;
@@ -83,13 +109,14 @@ export class Answer {
   }
 
   /** The whole answer, without blanks that no provider takes back. */
-  parts(): Part[] {
+  parts(): readonly Part[] {
     this.#close(undefined);
-    return this.#parts.filter((part) => part.type !== "text" || part.text !== "" || part.provider !== undefined);
+    const parts = this.#parts ?? nothing;
+    return parts.some(isNothing) ? parts.filter((part) => !isNothing(part)) : parts;
   }
 
   /** What is kept of an answer that was cut: undefined where nobody saw a word of it and no call was complete. */
-  cutParts(): Part[] | undefined {
+  cutParts(): readonly Part[] | undefined {
     const parts = this.parts();
     const text = parts.some((part) => part.type === "text" && !isBlank(part.text));
     if (!text && this.calls === 0) return undefined;
@@ -98,19 +125,29 @@ export class Answer {
 
   text(): string {
     let text = this.#open?.type === "text" ? this.#open.text : "";
-    for (let i = this.#parts.length - 1; i >= 0; i--) {
-      const part = this.#parts[i]!;
+    const parts = this.#parts ?? nothing;
+    for (let i = parts.length - 1; i >= 0; i--) {
+      const part = parts[i]!;
       if (part.type === "text") text = part.text + text;
     }
     return text;
   }
 
+  #add(part: Part): void {
+    if (this.#parts === undefined) this.#parts = [part];
+    else this.#parts.push(part);
+  }
+
   #append(type: "text" | "reasoning", text: string, block: string | undefined): void {
     const open = this.#open;
     if (open !== undefined && open.type === type && open.block === block) {
+      this.#free -= CHARACTER_BYTES * text.length;
+      if (this.#free < 0 && !this.#counted().extend(text)) throw this.#tooLarge();
       open.text += text;
       return;
     }
+    this.#free -= PART_BYTES + CHARACTER_BYTES * text.length;
+    if (this.#free < 0 && !this.#counted().take({ type, text })) throw this.#tooLarge();
     this.#close(undefined);
     this.#open = { type, text, block };
   }
@@ -120,22 +157,54 @@ export class Answer {
     if (open === undefined) return;
     this.#open = undefined;
     if (open.text === "" && provider === undefined) return;
-    this.#parts.push({ type: open.type, text: open.text, ...(provider && { provider }) });
+    this.#add({ type: open.type, text: open.text, ...(provider && { provider }) });
+  }
+
+  #push(part: Part): void {
+    this.#take(part as unknown as Json);
+    this.#add(part);
+  }
+
+  #take(value: Json): void {
+    this.#free -= bytesAtMost(value);
+    if (this.#free < 0 && !this.#counted().take(value)) throw this.#tooLarge();
+  }
+
+  /** What is there already is counted once. */
+  #counted(): Room {
+    if (this.#room === undefined) {
+      this.#room = new Room(this.#desk.maxBytes);
+      for (const part of this.#parts ?? nothing) this.#room.take(part as unknown as Json);
+      if (this.#open !== undefined) this.#room.take({ type: this.#open.type, text: this.#open.text });
+    }
+    return this.#room;
+  }
+
+  #tooLarge(bytes = this.#room?.bytes ?? 0): BelayError {
+    const what = `What ${this.#model.id} has answered so far`;
+    return belayError("TOO_LARGE", { what, bytes, most: this.#desk.maxBytes });
   }
 
   #call(event: Extract<ModelEvent, { type: "call" }>): CallPart {
     const { args } = parseArgs(event.args);
     const given = typeof event.id === "string" ? event.id : "";
-    const repeated = this.#parts.some((part) => part.type === "call" && part.id === given);
-    const id = this.#ids.callId(repeated ? "" : given, this.#by);
+    const repeated = this.#parts?.some((part) => part.type === "call" && part.id === given);
+    const id = this.#desk.callId(repeated ? "" : given, this.#by);
     // The provider's data speaks of its own id.
     const provider = id === event.id ? this.#data(event.provider) : undefined;
     return { type: "call", id, tool: String(event.tool), args, ...(provider && { provider }) };
   }
 
   #data(data: Json | undefined): ProviderData | undefined {
-    return data === undefined ? undefined : { name: this.#provider, data: toJson(data, "Provider data") };
+    if (data === undefined) return undefined;
+    const { id, provider } = this.#model;
+    return { name: provider ?? id, data: toJson(data, "Provider data") };
   }
+}
+
+/** No provider takes it back, and nobody saw it. */
+function isNothing(part: Part): boolean {
+  return part.type === "text" && part.text === "" && part.provider === undefined;
 }
 
 /** The counts in it: what a model cannot count it leaves out, or says as NaN. */

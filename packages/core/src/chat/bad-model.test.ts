@@ -17,6 +17,14 @@ function says(...events: unknown[]): Model {
   };
 }
 
+/** What throws when it is looked at. */
+function odd(): Error {
+  const look = () => {
+    throw new Error("do not look");
+  };
+  return Object.defineProperties(new Error("odd"), { status: { get: look }, cause: { get: look } });
+}
+
 describe("models that do not behave", () => {
   it("a call id that repeats, in one answer or later, or that does not fit, becomes ours; results go with it", async () => {
     const ran: string[] = [];
@@ -69,6 +77,19 @@ describe("models that do not behave", () => {
       () => ({ [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) }),
     ],
     [
+      "throws what throws when it is looked at",
+      () => {
+        throw odd();
+      },
+    ],
+    [
+      "ends with what throws when it is looked at",
+      // biome-ignore lint/correctness/useYield: it ends before it says anything.
+      async function* () {
+        throw odd();
+      },
+    ],
+    [
       "says null",
       async function* () {
         yield null;
@@ -81,14 +102,17 @@ describe("models that do not behave", () => {
       },
     ],
   ] as const) {
-    it(`a model whose stream() ${what} is MODEL_FAILED, and the thread can go on`, async () => {
+    it.each([
+      ["", undefined],
+      [", with hooks around it,", { afterModel: () => {} }],
+    ])(`a model whose stream() ${what}%s is MODEL_FAILED, and the thread can go on`, async (_, hooks) => {
       let broken = true;
       const fine = says().stream;
       const model = {
         id: "bad",
         stream: (...args: Parameters<typeof fine>) => (broken ? stream() : fine(...args)),
       };
-      const kit = await openKit(model as never);
+      const kit = await openKit(model as never, hooks && { agent: { hooks } });
       expect(await kit.session.run("go").result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
       broken = false;
       expect((await kit.session.resume().result).status).toBe("completed");

@@ -2,9 +2,9 @@
 // 1. A stop settles it at once, also when the source is deaf or stalled; nothing is published or kept after it (S1).
 // 2. Decided from the stop, never from the error: what is thrown after a stop is the stop (S7).
 // 3. Another try is made only while nothing of this one has been shown.
+// 4. An answer that grows larger than one record may be ends while it streams: what does not fit is not shown (P12).
 
-import type { BelayError } from "../error.ts";
-import { belayError, errorText, UserInterrupt } from "../error.ts";
+import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
@@ -42,15 +42,16 @@ export type ModelCallEnd =
   | { readonly how: "finished" | "stopped"; readonly answer: Answer; readonly attempt: number }
   | { readonly how: "failed"; readonly answer: Answer; readonly attempt: number; readonly error: BelayError };
 
-/** Never rejects. */
-export function callModel(frame: Frame, call: ModelCall): Promise<ModelCallEnd> {
-  return new Promise((resolve) => new Calling(frame, call, resolve).begin());
+/** `ended` is called once, and must not throw: a stop calls it from inside itself. */
+export function callModel(frame: Frame, call: ModelCall, ended: (end: ModelCallEnd) => void): void {
+  new Calling(frame, call, ended).begin();
 }
 
 function modelError(model: Model, tries: number, error: unknown): BelayError {
+  // One of our own limits.
+  if (error instanceof BelayError && (error.code === "MODEL_TIMEOUT" || error.code === "TOO_LARGE")) return error;
   const reason = reasonOf(error);
   if (isOverflow(error)) return belayError("CONTEXT_OVERFLOW", { model: model.id, reason }, error);
-  if (isTimeout(error)) return error;
   return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason }, error);
 }
 
@@ -66,20 +67,19 @@ function causeOf(error: unknown): Error | undefined {
   return error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
 }
 
-function isTimeout(error: unknown): error is BelayError {
-  return (error as Partial<BelayError> | null)?.code === "MODEL_TIMEOUT";
-}
-
 function take(frame: Frame, { messageId, quiet }: ModelCall, answer: Answer, event: ModelEvent, attempt: number): void {
   switch (event.type) {
     case "text":
       if (said(event) === "") return;
-      if (!quiet) frame.delta("text-delta", event.text, messageId, answer.textLength, attempt);
-      return answer.addText(event.text, event.block);
+      answer.addText(event.text, event.block);
+      if (!quiet) frame.delta("text-delta", event.text, messageId, answer.textLength - event.text.length, attempt);
+      return;
     case "reasoning":
       if (said(event) === "") return;
-      if (!quiet) frame.delta("reasoning-delta", event.text, messageId, answer.reasoningLength, attempt);
-      return answer.addReasoning(event.text, event.block);
+      answer.addReasoning(event.text, event.block);
+      if (!quiet)
+        frame.delta("reasoning-delta", event.text, messageId, answer.reasoningLength - event.text.length, attempt);
+      return;
     default:
       return answer.add(event);
   }
@@ -165,7 +165,8 @@ class Calling implements StopListener {
       if (this.#over) return;
       if (step.value.type === "finish") return this.#finished(step.value.finish);
     } catch (error) {
-      return this.#failed(error);
+      // What the model goes on to say is not waited for, and need not be made.
+      return this.#expire(error);
     }
     this.#read();
   };
@@ -178,17 +179,27 @@ class Calling implements StopListener {
   readonly #failed = (error: unknown): void => {
     point("model:failed", error);
     if (!this.#close()) return;
-    const { signal, clock } = this.#frame;
-    if (signal.stop !== undefined) return this.#tell("stopped");
-    const { retry, model } = this.#call;
-    const answer = this.#answer;
-    if (answer.begun || this.#tries >= retry.attempts || !isWorthRetrying(error)) {
-      const failure = modelError(model, this.#tries, error);
-      return this.#resolve({ how: "failed", answer, attempt: this.#attempt, error: failure });
+    if (this.#frame.signal.stop !== undefined) return this.#tell("stopped");
+    const next = this.#judge(error);
+    if (next instanceof BelayError) {
+      return this.#resolve({ how: "failed", answer: this.#answer, attempt: this.#attempt, error: next });
     }
-    const ms = retryDelay(retry, this.#tries, error, clock.now(), Math.random());
-    void sleep(this.#frame, ms).then((waited) => (waited ? this.#again() : this.#tell("stopped")));
+    void sleep(this.#frame, next).then((waited) => (waited ? this.#again() : this.#tell("stopped")));
   };
+
+  /** How long to wait for another try, or, where there is none, what this one failed with. */
+  #judge(error: unknown): number | BelayError {
+    const { retry, model } = this.#call;
+    const tries = this.#tries;
+    try {
+      const again = !this.#answer.begun && tries < retry.attempts && isWorthRetrying(error);
+      if (!again) return modelError(model, tries, error);
+      return retryDelay(retry, tries, error, this.#frame.clock.now(), Math.random());
+    } catch {
+      // Anything can be thrown, also what throws when it is looked at: nobody else would hear of it.
+      return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason: errorText(error) }, error);
+    }
+  }
 
   stopped(): void {
     const { stop } = this.#frame.signal;
@@ -196,7 +207,7 @@ class Calling implements StopListener {
     this.#end("stopped");
   }
 
-  #expire(error: BelayError): void {
+  #expire(error: unknown): void {
     this.#abort.abort(error);
     this.#failed(error);
   }

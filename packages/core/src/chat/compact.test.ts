@@ -98,6 +98,24 @@ describe("H4: a budget", () => {
     expect(await summaries(kit.store)).toHaveLength(1);
   });
 
+  it("S6: a stop after tools that comes while a summary is made of several pieces asks for no other piece", async () => {
+    const stopping: Promise<unknown>[] = [];
+    const model = summariser(() => {
+      if (stopping.length === 0) stopping.push(kit.session.interrupt({ mode: "after-tools" }));
+      return "a piece";
+    });
+    const kit = await talk({ maxTokens: 500, keepTokens: 250, model }, {}, 0);
+    await kit.session.run("q1 ".repeat(3_000)).result;
+    const run = kit.session.run(long("q2"));
+    expect(await run.result).toMatchObject({ status: "interrupted" });
+    expect(await stopping[0]).toMatchObject({ accepted: true });
+    expect(model.requests).toHaveLength(1);
+    expect(await summaries(kit.store)).toEqual([]);
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
+    expect(model.requests.length).toBeGreaterThan(2);
+    expect(await summaries(kit.store)).toHaveLength(1);
+  });
+
   it("what the summaries cost is counted", async () => {
     const usage = { inputTokens: 1000, outputTokens: 100 };
     const model = summariser([[{ text: "s" }, { finish: "stop", usage }]]);

@@ -11,6 +11,7 @@ import { noCalls } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { addUsage, type Message, type Usage } from "../message.ts";
+import type { ModelCallEnd } from "./call-model.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
 import { callHooked } from "./model-hooks.ts";
 import { continueNote } from "./request.ts";
@@ -40,7 +41,12 @@ export async function keepWithin(
   let summary = "";
   let usage: Usage | undefined;
   const pieces = new Pieces(covered.map(transcript));
+  const stopped = (): Ended => {
+    return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: frame.scope.attempt + 1 };
+  };
   while (!pieces.over) {
+    // One for later, that came with the piece before: what is summed up so far is nothing yet.
+    if (frame.signal.halts("after-tools")) return stopped();
     const asked = (chunk: string) => request(budget.instructions ?? INSTRUCTIONS, summary, chunk);
     const around = asked("").reduce((sum, message) => sum + tokensOf(message), 0);
     // A summary that fills the budget leaves a share all the same: by a few words at a time it would be asked for without end.
@@ -54,9 +60,9 @@ export async function keepWithin(
       attempt: 0,
       quiet: true,
     };
-    const end = await callHooked(frame, agent, call, frame.scope.turn + 1);
-    const attempt = frame.scope.attempt + 1;
-    if (end.how === "stopped") return { how: "stopped", facts: [], partialText: "", calls: noCalls, attempt };
+    const { turn } = frame.scope;
+    const end = await new Promise<ModelCallEnd>((ended) => callHooked(frame, agent, call, turn + 1, ended));
+    if (end.how === "stopped") return stopped();
     if (end.how === "failed") return { how: "failed", facts: [], error: end.error };
     if (end.answer.usage !== undefined) usage = addUsage(usage, end.answer.usage);
     summary = end.answer.text().trim();

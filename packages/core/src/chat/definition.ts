@@ -1,3 +1,4 @@
+import { shown } from "../error.ts";
 import type { HookTable } from "../hooks/hooks.ts";
 import type { Message } from "../message.ts";
 import { misspelt, slipText } from "../misspelt.ts";
@@ -35,8 +36,10 @@ export function contextProblem(context: unknown): string | undefined {
   const slip = misspelt(context, BUDGET);
   if (slip !== undefined) return `in its context ${slipText(slip)}`;
   const { maxTokens, keepTokens = 0, model, instructions } = context as Partial<Record<keyof ContextBudget, unknown>>;
-  if (!isCount(maxTokens) || !isCount(keepTokens) || maxTokens === 0 || keepTokens >= maxTokens) {
-    return `its context keeps ${keepTokens === 0 ? "a part" : JSON.stringify(keepTokens)} of ${JSON.stringify(maxTokens)} tokens`;
+  if (!isCount(maxTokens) || maxTokens === 0)
+    return `maxTokens of its context is ${shown(maxTokens)}, not a number above 0`;
+  if (!isCount(keepTokens) || keepTokens >= maxTokens) {
+    return `its context keeps ${shown(keepTokens)} of ${maxTokens} tokens`;
   }
   const { stream, id } = (model ?? {}) as Partial<Model>;
   if (model !== undefined && (typeof stream !== "function" || typeof id !== "string")) {

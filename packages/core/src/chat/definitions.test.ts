@@ -50,7 +50,7 @@ describe("bad definitions are refused when they are made", () => {
     [{ name: "a", model, context: "the last ten" }, "context"],
     [{ name: "a", model, context: null }, "context"],
     [{ name: "a", model, context: [] }, "context"],
-    [{ name: "a", model, context: { maxTokens: "100" } }, 'keeps a part of "100" tokens'],
+    [{ name: "a", model, context: { maxTokens: "100" } }, 'maxTokens of its context is "100", not a number above 0'],
     [{ name: "a", model, context: { maxTokens: 100, keepTokens: -5 } }, "keeps -5 of 100 tokens"],
     [{ name: "a", model, context: { maxTokens: 100, keepToken: 5 } }, "keepTokens was meant"],
     [{ name: "a", model, context: { maxTokens: 100, model: "gpt" } }, "fromAiSdk"],

@@ -1,7 +1,7 @@
 // May this call run? Decided once for each call, before anything of it starts: by the tool, by the rules of agent and
 // runner, by what people allowed before. A person who approves, approves exactly what is shown (Q5).
 
-import { errorText } from "../error.ts";
+import { errorText, recordedWords } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { callDigest } from "../interrupt/digest.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
@@ -58,11 +58,11 @@ async function ownVerdict(
         `its needsApproval gave ${JSON.stringify(verdict) ?? "nothing"}, neither true nor false nor a request.`,
       );
     }
-    readRequest(verdict);
+    readRequest(verdict, frame.desk.maxBytes);
     return verdict;
   } catch (error) {
     return humanApproval(
-      `${agent.name} wants to run ${tool.name}. Whether that is safe could not be told: ${errorText(error)}`,
+      `${agent.name} wants to run ${tool.name}. Whether that is safe could not be told: ${recordedWords(errorText(error))}`,
     );
   }
 }

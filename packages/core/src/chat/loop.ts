@@ -104,10 +104,12 @@ async function openCalls(frame: Frame, agent: ChatDefinition): Promise<Next> {
     if (next !== undefined) found.push(next);
   }
   const { turn } = scope;
-  const next = await runCalls(frame, agent, found, lost, scope.calls);
   // Also one that ends before any of them has moved.
-  return next === "on" ? next : { ...next, turn };
+  return new Promise((then) => runCalls(frame, agent, found, lost, scope.calls, turn, then));
 }
+
+/** What follows of a turn is told once. By callbacks, down to the model: promises for each part of a turn were much of what it cost. */
+type Then = (next: Next | Promise<Next>) => void;
 
 function runCalls(
   frame: Frame,
@@ -115,11 +117,13 @@ function runCalls(
   found: readonly (NextCall | Promise<NextCall>)[],
   first: readonly Fact[],
   open: readonly CallState[],
-): Promise<Next> {
-  if (found.every(isReady)) return runReady(frame, agent, found, first);
+  turn: number,
+  then: Then,
+): void {
+  if (found.every(isReady)) return runReady(frame, agent, found, first, turn, then);
   const all = Promise.all(found).catch((error: unknown) => ({ error }));
-  return frame.signal.orStopped(all).then((calls): Promise<Next> | Ended => {
-    if (Array.isArray(calls)) return runReady(frame, agent, calls, first);
+  const next = frame.signal.orStopped(all).then((calls): Promise<Next> | Ended => {
+    if (Array.isArray(calls)) return new Promise((each) => runReady(frame, agent, calls, first, turn, each));
     for (const next of found) if (isReady(next) && "live" in next) next.live.drop();
     // A hook failed: nothing has started, and what is on its way is kept.
     if (calls !== undefined) return { how: "failed", facts: first, error: failureOf(agent, calls.error) };
@@ -131,6 +135,7 @@ function runCalls(
     }
     return stoppedWith(first, { ...noCalls, stopped, notStarted });
   });
+  then(next.then((each) => inTurn(each, turn)));
 }
 
 function failureOf(agent: ChatDefinition, error: unknown): BelayError {
@@ -147,16 +152,16 @@ function runReady(
   agent: ChatDefinition,
   calls: readonly NextCall[],
   first: readonly Fact[],
-): Promise<Next> {
+  turn: number,
+  then: Then,
+): void {
   const resolve = (call: CallState) => {
     // The fold has its own record of a call of this turn.
     const known = frame.scope.calls.find(({ part }) => part.id === call.part.id) ?? call;
     return openCall(frame, agent, known, []) ?? { call, left: true };
   };
-  return new Promise((ended) => {
-    const done = (turn: TurnCalls) => ended(afterCalls(frame, turn));
-    new TurnCalls(frame, calls, agent.graceMs, first, resolve, done, afterToolHooks(frame, agent)).start();
-  });
+  const done = (ended: TurnCalls) => then(inTurn(afterCalls(frame, ended), turn));
+  new TurnCalls(frame, calls, agent.graceMs, first, resolve, done, afterToolHooks(frame, agent)).start();
 }
 
 function afterCalls(frame: Frame, calls: TurnCalls): Next {
@@ -225,10 +230,17 @@ function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   frame.turnStart(turn, scope.attempt + 1);
   const { model, timeouts, retry } = agent;
   const call = { model, request: { ...agent.request, messages }, messageId, timeouts, retry, attempt: scope.attempt };
-  return callHooked(frame, agent, call, turn).then((end) => {
-    const said = { frame, agent, end, turn, id: messageId, continues: continued?.id };
-    const tooLong = agent.budget !== undefined && end.how === "failed" && end.error.code === "CONTEXT_OVERFLOW";
-    return tooLong ? shortened(said, call, agent.budget!) : endOfTurn(said);
+  return new Promise((then, failed) => {
+    callHooked(frame, agent, call, turn, (end) => {
+      const said = { frame, agent, end, turn, id: messageId, continues: continued?.id };
+      const tooLong = agent.budget !== undefined && end.how === "failed" && end.error.code === "CONTEXT_OVERFLOW";
+      try {
+        if (tooLong) then(shortened(said, call, agent.budget!));
+        else conclude(said, then);
+      } catch (error) {
+        failed(error);
+      }
+    });
   });
 }
 
@@ -238,15 +250,11 @@ async function shortened(said: Said, call: ModelCall, budget: ContextBudget): Pr
   const [oldest] = frame.scope.prompt;
   const ended = await keepWithin(frame, agent, budget, true);
   if (ended !== undefined) return { ...ended, turn };
-  if (frame.scope.prompt[0] === oldest) return endOfTurn(said);
+  if (frame.scope.prompt[0] === oldest) return new Promise((then) => conclude(said, then));
   const request = { ...agent.request, messages: promptFor(frame.scope, agent) };
-  const again = await callHooked(frame, agent, { ...call, request, attempt: end.attempt }, turn);
-  return endOfTurn({ ...said, end: again });
-}
-
-function endOfTurn(said: Said): Promise<Next> | Next {
-  const next = conclude(said);
-  return next instanceof Promise ? next.then((ended) => inTurn(ended, said.turn)) : inTurn(next, said.turn);
+  const asked = { ...call, request, attempt: end.attempt };
+  const again = await new Promise<ModelCallEnd>((ended) => callHooked(frame, agent, asked, turn, ended));
+  return new Promise((then) => conclude({ ...said, end: again }, then));
 }
 
 function inTurn(next: Next, turn: number): Next {
@@ -265,23 +273,26 @@ interface Said {
 }
 
 /** Makes the message of what the model said, and decides what follows from it. */
-function conclude(said: Said): Promise<Next> | Ended {
+function conclude(said: Said, then: Then): void {
   const { frame, agent, end, turn, continues } = said;
   const { answer } = end;
-  if (end.how === "failed") return failed(said, end.error);
-  if (end.how === "stopped") return stopped(said);
+  if (end.how === "failed") return then(inTurn(failed(said, end.error), turn));
+  if (end.how === "stopped") return then(inTurn(stopped(said), turn));
   const parts = answer.parts();
   const finish = answer.finish ?? (answer.calls > 0 ? "tool-calls" : "stop");
-  if (finish === "length") return failed(said, belayError("MAX_TOKENS", { model: agent.model.id, turn }), finish);
+  if (finish === "length") {
+    const error = belayError("MAX_TOKENS", { model: agent.model.id, turn });
+    return then(inTurn(failed(said, error, finish), turn));
+  }
   if (answer.calls > 0) {
     const calls = newCalls(frame, parts, answer.calls, turn);
     const found = calls.map((call) => newCall(frame, agent, call));
-    return runCalls(frame, agent, found, [messageFact(said, parts, finish)], calls);
+    return runCalls(frame, agent, found, [messageFact(said, parts, finish)], calls, turn, then);
   }
   // An answer that had nothing to add to its cut beginning is complete all the same.
   const facts = parts.length > 0 || continues !== undefined ? [messageFact(said, parts, finish)] : [];
   const before = continues === undefined ? "" : messageText(frame.scope.messages.at(-1)!);
-  return settle(frame, agent, before + answer.text(), facts, finish);
+  then(settle(frame, agent, before + answer.text(), facts, finish).then((next) => inTurn(next, turn)));
 }
 
 /** What was seen of an answer that an error ended is kept, without calls: the next try makes its own. */
@@ -318,19 +329,22 @@ function messageFact(
   interrupted?: Message["interrupted"],
 ): Fact {
   const { usage } = end.answer;
-  // By assignment: objects spread into one another cost more than all else here.
-  const message: { -readonly [K in keyof Message]: Message[K] } = {
-    id,
-    role: "assistant",
-    parts,
-    at: frame.clock.now(),
-    origin: "model",
-    model: agent.model.id,
-  };
-  if (usage !== undefined) message.usage = usage;
+  const at = frame.clock.now();
+  const { id: model } = agent.model;
+  const role = "assistant";
+  const origin = "model";
+  // In one literal all that most answers have, and the rest by assignment: what is added to an object later is kept apart
+  // from it, and objects spread into one another cost more than all else here.
+  let message: { -readonly [K in keyof Message]: Message[K] };
+  if (usage !== undefined && finish !== undefined) {
+    message = { id, role, parts, at, origin, model, usage, finish };
+  } else {
+    message = { id, role, parts, at, origin, model };
+    if (usage !== undefined) message.usage = usage;
+    if (finish !== undefined) message.finish = finish;
+  }
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
-  if (finish !== undefined) message.finish = finish;
   return frame.message(message, turn, end.attempt);
 }
 

@@ -12,17 +12,23 @@ import { Answer } from "./answer.ts";
 import { callModel, type ModelCall, type ModelCallEnd } from "./call-model.ts";
 import type { ChatDefinition } from "./definition.ts";
 
-/** Never rejects. */
-export function callHooked(frame: Frame, agent: ChatDefinition, call: ModelCall, turn: number): Promise<ModelCallEnd> {
+/** `ended` is called once, and must not throw. */
+export function callHooked(
+  frame: Frame,
+  agent: ChatDefinition,
+  call: ModelCall,
+  turn: number,
+  ended: (end: ModelCallEnd) => void,
+): void {
   const outer = frame.desk.hooks;
-  if (outer === undefined && agent.hooks === undefined) return callModel(frame, call);
+  if (outer === undefined && agent.hooks === undefined) return callModel(frame, call, ended);
   const before = hooksNamed(outer, agent.hooks, "beforeModel");
   const after = hooksNamed(outer, agent.hooks, "afterModel");
-  return before === undefined && after === undefined
-    ? callModel(frame, call)
-    : callBetween(frame, call, turn, before, after);
+  if (before === undefined && after === undefined) callModel(frame, call, ended);
+  else void callBetween(frame, call, turn, before, after).then(ended);
 }
 
+/** Never rejects. */
 async function callBetween(
   frame: Frame,
   call: ModelCall,
@@ -39,12 +45,13 @@ async function callBetween(
   if ("error" in made) return { how: "failed", error: made.error, ...untried };
   // One that came while hooks took their time costs no request, either.
   if (signal.halts("after-tools")) return { how: "stopped", ...untried };
-  const end = await callModel(frame, { ...call, request: made.request });
+  const asked = { ...call, request: made.request };
+  const end = await new Promise<ModelCallEnd>((ended) => callModel(frame, asked, ended));
   if (after === undefined) return end;
   const { answer, how } = end;
   const { usage } = answer;
   const error = how === "failed" ? { error: end.error } : {};
-  const parts = answer.parts();
+  const parts = answer.parts().slice();
   const info = { turn, reason: reasonFor(call), how, parts, text: answer.text(), ...(usage && { usage }), ...error };
   await lookOn(frame, "afterModel", after, info);
   return end;

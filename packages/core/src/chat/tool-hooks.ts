@@ -8,7 +8,7 @@ import { type Hook, type HookCall, hooksNamed } from "../hooks/hooks.ts";
 import { canonical } from "../interrupt/digest.ts";
 import { StopSignal } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
-import { bytesOver, type Json, toJson } from "../json.ts";
+import { fitting, type Json, toJson } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import type { ChatDefinition } from "./definition.ts";
 
@@ -37,12 +37,15 @@ export async function askHooks(frame: Frame, call: CallState, hooks: readonly Ho
     const given = await callHook(frame, "beforeTool", hook, infoOf(call, args));
     if (given === undefined) continue;
     const { args: other, reject, result } = (given ?? {}) as Record<string, unknown>;
-    if (typeof reject === "string") {
-      return { outcome: "rejected", output: reject.trim() === "" ? "the program rejected it." : reject };
-    }
     try {
-      if (result !== undefined) return { outcome: "ok", output: fitting(frame, result) };
-      if (typeof other === "object" && other !== null && !Array.isArray(other)) args = toJson(other, "Arguments");
+      const { maxBytes } = frame.desk;
+      if (typeof reject === "string") {
+        const words = reject.trim() === "" ? "the program rejected it." : reject;
+        return { outcome: "rejected", output: fitting(words, "What it says", maxBytes) };
+      }
+      if (result !== undefined) return { outcome: "ok", output: toJson(result, "A result", maxBytes) };
+      if (typeof other === "object" && other !== null && !Array.isArray(other))
+        args = toJson(other, "What it gave for the arguments", maxBytes);
       else throw new TypeError(`it gave ${show(given)}, none of { args }, { reject }, { result }`);
     } catch (error) {
       throw hookFailed(frame, "beforeTool", (error as Error).message, error);
@@ -71,7 +74,7 @@ export function afterToolHooks(frame: Frame, agent: ChatDefinition): AfterTool |
       if (typeof given !== "object" || given === null || !("output" in given)) {
         throw new TypeError(`it gave ${show(given)}, not { output }`);
       }
-      return fitting(frame, given.output);
+      return toJson(given.output, "A result", frame.desk.maxBytes);
     };
     if (late) {
       // No stop waits for it any more.
@@ -84,13 +87,6 @@ export function afterToolHooks(frame: Frame, agent: ChatDefinition): AfterTool |
     );
     return made === undefined ? output : made.value;
   };
-}
-
-function fitting(frame: Frame, given: unknown): Json {
-  const output = toJson(given, "A result");
-  const bytes = bytesOver(output, frame.desk.maxBytes);
-  if (bytes !== undefined) throw new TypeError(`its result is too large to store (${bytes} bytes)`);
-  return output;
 }
 
 function infoOf({ part, address }: CallState, args: Json): HookCall {

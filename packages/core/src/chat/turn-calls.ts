@@ -10,7 +10,7 @@
 // Long, and still one piece: what may start, what waits and when it is over are one count.
 
 import { noCalls, type StoppedCalls } from "../agent.ts";
-import type { BelayError } from "../error.ts";
+import { type BelayError, recordedWords } from "../error.ts";
 import type { Action, Fact } from "../event.ts";
 import type { Frame, Recording } from "../frame.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
@@ -18,7 +18,7 @@ import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
-import { type CallEnding, LiveCall } from "../tool/call.ts";
+import { type CallEnding, fittingResult, LiveCall } from "../tool/call.ts";
 import type { ReadyCall } from "../tool/prepare-call.ts";
 import { runChild } from "../workflow/child.ts";
 import type { AnyAgent } from "../workflow/composite.ts";
@@ -68,7 +68,7 @@ export class TurnCalls implements Recording, StopListener {
   broken: BelayError | undefined;
   #brokenCalls: CallState[] | undefined;
   /** What agents inside calls had on their way when a stop met them, and what it met in each, by the call. */
-  readonly #childFacts: Fact[] = [];
+  #childFacts: readonly Fact[] = none;
   #inside: Map<string, StoppedCalls> | undefined;
   /** What they were saying. */
   partialText = "";
@@ -331,15 +331,16 @@ export class TurnCalls implements Recording, StopListener {
       switch (end.how) {
         case "completed":
           running.action = end.action;
-          return running.ended("ok", end.output);
+          // What it said last was cut, and its rest fits on its own only.
+          return running.ended("ok", fittingResult("ok", end.output, this.#frame.desk.maxBytes));
         case "failed":
           running.first = end.facts;
           running.failed = path;
-          return running.ended("error", `${agent.name} failed: ${end.error.message}`);
+          return running.ended("error", `${agent.name} failed: ${recordedWords(end.error.message)}`);
         case "asking":
           return this.#agentAsks(call, path, end.facts);
         case "stopped":
-          this.#childFacts.push(...end.facts);
+          this.#childFacts = [...this.#childFacts, ...end.facts];
           this.partialText += end.partialText;
           this.#running -= 1;
           // One that never began has nothing on record to go on from: its call is held like any other.

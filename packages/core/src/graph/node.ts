@@ -5,7 +5,7 @@ import { noCalls } from "../agent.ts";
 import { belayError, shown } from "../error.ts";
 import type { Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
-import { frozen, toJson } from "../json.ts";
+import { fitting, frozen, toJson } from "../json.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
 import { type AgentContext, LiveAgent } from "../workflow/live-agent.ts";
 import type { State } from "./flow.ts";
@@ -44,7 +44,9 @@ async function runNode(frame: Frame, key: string, code: NodeCode, initial: State
   const live = stays ? hot : new LiveNode(key, frame);
   const ended = await (stays ? live.adopt(frame) : live.startNode(code, () => stateAround(frame, initial)));
   if (ended.how === "failed" && live.again !== undefined) {
-    frame.desk.halt(haltOf(frame, "rerun", runPath.slice(0, runPath.lastIndexOf(":")), [key], live.again.extra));
+    const { extra } = live.again;
+    fitting(extra, "What rerun() was given", frame.desk.maxBytes);
+    frame.desk.halt(haltOf(frame, "rerun", runPath.slice(0, runPath.lastIndexOf(":")), [key], extra));
     return { how: "asking", facts: ended.facts, calls: noCalls };
   }
   if (ended.how !== "completed" || live.changes.length === 0) return ended;
@@ -66,8 +68,8 @@ class LiveNode extends LiveAgent {
     let state = structuredClone(begin());
     const setState = (change: Change) => {
       const changed = changedBy(state, change);
+      this.#own = this.#fitting({ ...this.#own, ...changed });
       this.changes.push(change);
-      this.#own = { ...this.#own, ...changed };
       state = { ...state, ...changed };
     };
     return this.start(async (ctx, input) => {
@@ -83,22 +85,28 @@ class LiveNode extends LiveAgent {
     });
   }
 
-  /** What it changes in the state as others have left it; where that cannot be made any more, what it saw itself. */
+  /**
+   * What it changes in the state as others have left it; where that cannot be made any more, what it saw itself. Throws
+   * `TOO_LARGE` where it is that only with what they have done: what it saw itself would undo theirs.
+   */
   patch(now: State): Patch | undefined {
-    let patch = this.#own;
+    let patch: Patch = {};
     try {
       let state = now;
-      let made: Patch = {};
       for (const change of this.changes) {
         const changed = changedBy(state, change);
         state = { ...state, ...changed };
-        made = { ...made, ...changed };
+        patch = { ...patch, ...changed };
       }
-      patch = made;
     } catch {
       // It did not throw when it was given.
+      patch = this.#own;
     }
-    return Object.keys(patch).length === 0 ? undefined : patch;
+    return Object.keys(patch).length === 0 ? undefined : this.#fitting(patch);
+  }
+
+  #fitting(patch: Patch): Patch {
+    return fitting(patch, "What setState() changes", this.maxBytes);
   }
 }
 

@@ -88,7 +88,7 @@ class GraphRun {
     if (before === undefined) return visit.first ? inputOf(this.#frame) : { value: visit.input };
     const make = async () => {
       const made = await before(structuredClone(visit.input), structuredClone(this.#record.flow.state));
-      return { value: toJson(made, `What ${visit.key} is given`) };
+      return { value: toJson(made, `What ${visit.key} is given`, this.#frame.desk.maxBytes) };
     };
     return this.#frame.signal.orStopped(make());
   }

@@ -180,7 +180,7 @@ test("W5: what onInterrupt says takes no more than an input may", async () => {
   expect(await session.interrupt()).toMatchObject({ accepted: true });
   expect(history(session.messages)).toEqual(["user: go", "assistant~user: well "]);
   expect(logged.map(({ error }) => error.message)).toEqual([
-    "Hook onInterrupt of agent helper failed: its words are too large to store (2027 bytes)",
+    "Hook onInterrupt of agent helper failed: What it says takes 2027 bytes; at most 1000 are taken.",
   ]);
 });
 
@@ -215,4 +215,37 @@ test("W5: an input that waits and that a beforeReply refuses goes on waiting, an
   await session.enqueue("good");
   await until(() => history(session.messages).length === 4);
   expect(history(session.messages)).toEqual(["user: go", "assistant: well", "user: good", "assistant: well"]);
+});
+
+test.each([
+  [{ args: { text: "x".repeat(2000) } }, "What it gave for the arguments takes 2011 bytes; at most 1000 are taken."],
+  [{ reject: "x".repeat(2000) }, "What it says takes 2002 bytes; at most 1000 are taken."],
+  [{ result: "x".repeat(2000) }, "A result takes 2002 bytes; at most 1000 are taken."],
+])(
+  "P12, W5: a beforeTool that gives more than maxBytes has failed, and the tool does not run (%#)",
+  async (given, reason) => {
+    const ran: string[] = [];
+    const kit = await openKit([...turns], {
+      tools: [work(ran)],
+      agent: { hooks: { beforeTool: () => given } },
+      runner: { maxBytes: 1000 },
+    });
+    const result = await kit.session.run("go").result;
+    expect(result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED", details: { reason } } });
+    expect(ran).toEqual([]);
+  },
+);
+
+test("P12, W5: of an afterTool that gives more than maxBytes the result stays as it was, and the log is told", async () => {
+  const logged: LogEntry[] = [];
+  const kit = await openKit([...turns], {
+    tools: [work()],
+    agent: { hooks: { afterTool: () => ({ output: "x".repeat(2000) }) } },
+    runner: { maxBytes: 1000, log: (entry) => void logged.push(entry) },
+  });
+  await kit.session.run("go").result;
+  expect(kit.session.messages[2]!.parts).toMatchObject([{ outcome: "ok", output: "worked" }]);
+  expect(logged.map(({ error }) => error.message)).toEqual([
+    "Hook afterTool of agent helper failed: A result takes 2002 bytes; at most 1000 are taken.",
+  ]);
 });

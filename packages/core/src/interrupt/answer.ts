@@ -57,15 +57,15 @@ const fields: Readonly<Record<Answer["type"], readonly string[]>> = {
   respond: ["type", "value", "by"],
 };
 
-/** The answer, copied and checked; throws `ANSWER_INVALID`, or `OPTION_INVALID` where `id` is none. */
-export function readAnswer(id: string, given: unknown): Answer {
+/** The answer, copied and checked, of `most` bytes at most; throws `ANSWER_INVALID`, or `OPTION_INVALID` where `id` is none. */
+export function readAnswer(id: string, given: unknown, most: number): Answer {
   const refuse = (problem: string) => belayError("ANSWER_INVALID", { id, problem });
   if (typeof id !== "string") {
     const value = JSON.stringify(id) ?? "undefined";
     throw belayError("OPTION_INVALID", { option: "id", value, needed: "a request's id" });
   }
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("it is no answer at all");
-  const own = plain(given, refuse);
+  const own = plain(given, most, refuse);
   const type = Object.hasOwn(own, "type") ? own["type"] : undefined;
   if (typeof type !== "string" || !Object.hasOwn(fields, type)) {
     throw refuse("it was not made by approve(), reject() or respond()");
@@ -88,11 +88,13 @@ export function readAnswer(id: string, given: unknown): Answer {
   return own as unknown as Answer;
 }
 
-function plain(given: object, refuse: (problem: string) => Error): { readonly [key: string]: Json } {
+function plain(given: object, most: number, refuse: (problem: string) => Error): { readonly [key: string]: Json } {
   try {
-    return toJson(given, "The answer") as { readonly [key: string]: Json };
+    return toJson(given, "The answer", most) as { readonly [key: string]: Json };
   } catch (error) {
     if (!(error instanceof BelayError)) throw error;
+    if (error.code === "TOO_LARGE")
+      throw refuse(`it takes ${error.details["bytes"]} bytes, and at most ${most} are taken`);
     const { found, path } = error.details as { readonly found?: string; readonly path?: string };
     throw refuse(`there is ${found} at ${path}`);
   }

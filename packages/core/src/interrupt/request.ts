@@ -2,7 +2,7 @@
 // that a request that nobody could answer is refused where it is written.
 
 import { belayError } from "../error.ts";
-import { type Json, toJson } from "../json.ts";
+import { fitting, type Json, toJson } from "../json.ts";
 import { type InferOutput, isSchema, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import type { Interrupt, OnExpire, OnNewInput, RequestKind } from "./interrupt.ts";
 
@@ -66,6 +66,8 @@ export function customInterrupt<S extends StandardSchema = StandardSchema<Json>>
   return request("custom", reason, schema, rest);
 }
 
+type Asked = Partial<Interrupt> & Pick<Interrupt, "kind" | "reason">;
+
 function request<T>(
   kind: Request["kind"],
   reason: string,
@@ -77,8 +79,8 @@ function request<T>(
   return made;
 }
 
-/** The part of the interrupt that the asker decides. Throws `REQUEST_INVALID`. */
-export function readRequest(given: Request): Partial<Interrupt> & Pick<Interrupt, "kind" | "reason"> {
+/** The part of the interrupt that the asker decides. Throws `REQUEST_INVALID`, or `TOO_LARGE` where it takes more than `most` bytes. */
+export function readRequest(given: Request, most = Number.POSITIVE_INFINITY): Asked {
   const refuse = (problem: string) => belayError("REQUEST_INVALID", { problem });
   if (typeof given !== "object" || given === null || !["approval", "input", "custom"].includes(given.kind)) {
     throw refuse("it was not made by humanApproval(), humanInput() or customInterrupt()");
@@ -99,7 +101,7 @@ export function readRequest(given: Request): Partial<Interrupt> & Pick<Interrupt
     throw refuse(`its quorum is ${quorum}, and only ${approvers!.join(", ")} may approve`);
   }
   const expiresAt = readTime(options.expiresAt, refuse);
-  return {
+  const asked: Asked = {
     kind,
     reason,
     ...(schema !== undefined && { schema: toJsonSchema(schema, `the request ${JSON.stringify(reason)}`) }),
@@ -112,6 +114,7 @@ export function readRequest(given: Request): Partial<Interrupt> & Pick<Interrupt
     ...(quorum !== undefined && { quorum }),
     ...(onNewInput !== undefined && { onNewInput }),
   };
+  return fitting(asked, "The request", most);
 }
 
 function readTime(time: number | Date | undefined, refuse: (problem: string) => Error): number | undefined {

@@ -9,8 +9,8 @@ export interface Stop {
   readonly message: string | undefined;
   readonly rollbackPartial: boolean;
   readonly graceMs: number | undefined;
-  /** Nobody means the work: this process lets go of it. What people are asked for stays open. */
-  readonly letsGo?: true;
+  /** Nobody means what people are asked for: that stays open. */
+  readonly keepsRequests?: true;
 }
 
 /** A stop for now that comes after one for later: it is the one on record, and takes from the other what it leaves open. */
@@ -22,7 +22,13 @@ export function overriding(later: Stop, now: Stop): Stop {
     message: now.message ?? later.message,
     rollbackPartial: now.rollbackPartial || later.rollbackPartial,
     graceMs: now.graceMs ?? later.graceMs,
+    ...(now.keepsRequests && later.keepsRequests && { keepsRequests: true as const }),
   };
+}
+
+/** A stop that means the questions, too, has met one that does not: they are withdrawn, whichever came first. */
+export function withdrawing({ keepsRequests: _, ...stop }: Stop): Stop {
+  return stop;
 }
 
 /** Where a stop for later takes hold: once the model has ended, or once its calls have. */
@@ -57,6 +63,11 @@ export class StopSignal {
     if (this.stop !== undefined) return;
     this.stop = stop;
     this.#tell();
+  }
+
+  /** The stop in force takes questions back after all. */
+  withdraw(): void {
+    if (this.stop?.keepsRequests) this.stop = withdrawing(this.stop);
   }
 
   force(): void {

@@ -45,7 +45,7 @@ export interface Line {
 }
 
 /** `r` run, `s` segment where it is not 1, `n` agent, `p` its path where that is not its name. */
-export interface Body {
+interface Body {
   readonly v: number;
   readonly r: string;
   readonly s?: number;
@@ -293,7 +293,19 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   const { turn, message } = fact;
   const { id, role, at, origin, interrupted, continues, model, usage, finish, summary } = message;
   const known = defaults(fact, turn, input);
-  const written: Mutable<WrittenMessage> = { m: writeParts(message.parts) };
+  const m = writeParts(message.parts);
+  const usual = id === known.id && role === known.role && at === known.at && origin === known.origin;
+  const told = interrupted ?? continues ?? summary ?? message.isInterrupted;
+  // Most answers, in one literal.
+  if (
+    usual &&
+    told === undefined &&
+    model !== undefined &&
+    usage !== undefined &&
+    finish === usualFinish(message, turn)
+  )
+    return turn === 0 ? { m, model, usage: writeUsage(usage) } : { m, t: turn, model, usage: writeUsage(usage) };
+  const written: Mutable<WrittenMessage> = { m };
   if (turn !== 0) written.t = turn;
   if (id !== known.id) written.id = id;
   if (role !== known.role) written.role = role;
@@ -364,16 +376,7 @@ function isList(value: WrittenUsage): value is readonly (number | null)[] {
 
 /** Reads a line back. `argsOf` finds what a started call was asked for, where its message is not in the same line. */
 export function decode(threadId: string, line: Line, argsOf?: (callId: string) => Json | undefined): Fact[] {
-  return decodeBody(threadId, line, parse(threadId, line), argsOf);
-}
-
-/** Of a line that is parsed already. */
-export function decodeBody(
-  threadId: string,
-  line: Line,
-  body: Body,
-  argsOf?: (callId: string) => Json | undefined,
-): Fact[] {
+  const body = parse(threadId, line);
   const { at } = line;
   const { r: runId, e, n, p = n, s: segment = 1 } = body;
   const facts = new Array<Fact>(e.length);
@@ -604,7 +607,7 @@ export function messageOf(written: WrittenMessage, place: EventBase, input: numb
   return message;
 }
 
-export function parse(threadId: string, line: Line): Body {
+function parse(threadId: string, line: Line): Body {
   let body: Body;
   try {
     body = JSON.parse(line.body) as Body;

@@ -14,6 +14,7 @@ const key = { tenant: "default", threadId: "thread" };
 /** What a run is made of: what the model says, and what people do. */
 const kinds = {
   plain: ["an answer"],
+  odd: ['"quoted", \\"more\\", {"run":"completed"},\n\\'],
   blank: [" "],
   "with a tool": [[{ call: "look" }], "seen"],
   "with an id": ["an answer"],
@@ -31,7 +32,8 @@ async function linesOf(runs: readonly Kind[]): Promise<readonly Line[]> {
   const look = toolOf("look", () => "nothing");
   const { session } = await openKit(turns, { store, tools: [look] });
   for (const [i, kind] of runs.entries()) {
-    const run = session.run(kind === "of two inputs" ? ["one", "two"] : `question ${i}`, {
+    const asked = kind === "odd" ? `\ud800 "}]} \\"${i}"\\` : `question ${i}`;
+    const run = session.run(kind === "of two inputs" ? ["one", "two"] : asked, {
       ...(kind === "with an id" && { id: `run ${i}` }),
     });
     if (kind === "steered") await session.steer("one more thing");
@@ -60,6 +62,7 @@ test("F4: a fold is what its facts make of it, however far it goes, and in how m
   let exchanges = 0;
   const kind = fc.oneof(
     { weight: 3, arbitrary: fc.constant<Kind>("plain") },
+    { weight: 2, arbitrary: fc.constant<Kind>("odd") },
     fc.constantFrom(...(Object.keys(kinds) as Kind[])),
   );
   await fc.assert(
@@ -145,7 +148,7 @@ function counted(lines: readonly Line[]): Line[] {
 }
 
 test("F4, C4: also of lines that nobody writes it makes what their facts make, or refuses them as those are", async () => {
-  const lines = await linesOf(["plain", "plain", "plain", "plain", "plain"]);
+  const lines = await linesOf(["plain", "plain", "odd", "odd", "plain"]);
   const change = fc.record({
     line: fc.nat(lines.length - 1),
     edit: fc.option(fc.constantFrom(...edits)),

@@ -1,104 +1,204 @@
 // From lines to a state. Of a run that is over only what was said stays once another one begins, and most runs of a long
-// thread are one question and its answer: those two are added at once, without the facts around them. What comes of it is
-// what `reduce` makes of all of them.
+// thread are one question and its answer: those two are taken out of the texts of their lines, without making anything of
+// the facts around them. What comes of it is what `reduce` makes of all of them.
 
-import type { EventBase } from "../event.ts";
-import { type Body, decodeBody, type Line, messageOf, parse, type WrittenMessage } from "./codec.ts";
+import type { Message } from "../message.ts";
+import { decode, type Line, messageOf, type WrittenMessage } from "./codec.ts";
 import { addAnswer, addInput } from "./history.ts";
 import { reduce } from "./reduce.ts";
-import type { ThreadState } from "./state.ts";
+import type { Scope, ThreadState } from "./state.ts";
 
 /** Folds `lines`, which follow what `state` has already read. */
 export function fold(state: ThreadState, lines: readonly Line[]): void {
-  const { threadId } = state;
-  // Each is parsed once, and at most two are looked at before their turn.
-  let [body, next, later] = [ahead(threadId, lines, 0), ahead(threadId, lines, 1), ahead(threadId, lines, 2)];
+  const exchanges = new Exchanges(state, lines);
   for (let i = 0; i < lines.length; ) {
-    const line = lines[i]!;
-    if (body !== undefined && foldExchange(state, lines, i, body, next, later)) {
+    if (exchanges.take(i)) {
       i += 2;
-      body = later;
-      next = ahead(threadId, lines, i + 1);
-    } else {
-      for (const fact of decodeBody(threadId, line, body ?? parse(threadId, line))) reduce(state, fact);
-      i += 1;
-      body = next;
-      next = later;
+      continue;
     }
-    later = ahead(threadId, lines, i + 2);
+    for (const fact of decode(state.threadId, lines[i]!)) reduce(state, fact);
+    i += 1;
   }
 }
 
-/** Undefined also where it cannot be parsed: what is wrong with it is told in its turn. */
-function ahead(threadId: string, lines: readonly Line[], index: number): Body | undefined {
-  const line = lines[index];
+// A question and its answer as `encode` writes them, around the run's id, the agent's name and what was said. A line that
+// differs in anything, be it in the order of its keys, is none of them. Each look at a text costs as much as a message: there
+// are few of them.
+const RUN = '{"v":1,"r":"';
+const BEGINNING = '"e":["initialized","start","running",';
+const ASKED = '{"m":';
+const AT = ',"at":';
+const SAID = '"e":[{"m":';
+const USAGE = '"usage":';
+const SAID_END = '},{"run":"completed"},"completed"]}';
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+const BRACKET = 93;
+const BRACE = 125;
+
+/** The line that begins a run with nothing to be said of it. */
+interface Beginning {
+  readonly index: number;
+  readonly runId: string;
+  /** Where the run's input stands. */
+  readonly inputAt: number;
+}
+
+/** What an answer says of itself, behind its text. */
+type About = Omit<WrittenMessage, "m">;
+
+class Exchanges {
+  readonly #state: ThreadState;
+  readonly #lines: readonly Line[];
+  /** From the run's id to its beginning, and to its answer: the same in all runs of the thread's agent. */
+  #beginning = "";
+  #said = "";
+  #idLength = 0;
+  /** The last one looked at: where an exchange was taken, the next begins there. */
+  #known: Beginning | undefined;
+  /** What the last answer said of itself before its usage: the next one mostly says the same. */
+  #aboutText = "";
+  #about: About = {};
+
+  constructor(state: ThreadState, lines: readonly Line[]) {
+    this.#state = state;
+    this.#lines = lines;
+  }
+
+  /** Adds what was asked and said in the line at `i` and the one after it; false, and nothing is done, where they are not a question, its answer, and the beginning of another run. */
+  take(i: number): boolean {
+    const question = this.#lines[i]!;
+    const answer = this.#lines[i + 1];
+    const scope = this.#scope();
+    if (scope === undefined || answer === undefined || question.count !== 4 || answer.count !== 3) return false;
+    if (question.seq !== this.#state.head + 1 || answer.seq !== question.seq + 4) return false;
+    const begun = this.#beginningAt(i);
+    const later = begun && this.#beginningAt(i + 2);
+    // Nothing of the runs before it is left when that one has begun.
+    if (later === undefined || later.runId === begun!.runId || later.runId === this.#state.run?.id) return false;
+    const { runId, inputAt } = begun!;
+    const asked = askedIn(question.body, inputAt);
+    const said = asked && this.#saidIn(answer.body, runId);
+    if (said === undefined) return false;
+    addInput(scope, this.#message(question, runId, asked!));
+    addAnswer(scope, this.#message(answer, runId, said), said.t!);
+    this.#state.head = answer.seq + 2;
+    return true;
+  }
+
+  /** The agent's, where a run of it has just ended. */
+  #scope(): Scope | undefined {
+    const { agent, state, scopes } = this.#state;
+    if (agent === undefined || state !== "completed") return undefined;
+    if (this.#beginning === "") {
+      const name = JSON.stringify(agent);
+      this.#beginning = `","n":${name},${BEGINNING}`;
+      this.#said = `","n":${name},${SAID}`;
+    }
+    const scope = scopes.get(agent);
+    return scope?.calls.length === 0 ? scope : undefined;
+  }
+
+  #beginningAt(index: number): Beginning | undefined {
+    if (this.#known?.index === index) return this.#known;
+    const body = this.#lines[index]?.body;
+    if (body === undefined || !body.startsWith(RUN)) return undefined;
+    let end = RUN.length + this.#idLength;
+    if (!body.startsWith(this.#beginning, end)) {
+      end = body.indexOf('"', RUN.length);
+      if (!body.startsWith(this.#beginning, end)) return undefined;
+      this.#idLength = end - RUN.length;
+    }
+    // Parsed: a slice would keep the whole page that it is of. One that is shorter then had more in it than an id.
+    const runId = jsonOf(body.slice(RUN.length - 1, end + 1));
+    if (typeof runId !== "string" || runId.length !== this.#idLength || !endsIn(body, BRACKET, BRACE)) return undefined;
+    this.#known = { index, runId, inputAt: end + this.#beginning.length };
+    return this.#known;
+  }
+
+  #saidIn(body: string, runId: string): WrittenMessage | undefined {
+    const end = RUN.length + runId.length;
+    if (!body.startsWith(RUN) || !body.startsWith(runId, RUN.length) || !body.startsWith(this.#said, end))
+      return undefined;
+    const start = end + this.#said.length;
+    const behind = textEnd(body, start);
+    if (body.charCodeAt(behind) !== COMMA || !body.endsWith(SAID_END)) return undefined;
+    const m = jsonOf(body.slice(start, behind));
+    const about = typeof m === "string" ? this.#aboutIn(body, behind + 1, body.length - SAID_END.length) : undefined;
+    if (about === undefined) return undefined;
+    return { m: m as string, ...about };
+  }
+
+  #aboutIn(body: string, start: number, end: number): About | undefined {
+    const usageAt = body.charCodeAt(end - 1) === BRACKET ? body.indexOf(USAGE, start) : -1;
+    const known = usageAt === -1 ? "" : body.slice(start, usageAt);
+    if (known !== "" && known === this.#aboutText) {
+      const usage = jsonOf(body.slice(usageAt + USAGE.length, end));
+      return Array.isArray(usage) ? { t: this.#about.t!, model: this.#about.model!, usage } : undefined;
+    }
+    const about = jsonOf(`{${body.slice(start, end)}}`);
+    if (!isAbout(about)) return undefined;
+    // When it was said is said of it alone.
+    if (about.at === undefined) {
+      this.#aboutText = known;
+      this.#about = about;
+    }
+    return about;
+  }
+
+  #message({ seq, at }: Line, runId: string, written: WrittenMessage): Message {
+    const { threadId, agent } = this.#state;
+    const [agentName, runPath] = [agent!, agent!];
+    return messageOf(written, { seq, at, threadId, runId, segment: 1, attempt: 1, agentName, runPath }, 0);
+  }
+}
+
+/** A text, and when it was said where that is not the time of the line, up to the end of it. */
+function askedIn(body: string, inputAt: number): WrittenMessage | undefined {
+  const start = inputAt + ASKED.length;
+  if (!body.startsWith(ASKED, inputAt) || body.charCodeAt(body.length - 3) !== BRACE) return undefined;
+  const end = textEnd(body, start);
+  const m = end === -1 ? undefined : jsonOf(body.slice(start, end));
+  if (typeof m !== "string") return undefined;
+  if (end + 3 === body.length) return { m };
+  const at = body.startsWith(AT, end) ? jsonOf(body.slice(end + AT.length, -3)) : undefined;
+  return typeof at === "number" ? { m, at } : undefined;
+}
+
+function endsIn(body: string, last: number, very: number): boolean {
+  return body.charCodeAt(body.length - 2) === last && body.charCodeAt(body.length - 1) === very;
+}
+
+/** Behind the text in quotes that begins at `start`; -1 where none does. */
+function textEnd(body: string, start: number): number {
+  if (body.charCodeAt(start) !== QUOTE) return -1;
+  let end = body.indexOf('"', start + 1);
+  while (end !== -1 && isEscaped(body, end)) end = body.indexOf('"', end + 1);
+  return end === -1 ? -1 : end + 1;
+}
+
+function isEscaped(body: string, at: number): boolean {
+  let before = at;
+  while (body.charCodeAt(before - 1) === BACKSLASH) before -= 1;
+  return (at - before) % 2 === 1;
+}
+
+/** Undefined where it is none: what is wrong with the line is told by who reads all of it. */
+function jsonOf(text: string): unknown {
   try {
-    return line && parse(threadId, line);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-/** False, and nothing is done, where these are not a question, its answer, and the beginning of another run. */
-function foldExchange(
-  state: ThreadState,
-  lines: readonly Line[],
-  at: number,
-  body: Body,
-  next: Body | undefined,
-  later: Body | undefined,
-): boolean {
-  if (next === undefined || later === undefined || !isBeginning(body) || !isBeginning(later)) return false;
-  const asked = body.e[3];
-  const [said, end, last] = next.e;
-  if (body.e.length !== 4 || next.e.length !== 3 || last !== "completed" || !isPlainEnd(end)) return false;
-  if (!isMessage(asked, QUESTION) || !isMessage(said, ANSWER) || !isSameRun(body, next)) return false;
-  const scope = state.scopes.get(body.n);
-  if (scope === undefined || scope.calls.length > 0 || state.state !== "completed") return false;
-  if (!isAnother(later, body, state)) return false;
-  const [question, answer] = [lines[at]!, lines[at + 1]!];
-  if (question.seq !== state.head + 1 || answer.seq !== question.seq + 4) return false;
-  addInput(scope, messageIn(state, question, body, asked));
-  addAnswer(scope, messageIn(state, answer, next, said), said.t ?? 0);
-  state.head = answer.seq + 2;
+const ABOUT = new Set(["t", "at", "model", "usage", "finish"]);
+
+/** Of an answer, and nothing that says more of it than how it came. */
+function isAbout(about: unknown): about is About {
+  if (typeof about !== "object" || about === null || !("t" in about)) return false;
+  for (const key in about) if (!ABOUT.has(key)) return false;
   return true;
-}
-
-/** A new run of the agent that the thread is of, as it begins with nothing to be said of it. */
-function isBeginning({ e, s, p }: Body): boolean {
-  return e[0] === "initialized" && e[1] === "start" && e[2] === "running" && s === undefined && p === undefined;
-}
-
-function isSameRun(question: Body, answer: Body): boolean {
-  return question.r === answer.r && question.n === answer.n && answer.s === undefined && answer.p === undefined;
-}
-
-function isPlainEnd(written: Body["e"][number] | undefined): boolean {
-  if (!isObject(written) || !("run" in written) || written.run !== "completed") return false;
-  for (const key in written) if (key !== "run") return false;
-  return true;
-}
-
-function isObject(written: Body["e"][number] | undefined): written is Exclude<Body["e"][number], string> {
-  return typeof written === "object" && written !== null;
-}
-
-const QUESTION = new Set(["m"]);
-const ANSWER = new Set(["m", "t", "model", "usage"]);
-
-/** A text alone, and nothing about it that is not in `keys`. */
-function isMessage(written: Body["e"][number] | undefined, keys: ReadonlySet<string>): written is WrittenMessage {
-  if (!isObject(written) || !("m" in written) || typeof written.m !== "string") return false;
-  for (const key in written) if (!keys.has(key)) return false;
-  return keys === QUESTION || written.t !== undefined;
-}
-
-/** Nothing of either run is left when it has begun. */
-function isAnother(later: Body, body: Body, { run }: ThreadState): boolean {
-  return later.n === body.n && later.r !== body.r && later.r !== run?.id;
-}
-
-function messageIn({ threadId }: ThreadState, { seq, at }: Line, { r, n }: Body, written: WrittenMessage) {
-  const place: EventBase = { seq, at, threadId, runId: r, segment: 1, attempt: 1, agentName: n, runPath: n };
-  return messageOf(written, place, 0);
 }

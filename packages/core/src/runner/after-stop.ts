@@ -9,7 +9,7 @@ import { type Hook, hooksNamed, type ReplyInput, type Spoken } from "../hooks/ho
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { type Stop, StopSignal } from "../interrupt/stop-signal.ts";
 import type { Scope, ThreadState } from "../journal/state.ts";
-import { bytesOver, type Json } from "../json.ts";
+import { fitting } from "../json.ts";
 import type { Message } from "../message.ts";
 import { agentAt } from "./agent-at.ts";
 import type { ReplyHost } from "./reply-input.ts";
@@ -124,8 +124,7 @@ async function hear({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): 
 function read(host: HookHost, given: unknown, most: number): Spoken | undefined {
   try {
     const words = spoken(given);
-    const bytes = words && bytesOver(words.parts as unknown as Json, most);
-    if (bytes !== undefined) throw new TypeError(`its words are too large to store (${bytes} bytes)`);
+    if (words !== undefined) fitting(words.parts, "What it says", most);
     return words;
   } catch (error) {
     throw hookFailed(host, "onInterrupt", (error as Error).message, error);

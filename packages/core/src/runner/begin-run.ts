@@ -36,7 +36,7 @@ export function beginRun(thread: LiveThread, input: Input, id: string | undefine
 
 /** The next stretch of the last run: by the token with this hash, or not at all, where one is named. */
 export function resumeRun(thread: LiveThread, options: ResumeOptions, id?: string, tokenHash?: string): LiveRun {
-  const answers = checkResume(options);
+  const answers = checkResume(options, thread.setup.maxBytes);
   thread.refuseIfBusy();
   const { state } = thread;
   const { runId, segment } = thread.standing;
@@ -45,7 +45,7 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, id?: strin
   }
   const inputs = readInput(options.input, thread.setup.maxBytes);
   const { mode, drift = "warn", by, to } = options;
-  const patch = readPatch(options);
+  const patch = readPatch(options, thread.setup.maxBytes);
   const place = thread.place(runId, segment + 1);
   const opening = goOn(thread, place, { mode, inputs, answers, drift, to, patch, by, id, tokenHash });
   return thread.start(place, opening, id, inputs.length > 0 || answers.size > 0);

@@ -180,6 +180,8 @@ export class Drive implements Desk {
       return `call_${this.#setup.clock.id()}`;
     }
     // Agents that run at once may be given the same one before either is on record; a second try of one may have it again.
+    // One that is alone in its thread has nobody to share with.
+    if (this.state.scopes.size < 2) return wanted;
     this.#callIds ??= new Map();
     this.#callIds.set(wanted, by);
     return wanted;
@@ -479,17 +481,24 @@ export class Drive implements Desk {
     const state = stateAfter(facts, this.state.state);
     const snapshot = release ? snapshotIfDue(this.state) : undefined;
     const requests = state === "paused" || mayAsk(facts) ? asked(this.state, facts, state === "paused") : undefined;
+    const consume = consumption(facts, this.#mailbox);
+    const count = facts.length;
+    const body = encode(facts);
+    const agent = this.#agent;
+    // Most have nothing besides, and there are many of them.
+    if ((snapshot ?? requests ?? consume ?? since) === undefined)
+      return { appendId, expect, count, at, body, writer, release, agent, state };
     return {
       appendId,
       expect,
-      count: facts.length,
+      count,
       at,
-      body: encode(facts),
+      body,
       writer,
       release,
-      agent: this.#agent,
+      agent,
       state,
-      consume: consumption(facts, this.#mailbox),
+      consume,
       snapshot,
       rest: requests?.rest,
       raise: requests?.raise,

@@ -14,7 +14,7 @@ import type { ThreadState } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import { addUsage, type Message, type Usage } from "../message.ts";
-import { cutCalls, endedIn, interruptedFact, runEnd, stateFact } from "./facts.ts";
+import { cutCalls, endedIn, interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
 import { nest } from "./nest.ts";
 import { answeredCalls, waitingEnds, withdrawals } from "./requests.ts";
 import type { RunResult } from "./run.ts";
@@ -38,6 +38,8 @@ export interface Circumstances {
   readonly intent: "terminate" | "let-go" | undefined;
   /** The person's stop; without one a stopped run was parked by pause(). */
   readonly asked: Stop | undefined;
+  /** One that leaves what people are asked, and found some: it is told as a pause, in its own words. */
+  readonly kept: Stop | undefined;
   /** Ids of the stops that this answers. */
   readonly stops: readonly string[];
   /** Calls that were left behind and still run. */
@@ -49,6 +51,8 @@ export interface Circumstances {
   readonly now: number;
   /** How long the token of a pause is good. */
   readonly tokenTtlMs: number | undefined;
+  /** The most that one record may take. */
+  readonly maxBytes: number;
   /** Only open calls ran: the pause that it found goes on. */
   readonly only: "calls" | undefined;
   /** The head of the thread before the stretch. */
@@ -70,6 +74,8 @@ export interface Ending {
   readonly pause: Pause | undefined;
 }
 
+const nothing: readonly never[] = [];
+
 export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, circumstances: Circumstances): Ending {
   const { intent, asked, stops } = circumstances;
   if (ended.how === "asking" && intent !== "let-go" && (asked !== undefined || intent === "terminate")) {
@@ -80,6 +86,18 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     return endingOf(turn === undefined ? stopped : { turn, ...stopped }, place, state, circumstances);
   }
   const usage = addUsage(state.run?.usage, usageOf(ended.facts));
+  if (intent === "terminate") {
+    const closed = closing(place, state, endedIn(ended.facts), "user", true);
+    return over(ended, closed, runEnd(place, "terminated", usage), stateFact(place, "terminated", stopped(stops)));
+  }
+  if (ended.how === "completed") {
+    // Some agents may not be part of the tree any more: it was changed meanwhile.
+    const alone = state.scopes.size === 1 && state.requests === undefined;
+    const closed = alone ? nothing : closing(place, state, endedIn(ended.facts), "runtime", true);
+    const output = recordedOutput(ended, circumstances.maxBytes);
+    const end = runEnd(place, "completed", usage, { finish: ended.finish, ...output });
+    return over(ended, closed, end, stateFact(place, "completed", stopped(stops)));
+  }
   const move = (to: SessionState, more?: Partial<StateEvent>) =>
     stateFact(place, to, stops.length > 0 ? { stops, ...more } : more);
   const ends = (...facts: readonly Fact[]): Ending => ({
@@ -103,21 +121,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     const halts = circumstances.halts.map((each) => haltFact(place, each));
     return { ...ends(...halts, ...facts, paused), pause: { interrupts: undefined, handle } };
   };
-  if (intent === "terminate") {
-    return ends(
-      ...closing(place, state, endedIn(ended.facts), "user", true),
-      runEnd(place, "terminated", usage),
-      move("terminated"),
-    );
-  }
   switch (ended.how) {
-    case "completed": {
-      // Some agents may not be part of the tree any more: it was changed meanwhile.
-      const alone = state.scopes.size === 1 && state.requests === undefined;
-      const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
-      const closed = alone ? [] : closing(place, state, endedIn(ended.facts), "runtime", true);
-      return ends(...closed, end, move("completed"));
-    }
     case "failed": {
       // An exception while paused leaves it paused (S7): the next resume() meets it again.
       if (circumstances.only === "calls") return ends(...answered());
@@ -130,6 +134,13 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const { attempt } = ended;
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
+      // Answered calls run in a pause, which stays as it is.
+      if (circumstances.only === "calls" && circumstances.kept !== undefined) {
+        return ends(...answered(), interruptedFact(place, interrupt), {
+          ...samePause(place, state),
+          ...stopped(stops),
+        });
+      }
       // pause() takes nothing back: people are asked as before, and what was cut runs again as it would have.
       const held = asked === undefined ? left() : answered();
       if (asked === undefined && isAsked(state, ended.facts)) {
@@ -151,15 +162,32 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
 }
 
 /** People are asked for something, or are from now on. */
-function isAsked(state: ThreadState, facts: readonly Fact[]): boolean {
+export function isAsked(state: ThreadState, facts: readonly Fact[]): boolean {
   if (openRequests(state).length > 0) return true;
   return facts.some((fact) => fact.type === "action" && isRequest(fact.action.interrupted));
+}
+
+/** What a stop tells that left the calls alone that wait for people: they are cut no more than before. */
+export function leftOpen(ended: Ended, state: ThreadState): Ended {
+  if (ended.how !== "stopped" && ended.how !== "asking") return ended;
+  const waiting = new Set(openRequests(state).flatMap(({ callId }) => callId ?? []));
+  const stopped = ended.calls.stopped.filter((id) => !waiting.has(id));
+  return { ...ended, calls: { ...ended.calls, stopped } };
 }
 
 /** A node waits for somebody to go on: told by the graph that it is in. */
 function haltFact(place: FramePlace, interrupt: Interrupt): Fact {
   const { address, by: agentName } = interrupt;
   return interruptedFact({ ...place, agentName, runPath: address.slice(0, address.lastIndexOf("/")) }, interrupt);
+}
+
+/** The run has come to its end. */
+function over({ facts }: Ended, closed: readonly Fact[], end: Fact, state: Fact): Ending {
+  return { facts: [...facts, ...closed, end, state], tail: closed.length + 2, pause: undefined };
+}
+
+function stopped(stops: readonly string[]): Pick<StateEvent, "stops"> | undefined {
+  return stops.length > 0 ? { stops } : undefined;
 }
 
 /** Nobody waits for people any more, and every start has its end. */
@@ -190,10 +218,13 @@ export function newHandle(
 }
 
 /** Where it is not what was said last, and can be written down. */
-function recordedOutput({ output, text, action }: Extract<Ended, { how: "completed" }>): { readonly output?: Json } {
+function recordedOutput(
+  { output, text, action }: Extract<Ended, { how: "completed" }>,
+  most: number,
+): { readonly output?: Json } {
   if (output === text && action === undefined) return {};
   try {
-    return { output: toJson(output, "The output of a run") };
+    return { output: toJson(output, "The output of a run", most) };
   } catch {
     return {};
   }
@@ -203,19 +234,20 @@ export function interruptOf(
   place: FramePlace,
   turn: number,
   calls: StoppedCalls,
-  circumstances: Pick<Circumstances, "asked" | "late" | "now">,
+  circumstances: Pick<Circumstances, "asked" | "late" | "now"> & Partial<Pick<Circumstances, "kept">>,
 ): Interrupt {
   const { runId, segment, runPath } = place;
   const { asked, late, now } = circumstances;
+  const stop = asked ?? circumstances.kept;
   const met = late.length + calls.stopped.length + calls.finished.length + calls.notStarted.length > 0;
   return {
     id: `${runId}.${segment}`,
     kind: asked === undefined ? "manual" : "user",
     address: turnAddress(runPath, turn),
-    raisedAt: asked?.at ?? now,
-    by: asked?.by ?? "user",
-    ...(asked?.reason !== undefined && { reason: asked.reason }),
-    ...(asked?.message !== undefined && { message: asked.message }),
+    raisedAt: stop?.at ?? now,
+    by: stop?.by ?? "user",
+    ...(stop?.reason !== undefined && { reason: stop.reason }),
+    ...(stop?.message !== undefined && { message: stop.message }),
     ...(met && { calls: { ...calls, late } }),
   };
 }

@@ -11,7 +11,7 @@ import type { Agent, Ended } from "../agent.ts";
 import { BelayError, belayError, errorRecord, UserInterrupt } from "../error.ts";
 import type { Breakpoint, Fact } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
-import { overriding, type Stop, StopSignal } from "../interrupt/stop-signal.ts";
+import { overriding, type Stop, StopSignal, withdrawing } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
 import { addUsage } from "../message.ts";
@@ -20,7 +20,17 @@ import type { Change, Command } from "../store/store.ts";
 import { sayAfterStop, speakersOf } from "./after-stop.ts";
 import { checkAnswer } from "./check-answer.ts";
 import { Drive, type DriveHost } from "./drive.ts";
-import { type Circumstances, type Ending, endingOf, interruptOf, type Receipt, receiptOf, resultOf } from "./ending.ts";
+import {
+  type Circumstances,
+  type Ending,
+  endingOf,
+  interruptOf,
+  isAsked,
+  leftOpen,
+  type Receipt,
+  receiptOf,
+  resultOf,
+} from "./ending.ts";
 import { breakpointFact, ruleRemoved, turnEnd } from "./facts.ts";
 import type { HotSession } from "./hot.ts";
 import { type AnswerMail, Mailbox, type StopMail } from "./mailbox.ts";
@@ -133,13 +143,25 @@ export class Execution {
     let ended = await this.#runToEnd(state);
     const speakers = this.#speakers(ended, state);
     if (speakers !== undefined) ended = await this.#speak(ended, state, speakers);
+    const { gone } = this.#host.hot;
+    if (gone !== undefined && this.signal.stop !== undefined) await this.#untilGone(gone);
     if (!this.#over) this.#close(ended, state);
+  }
+
+  /** A stop is not told of before the processes of calls that only waited have ended, too. */
+  async #untilGone(gone: Promise<unknown>): Promise<void> {
+    const forced = { stopped: () => this.signal.forced && this.#host.hot.force() };
+    forced.stopped();
+    this.signal.on(forced);
+    await gone;
+    this.signal.off(forced);
   }
 
   /** Who has something to say about a person's stop; undefined where nobody has. */
   #speakers(ended: Ended, state: ThreadState): ReturnType<typeof speakersOf> | undefined {
     const stopped = ended.how === "stopped" || ended.how === "asking";
     if (!stopped || this.#over || this.#asked === undefined || this.#intent !== undefined) return undefined;
+    if (this.#asked.keepsRequests && isAsked(state, ended.facts)) return undefined;
     const speakers = speakersOf(this.#host, this.#place, state, this.signal);
     return speakers.length === 0 ? undefined : speakers;
   }
@@ -319,7 +341,13 @@ export class Execution {
   #stopByMail(mail: StopMail): void {
     const { runId, segment } = this.#place;
     if (this.#over || mail.runId !== runId || mail.segment !== segment) return;
-    void this.interrupt(readStop(mail.options, this.#host.setup.clock.now()), mail.options);
+    const now = this.#host.setup.clock.now();
+    try {
+      void this.interrupt(readStop(mail.options, now), mail.options);
+    } catch {
+      // What another version says in it may not be known here: that somebody wants it stopped is.
+      void this.interrupt(readStop({}, now), {});
+    }
   }
 
   /** True when commands wait that nobody has consumed, as of the last append, or inputs have come since. */
@@ -374,6 +402,10 @@ export class Execution {
     const now = mode === "now" || force;
     if (this.#asked === undefined) this.#asked = stop;
     else if (now && this.signal.stop === undefined) this.#asked = overriding(this.#asked, stop);
+    else if (this.#asked.keepsRequests && !stop.keepsRequests) {
+      this.#asked = withdrawing(this.#asked);
+      this.signal.withdraw();
+    }
     if (now) this.signal.raise(this.#asked);
     else this.signal.haltAt(mode);
     if (force) this.signal.force();
@@ -458,36 +490,45 @@ export class Execution {
   #close(ended: Ended, state: ThreadState): void {
     this.#closing = true;
     const place = this.#place;
-    const { clock, tokenTtlMs } = this.#host.setup;
+    const { clock, tokenTtlMs, maxBytes } = this.#host.setup;
     const { only } = this;
     let ending: Ending | undefined;
     let intent: Circumstances["intent"];
     let asked: Stop | undefined;
+    let told = ended;
     const make = (): readonly Fact[] => {
       asked = this.#asked;
       const stopped = asked !== undefined || this.#parking;
       intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
+      // What keeps the questions, and finds some, is a pause() in all but its haste and its words.
+      const kept = asked?.keepsRequests && isAsked(state, ended.facts) ? asked : undefined;
+      if (kept !== undefined) {
+        asked = undefined;
+        told = leftOpen(ended, state);
+      }
       const stops = [...new Set([...this.#mailbox.stops, ...(this.#stopIds ?? [])])];
       const now = clock.now();
-      ending = endingOf(ended, place, state, {
+      ending = endingOf(told, place, state, {
         intent,
         asked,
+        kept,
         stops,
         late: this.#late,
         said: this.#said,
         halts: this.#drive!.halts,
         now,
         tokenTtlMs,
+        maxBytes,
         only,
         from: this.#from,
       });
       return ending.facts;
     };
     const released = () => {
-      const result = resultOf(this.#host.agent, ended, place, state, intent, ending?.pause);
+      const result = resultOf(this.#host.agent, told, place, state, intent, ending?.pause);
       // One that came while this was being written is for whoever comes next.
       const accepted = intent === undefined && asked !== undefined;
-      this.#finish(state, result, receiptOf(ended, place, this.#late, accepted));
+      this.#finish(state, result, receiptOf(told, place, this.#late, accepted));
     };
     // The turn ends after its own facts and before those that end the stretch.
     const { turn } = ended;

@@ -53,6 +53,17 @@ export function stateFact(place: FramePlace, state: StateEvent["state"], more?: 
   return { type: "state", seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath, state, ...more };
 }
 
+/** The pause that it is in, written once more: the last line of a thread tells how it rests. */
+export function samePause(place: FramePlace, state: ThreadState): StateEvent {
+  const { pauseType, interrupts, tokenHash, tokenUntil } = state;
+  return stateFact(place, "paused", {
+    ...(pauseType !== undefined && { pauseType }),
+    ...(interrupts.length > 0 && { interrupts }),
+    ...(tokenHash !== undefined && { tokenHash }),
+    ...(tokenUntil !== undefined && { tokenUntil }),
+  });
+}
+
 export function interruptedFact(place: FramePlace, interrupted: Interrupt): ActionEvent {
   return { type: "action", action: { interrupted }, ...base(place) };
 }

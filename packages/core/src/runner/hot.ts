@@ -51,6 +51,8 @@ export class HotSession implements HotCode {
   /** Those that have something to record. */
   #waiting: Set<string> | undefined;
   #unwatch: (() => void) | undefined;
+  /** Processes of code that was dropped, by their end, and how to force that. */
+  #leaving: Map<Promise<unknown>, () => void> | undefined;
   /** The head of the thread at the pause that it was kept over. */
   #head = 0;
 
@@ -79,6 +81,22 @@ export class HotSession implements HotCode {
     this.#waiting ??= new Set();
     this.#waiting.add(address);
     this.#host.wake();
+  }
+
+  leaves(gone: Promise<unknown>, force: () => void): void {
+    this.#leaving ??= new Map();
+    this.#leaving.set(gone, force);
+    void gone.then(() => this.#leaving?.delete(gone));
+  }
+
+  /** Resolves when nothing is left of what was dropped; undefined where nothing is. */
+  get gone(): Promise<unknown> | undefined {
+    return this.#leaving?.size ? Promise.all(this.#leaving.keys()) : undefined;
+  }
+
+  /** No grace is left for what was dropped. */
+  force(): void {
+    for (const force of this.#leaving?.values() ?? []) force();
   }
 
   get isWaiting(): boolean {

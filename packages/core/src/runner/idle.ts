@@ -11,7 +11,7 @@ import { move } from "../lifecycle.ts";
 import { addUsage } from "../message.ts";
 import { Drive, type DriveHost } from "./drive.ts";
 import { busy } from "./execution.ts";
-import { breakpointFact, cutCalls, interruptedFact, lostCalls, runEnd, stateFact } from "./facts.ts";
+import { breakpointFact, cutCalls, interruptedFact, lostCalls, runEnd, samePause, stateFact } from "./facts.ts";
 import type { Recall } from "./recall.ts";
 import { expiries, waitingEnds, withdrawals } from "./requests.ts";
 
@@ -59,16 +59,6 @@ export function restsOn(now: number): IdleFacts {
     const pauseType = openRequests(state).length > expired.length ? "tool_interrupt" : other;
     return [...expired, { ...samePause(place, state), pauseType }];
   };
-}
-
-export function samePause(place: FramePlace, state: ThreadState): StateEvent {
-  const { pauseType, interrupts, tokenHash, tokenUntil } = state;
-  return stateFact(place, "paused", {
-    ...(pauseType !== undefined && { pauseType }),
-    ...(interrupts.length > 0 && { interrupts }),
-    ...(tokenHash !== undefined && { tokenHash }),
-    ...(tokenUntil !== undefined && { tokenUntil }),
-  });
 }
 
 export const terminated: IdleFacts = (place, state) => {

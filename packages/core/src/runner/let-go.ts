@@ -16,6 +16,7 @@ export async function terminate(thread: LiveThread): Promise<void> {
   }
   move(thread.state, "terminated");
   await thread.append(terminated);
+  await thread.hot.gone;
 }
 
 /** Lets go of it without ending it: what runs is aborted, and can go on elsewhere. */
@@ -25,11 +26,13 @@ export function letGo(thread: LiveThread): Promise<void> {
 }
 
 async function close(thread: LiveThread): Promise<void> {
-  const stop: Stop = { ...stopFor(thread, "close", "runtime"), letsGo: true };
+  const stop: Stop = { ...stopFor(thread, "close", "runtime"), keepsRequests: true };
   await Promise.all([thread.execution?.close(stop), thread.calls?.close(stop)]);
   thread.hot.dropAll();
   thread.recall.forget();
   thread.feed.closed(thread);
+  // The program may end after this: its processes do so before.
+  await thread.hot.gone;
   thread.host.closed(thread);
 }
 

@@ -4,6 +4,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import { agent } from "../chat/agent.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { respond } from "../interrupt/answer.ts";
 import { humanInput } from "../interrupt/request.ts";
@@ -11,9 +12,10 @@ import { jsonSchema } from "../schema/schema.ts";
 import type { Store } from "../store/store.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
-import type { ScriptedTurn } from "../testing/scripted-model.ts";
+import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, openKit, settle } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
+import { createRunner } from "./runner.ts";
 
 /** A moment passes with each thread that is made. */
 function moments(): { clock: Clock; pass: () => void } {
@@ -90,6 +92,31 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     expect(await first.session.run("and?").result).toMatchObject({ error: { code: "THREAD_UNKNOWN" } });
     await first.session.close();
     expect(await first.runner.open("thread")).toBe(again);
+  });
+
+  it("C3: and so does whoever opens it before anything was refused", async () => {
+    const { old, again } = await stale(await make(), ["one", "two"], ["um"]);
+    const opened = await old.runner.open("thread");
+    expect(opened).not.toBe(old.session);
+    expect(history(opened.messages)).toEqual(history(again.messages));
+    expect(await opened.run("and?").result).toMatchObject({ status: "completed", text: "two" });
+    expect(history(opened.messages)).toEqual(["user: uno", "assistant: um", "user: and?", "assistant: two"]);
+    expect(await old.runner.open("thread")).toBe(opened);
+    expect(await old.session.run("and?").result).toMatchObject({ error: { code: "THREAD_UNKNOWN" } });
+  });
+
+  it("C3: the agent that it is opened with is that of the new one", async () => {
+    const store = await make();
+    const { clock, pass } = moments();
+    const agents = ["first", "second"].map((name) => agent({ name, model: scriptedModel([name, name]) }));
+    const [old, other] = [createRunner({ agents, store, clock }), createRunner({ agents, store, clock })];
+    await (await old.open("thread", { agent: "first" })).run("secret").result;
+    await other.delete("thread");
+    pass();
+    await (await other.open("thread", { agent: "second" })).run("uno").result;
+    const opened = await old.open("thread", { agent: "second" });
+    expect(await opened.run("and?").result).toMatchObject({ status: "completed", text: "second" });
+    await expect(old.open("thread", { agent: "first" })).rejects.toMatchObject({ code: "AGENT_MISMATCH" });
   });
 
   it("S5: does not get the late result of a call that the first one made", async () => {

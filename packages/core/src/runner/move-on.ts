@@ -9,10 +9,15 @@ import { type AnswerMail, read } from "./mailbox.ts";
 import type { LiveRun } from "./run.ts";
 import { startQueued } from "./start-queued.ts";
 
-/** Goes on after a crash, or starts what waits, to the next end or pause. Throws why it could not, and also where a thread that only crashes is set aside. */
-export async function moveOn(thread: LiveThread, mostCrashes: number): Promise<void> {
+/**
+ * Goes on after a crash, or starts what waits, to the next end or pause. Throws why it could not, and also where a thread that only
+ * crashes is set aside. `lastTries` are the threads here that the next crash sets aside: they go on one by one, each until it
+ * has made a step. Two of them at once would both be taken for the one that killed the process.
+ */
+export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries: Set<LiveThread>): Promise<void> {
   if (thread.execution !== undefined) return;
   await thread.calls?.over;
+  const { threadId } = thread.key;
   const isToGoOn = thread.standing.interrupts.some(({ kind }) => kind === "node" || kind === "manual");
   if (thread.pauseType === "tool_interrupt" && isToGoOn) {
     // Answers do not speak for whoever is to go on past a node, or has paused it.
@@ -25,9 +30,18 @@ export async function moveOn(thread: LiveThread, mostCrashes: number): Promise<v
     const { crashes } = await thread.recall.load(true);
     if (crashes >= mostCrashes) {
       await thread.append(setAside);
-      throw belayError("THREAD_SET_ASIDE", { threadId: thread.key.threadId, crashes });
+      throw belayError("THREAD_SET_ASIDE", { threadId, crashes });
     }
-    await ended(resumeRun(thread, {}));
+    const isLast = crashes === mostCrashes - 1;
+    // With a step on record the crashes before it count no more; not so while it has not even begun.
+    const isStuck = ({ execution }: LiveThread) => (execution?.state?.crashes ?? mostCrashes) > 0;
+    if (isLast && [...lastTries].some(isStuck)) return;
+    if (isLast) lastTries.add(thread);
+    try {
+      await ended(resumeRun(thread, {}));
+    } finally {
+      lastTries.delete(thread);
+    }
   } else if (thread.state === "paused") {
     await putAway(thread);
   } else {

@@ -4,18 +4,20 @@
 // 2. Sessions are known weakly: one that nobody has, and that does nothing, is forgotten.
 
 import type { Agent } from "../agent.ts";
-import { type BelayError, belayError, errorText } from "../error.ts";
+import { type BelayError, belayError } from "../error.ts";
 import type { ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import { busy, type Execution } from "./execution.ts";
 import { Feed, type Reader } from "./feed.ts";
 import { Leases } from "./leases.ts";
 import type { SessionHost } from "./live-thread.ts";
-import { type EventOptions, readCursor } from "./options.ts";
+import { type EventOptions, readCursor, readId, refuseSlip } from "./options.ts";
 import { firstLoad } from "./recall.ts";
 import type { OpenOptions } from "./runner-options.ts";
 import { Session } from "./session.ts";
 import { WeakTable } from "./weak-table.ts";
+
+const OPEN: Readonly<Record<keyof OpenOptions<never>, true>> = { agent: true, deps: true };
 
 export class OpenSessions<Out, Deps> {
   readonly #setup: DriveSetup;
@@ -67,6 +69,13 @@ export class OpenSessions<Out, Deps> {
 
   refuseIfClosed(): void {
     if (this.closed) throw belayError("RUNNER_CLOSED", {});
+  }
+
+  /** For whoever has only its name: others may have gone on with it since, or deleted it, and maybe made it again. */
+  async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
+    refuseSlip(options, OPEN);
+    if (threadId !== undefined) await this.known(threadId)?.lookAgain();
+    return this.open(threadId, options);
   }
 
   /** With `toGoOn`, a thread that is not there is refused, and one that is there is read as far as going on needs. */
@@ -173,12 +182,6 @@ export class OpenSessions<Out, Deps> {
     await this.#setup.late.close();
     for (const feed of this.#feeds.values) feed.closed(this);
   }
-}
-
-export function readId(option: string, id: unknown): string {
-  if (typeof id === "string" && id !== "" && id.length <= 200) return id;
-  const value = typeof id === "string" ? JSON.stringify(id) : errorText(id);
-  throw belayError("OPTION_INVALID", { option, value, needed: "text of 1–200 characters" });
 }
 
 /** Somebody else has it: also where they began to run it while we looked. */

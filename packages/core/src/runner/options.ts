@@ -6,7 +6,7 @@ import type { Breakpoint, Patch } from "../event.ts";
 import type { Drift } from "../fingerprint.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
-import { type Json, toJson } from "../json.ts";
+import { fitting, type Json, toJson } from "../json.ts";
 import { misspelt } from "../misspelt.ts";
 import type { Input } from "./input.ts";
 
@@ -42,6 +42,8 @@ export interface InterruptOptions {
   readonly message?: string | undefined;
   /** Drops the cut answer instead of keeping it. */
   readonly rollbackPartial?: boolean | undefined;
+  /** What becomes of open requests: withdrawn (the default), or kept, and then the thread rests as by pause(): they are answered as before. */
+  readonly requests?: "withdraw" | "keep" | undefined;
   /** Who stops it. */
   readonly by?: string | undefined;
 }
@@ -62,6 +64,11 @@ export interface ResumeOptions {
   /** What to do when the agent is not the one that the run began with: tell it as an event (the default), refuse, or ask. */
   readonly drift?: Drift | undefined;
   readonly by?: string | undefined;
+}
+
+export interface DrainOptions {
+  /** What takes longer is aborted; ten seconds by default. */
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface BreakpointOptions {
@@ -92,6 +99,10 @@ export interface AnswerOptions {
   readonly id?: string | undefined;
 }
 
+const RUN: Readonly<Record<keyof RunOptions, true>> = { id: true };
+
+const SEND: Readonly<Record<keyof SendOptions, true>> = { id: true, by: true };
+
 const STOP: Readonly<Record<keyof InterruptOptions, true>> = {
   id: true,
   runId: true,
@@ -103,8 +114,13 @@ const STOP: Readonly<Record<keyof InterruptOptions, true>> = {
   reason: true,
   message: true,
   rollbackPartial: true,
+  requests: true,
   by: true,
 };
+
+const FOR_EVER_MS = Number.MAX_SAFE_INTEGER;
+
+const DRAIN: Readonly<Record<keyof DrainOptions, true>> = { timeoutMs: true };
 
 const RESUME: Readonly<Record<keyof ResumeOptions, true>> = {
   mode: true,
@@ -124,11 +140,31 @@ const BREAKPOINT: Readonly<Record<keyof BreakpointOptions, true>> = {
   when: true,
 };
 
-export function readStop(options: InterruptOptions, now: number): Stop {
+/** A run, or an answer: under an id of the caller's. */
+export function checkRun(options: RunOptions): void {
+  refuseSlip(options, RUN);
+  text("id", options.id, 1);
+}
+
+export function checkSend(options: SendOptions): void {
+  refuseSlip(options, SEND);
+  text("id", options.id, 1);
+  text("by", options.by);
+}
+
+export function readStop(options: InterruptOptions, now: number, most = Number.POSITIVE_INFINITY): Stop {
   refuseSlip(options, STOP);
   oneOf("mode", options.mode, ["now", "after-model", "after-tools"]);
   atLeastZero("timeoutMs", options.timeoutMs);
   atLeastZero("graceMs", options.graceMs);
+  oneOf("requests", options.requests, ["withdraw", "keep"]);
+  text("id", options.id, 1);
+  for (const option of ["runId", "by", "reason", "message"] as const) text(option, options[option]);
+  for (const option of ["force", "rollbackPartial"] as const) flag(option, options[option]);
+  if (options.segment !== undefined && !Number.isInteger(options.segment)) {
+    throw belayError("OPTION_INVALID", { option: "segment", value: shown(options.segment), needed: "a whole number" });
+  }
+  fitting([options.by ?? null, options.reason ?? null, options.message ?? null], "What is said of the stop", most);
   return {
     at: now,
     by: options.by ?? "user",
@@ -136,34 +172,50 @@ export function readStop(options: InterruptOptions, now: number): Stop {
     message: options.message,
     rollbackPartial: options.rollbackPartial ?? false,
     graceMs: options.graceMs,
+    ...(options.requests === "keep" && { keepsRequests: true as const }),
   };
 }
 
-/** The answers, each checked for its form. */
-export function checkResume(options: ResumeOptions): ReadonlyMap<string, Answer> {
+/** What of the options of a stop is sent to another process: what is read of them, as JSON can hold it, which has no number without end. */
+export function sentStop(options: InterruptOptions): InterruptOptions {
+  const known = Object.entries(options).filter(([option, value]) => Object.hasOwn(STOP, option) && value !== undefined);
+  const ends = ([option, value]: [string, unknown]) => [
+    option,
+    value === Number.POSITIVE_INFINITY ? FOR_EVER_MS : value,
+  ];
+  return Object.fromEntries(known.map(ends));
+}
+
+export function readDrain(options: DrainOptions): number {
+  refuseSlip(options, DRAIN);
+  atLeastZero("timeoutMs", options.timeoutMs);
+  return options.timeoutMs ?? 10_000;
+}
+
+/** The answers, each checked for its form and its size. */
+export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<string, Answer> {
   refuseSlip(options, RESUME);
   oneOf("mode", options.mode, ["continue", "rethink"]);
+  text("by", options.by);
   const { drift, answers = {} } = options;
   if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);
   if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
     throw belayError("OPTION_INVALID", { option: "answers", value: String(answers), needed: "answers by request id" });
   }
-  return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer)]));
+  return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer, most)]));
 }
 
-export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions): Breakpoint {
+export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: number): Breakpoint {
   refuseSlip(given ?? {}, BREAKPOINT);
   const { node, graph, at = "before", stop = true, when } = given ?? {};
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
     throw belayError("OPTION_INVALID", { option: "node", value: String(node), needed: "the key of a node" });
   }
-  if (typeof stop !== "boolean") {
-    throw belayError("OPTION_INVALID", { option: "stop", value: shown(stop), needed: "true or false" });
-  }
-  const more = { ...(graph !== undefined && { graph }), ...(when !== undefined && { when: toJson(when, "when") }) };
+  flag("stop", stop);
+  const condition = when === undefined ? {} : { when: toJson(when, "`when` of a breakpoint", most) };
   refuseUnknownNode(agent, node, graph);
-  return { node, at, stop, ...more };
+  return { node, at, stop, ...(graph !== undefined && { graph }), ...condition };
 }
 
 /** A breakpoint where nothing ever comes by is a slip of the pen. */
@@ -186,9 +238,9 @@ function* graphsIn(agent: AnyAgent, seen: Set<AnyAgent>): Generator<AnyAgent> {
 }
 
 /** What is to change in the state of a graph. */
-export function readPatch({ state }: ResumeOptions): Patch | undefined {
+export function readPatch({ state }: ResumeOptions, most: number): Patch | undefined {
   if (state === undefined) return undefined;
-  const patch = toJson(state, "The state given to resume()");
+  const patch = toJson(state, "The state given to resume()", most);
   if (typeof patch === "object" && patch !== null && !Array.isArray(patch)) return patch as Patch;
   throw belayError("OPTION_INVALID", { option: "state", value: JSON.stringify(patch), needed: "values by key" });
 }
@@ -202,10 +254,30 @@ export function readCursor(after: number | undefined): number {
 
 /** An answer under a misspelt name would be no answer, and nobody would be told. */
 export function refuseSlip(given: object, known: Readonly<Record<string, true>>): void {
+  if (typeof given !== "object" || given === null) {
+    throw belayError("OPTION_INVALID", { option: "options", value: shown(given), needed: "an object" });
+  }
   const slip = misspelt(given, known);
   if (slip === undefined) return;
   const value = shown((given as Record<string, unknown>)[slip.option]);
   throw belayError("OPTION_INVALID", { option: slip.option, value, needed: `called ${slip.meant}` });
+}
+
+export function readId(option: string, id: unknown): string {
+  if (typeof id === "string" && id !== "" && id.length <= 200) return id;
+  const value = typeof id === "string" ? JSON.stringify(id) : shown(id);
+  throw belayError("OPTION_INVALID", { option, value, needed: "text of 1–200 characters" });
+}
+
+/** Of at least so many characters. */
+export function text(option: string, value: string | undefined, least = 0): void {
+  if (value === undefined || (typeof value === "string" && value.length >= least)) return;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: least > 0 ? "text, not empty" : "text" });
+}
+
+function flag(option: string, value: boolean | undefined): void {
+  if (value === undefined || typeof value === "boolean") return;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
 }
 
 function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {

@@ -24,6 +24,8 @@ export interface Standing {
   readonly interrupts: readonly Interrupt[];
   readonly runId: string | undefined;
   readonly segment: number;
+  /** The seq of the last fact that is known. */
+  readonly head: number;
   readonly tokenHash: string | undefined;
   readonly tokenUntil: number | undefined;
 }
@@ -37,6 +39,7 @@ export class Recall {
     interrupts: [],
     runId: undefined,
     segment: 0,
+    head: 0,
     tokenHash: undefined,
     tokenUntil: undefined,
   };
@@ -158,7 +161,8 @@ export class Recall {
     const { runId, segment } = facts.at(-1)!;
     const rests = facts.findLast((fact) => fact.type === "state");
     const { pauseType, interrupts = [], tokenHash, tokenUntil } = rests?.type === "state" ? rests : {};
-    this.standing = { state: row.state, pauseType, interrupts, runId, segment, tokenHash, tokenUntil };
+    const { state, head } = row;
+    this.standing = { state, pauseType, interrupts, runId, segment, head, tokenHash, tokenUntil };
   }
 
   async readAll(): Promise<ThreadState> {
@@ -224,8 +228,8 @@ export function firstLoad(store: Store, key: ThreadKey, toGoOn: boolean): Promis
 }
 
 export function standingOf(thread: ThreadState): Standing {
-  const { state, pauseType, run, tokenHash, tokenUntil } = thread;
+  const { state, pauseType, run, head, tokenHash, tokenUntil } = thread;
   const open = openRequests(thread);
   const interrupts = open.length === 0 ? thread.interrupts : [...thread.interrupts, ...open];
-  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0, tokenHash, tokenUntil };
+  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0, head, tokenHash, tokenUntil };
 }

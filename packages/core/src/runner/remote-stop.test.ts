@@ -2,13 +2,15 @@ import { describe, expect, it } from "vitest";
 import { approve } from "../interrupt/answer.ts";
 import { humanInput } from "../interrupt/request.ts";
 import { jsonSchema } from "../schema/schema.ts";
-import { toolOf } from "../testing/asking-tool.ts";
+import { factsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
+import type { ScriptedTurn } from "../testing/scripted-model.ts";
 import { gate, listen, openKit, until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
 import type { ToolContext } from "../tool/context.ts";
 import { tool } from "../tool/tool.ts";
+import type { InterruptOptions } from "./options.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const noArgs = jsonSchema<object>({ type: "object" });
@@ -50,6 +52,24 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
     expect(await stop({ id: "same" })).toMatchObject({ accepted: true, partialText: "half" });
     expect(await stop({ id: "same" })).toMatchObject({ accepted: true, partialText: "half" });
     expect(await run.result).toMatchObject({ status: "interrupted" });
+  });
+
+  it("P6: it is heard whatever else is said with it: a number without end, what JSON cannot hold, what another version means", async () => {
+    const own: { self?: unknown } = {};
+    own.self = own;
+    for (const options of [{ graceMs: Number.POSITIVE_INFINITY }, { timeoutMs: Number.POSITIVE_INFINITY }, own]) {
+      const { owner, stop } = await pair([[{ text: "half" }, { stall: true }]]);
+      const run = owner.session.run("go");
+      await listen(run).until((event) => event.type === "text-delta");
+      expect(await stop(options as InterruptOptions)).toMatchObject({ accepted: true, partialText: "half" });
+    }
+    const { owner, store } = await pair([[{ text: "half" }, { stall: true }]]);
+    const run = owner.session.run("go");
+    await listen(run).until((event) => event.type === "text-delta");
+    const mail = { runId: run.runId, segment: 1, options: { mode: "softly" } };
+    await store.send(key, { key: "stop:theirs", kind: "stop", body: JSON.stringify(mail), at: 1 });
+    expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "user_interrupt" });
+    expect((await store.load(key))?.commands).toEqual([]);
   });
 
   it("S4: among calls, it names which were cut, ended, not started and left behind", async () => {
@@ -160,7 +180,7 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
 
 describe.each(eachStore)("a stop from another runner that the owner did not hear of in time, on $name", ({ make }) => {
   /** The other runner's stop is sent when the owner's run has come to rest by what its tool does. */
-  async function late(act: (ctx: ToolContext) => unknown) {
+  async function late(act: (ctx: ToolContext) => unknown, options: InterruptOptions = {}) {
     const [begun, go, rests] = [gate(), gate(), gate()];
     const acting = toolOf("act", async (ctx) => {
       begun.open();
@@ -180,7 +200,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     const run = owner.session.run("go");
     void run.result.then(() => rests.open());
     await begun.opened;
-    return { run, store, receipt: await other.runner.interrupt("thread") };
+    return { run, store, receipt: await other.runner.interrupt("thread", options) };
   }
 
   it("S3: where a tool ended the run itself, nothing was stopped", async () => {
@@ -242,5 +262,99 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     looks.open();
     expect(await stopped).toMatchObject({ accepted: true, runId: run.runId, segment: 1 });
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
+  });
+
+  /** Two calls wait for approval, and one that was approved runs in the owner; it has ended when a stop by another session is sent. */
+  async function answered(then: readonly ScriptedTurn[] = ["done"], takenBack = async () => {}) {
+    const store = await make();
+    const [begun, go] = [gate(), gate()];
+    const pay = toolOf(
+      "pay",
+      async () => {
+        begun.open();
+        await go.opened;
+        return "paid";
+      },
+      { needsApproval: true },
+    );
+    const turn = [
+      { call: "pay", id: "p" },
+      { call: "pay", id: "q" },
+    ];
+    const owner = await openKit([turn, ...then], { tools: [pay], store });
+    await owner.session.run("go").result;
+    const slow = wrapStore(store, {
+      async send(thread, command) {
+        go.open();
+        await until(async () => (await store.load(thread))?.row.lease === undefined);
+        return store.send(thread, command);
+      },
+      async withdraw(thread, command) {
+        const withdrawn = await store.withdraw(thread, command);
+        await takenBack();
+        return withdrawn;
+      },
+    });
+    const other = await openKit([], { tools: [pay], store: slow });
+    const [first, second] = owner.session.interrupts;
+    await owner.session.answer(first!.id, approve());
+    await begun.opened;
+    return { store, owner, other, second: second! };
+  }
+
+  it("S2, S9: where an answered call has ended by then, what else is asked is withdrawn, and that is told", async () => {
+    const { store, other } = await answered();
+    expect(await other.session.interrupt()).toMatchObject({ accepted: true, notStarted: ["q"] });
+    expect(other.session.pauseType).toBe("user_interrupt");
+    expect(await store.requests("default")).toEqual([]);
+  });
+
+  it("S2: a stop of which it was told that there was nothing to stop hits no call that is answered later", async () => {
+    const { store, owner, other, second } = await answered();
+    expect(await other.runner.interrupt("thread", { requests: "keep" })).toMatchObject({ accepted: false });
+    expect((await store.load(key))?.commands).toEqual([]);
+    await owner.session.answer(second.id, approve());
+    await until(async () => (await store.load(key))?.row.lease === undefined);
+    expect(toolResult(await factsOf(store), "q")).toBe("paid");
+    expect(await owner.session.resume().result).toMatchObject({ status: "completed", text: "done" });
+  });
+
+  it.each(["runner", "session"])(
+    "S2: a stop that came too late for its stretch takes nothing back that is asked in the next one, by a %s",
+    async (by) => {
+      const takenBack = async () => {
+        await owner.session.resume({ answers: { [second.id]: approve() } }).result;
+      };
+      const { store, owner, other, second } = await answered([[{ call: "pay", id: "r" }], "done"], takenBack);
+      const stopped = by === "runner" ? other.runner.interrupt("thread") : other.session.interrupt();
+      expect(await stopped).toMatchObject({ accepted: false, segment: 1 });
+      expect(await store.requests("default")).toHaveLength(1);
+      expect(owner.session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
+    },
+  );
+
+  it("S3: it is taken back, costs the next run nothing, and hits it no more when it is sent again", async () => {
+    const { store, run } = await late((ctx) => ctx.exit("left"), { id: "late" });
+    await run.result;
+    expect((await store.load(key))?.commands).toEqual([]);
+    let loads = 0;
+    const counted = wrapStore(store, {
+      load(thread, after) {
+        loads += 1;
+        return store.load(thread, after);
+      },
+    });
+    const held = gate();
+    const next = await openKit([() => held.opened.then(() => "done")], { store: counted });
+    loads = 0;
+    const going = next.session.run("more");
+    await until(() => next.requests.length === 1);
+    expect(loads).toBeLessThanOrEqual(1);
+    const other = await openKit([], { store, threadId: "elsewhere" });
+    expect(await other.runner.interrupt("thread", { id: "late" })).toMatchObject({ accepted: false });
+    expect(next.session.state).toBe("running");
+    held.open();
+    expect(await going.result).toMatchObject({ status: "completed", text: "done" });
+    expect(loads).toBeLessThanOrEqual(1);
   });
 });

@@ -11,7 +11,7 @@ import type { Command, Loaded, Store, ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
 import { read, type StopMail, stopKey } from "./mailbox.ts";
-import { type InterruptOptions, readStop } from "./options.ts";
+import { type InterruptOptions, readStop, sentStop } from "./options.ts";
 import { loadThread, readFacts } from "./read-facts.ts";
 
 /** How often to look, besides the store's hints, whether the owner is still there; the first time sooner, for it may have been quicker than we. */
@@ -25,14 +25,14 @@ export async function stopElsewhere(
   options: InterruptOptions,
   end?: Loaded,
 ): Promise<Receipt> {
-  readStop(options, 0);
+  readStop(options, 0, setup.maxBytes);
   const { store, clock } = setup;
   const { id = clock.id() } = options;
   // Whether a stop is on record under an id stands anywhere in it.
   const loaded =
     options.id === undefined ? (end ?? (await loadThread(store, key, "rest"))) : await loadThread(store, key);
   if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
-  const { row, lines, commands } = loaded;
+  const { row, lines } = loaded;
   if (options.id !== undefined && stopsIn(key, lines).has(id)) return recordedReceipt(store, key, id);
   const last = lines.at(-1);
   const { runId, segment } = last === undefined ? {} : decode(key.threadId, last, noArgs).at(-1)!;
@@ -41,13 +41,13 @@ export async function stopElsewhere(
   const runs = row.lease !== undefined && (row.state === "running" || row.state === "paused");
   if (!runs || runId === undefined || segment === undefined) return nothing;
   if ((options.runId ?? runId) !== runId || (options.segment ?? segment) !== segment) return nothing;
-  const mail: StopMail = { runId, segment, options };
+  const mail: StopMail = { runId, segment, options: sentStop(options) };
   const command: Command = { key: stopKey(id), kind: "stop", body: JSON.stringify(mail), at: clock.now() };
   // Watched before it is sent: the owner may be quick.
   const news = watched(setup, key);
   try {
-    // Sent before: for this stretch, or for one whose owner died before it could heed it.
-    if (!(await store.send(key, command)) && !isFor(mail, key, commands, id)) return nothing;
+    // Sent before: for this stretch, or for one that was over before its owner could heed it.
+    if (!(await store.send(key, command)) && !(await isFor(mail, store, key, id))) return nothing;
     return await waitForReceipt(store, key, row.head, nothing, news.come, id);
   } finally {
     news.end();
@@ -67,13 +67,14 @@ export async function recordedReceipt(store: Store, key: ThreadKey, id: string):
   if (end === undefined) return notAccepted(undefined, undefined);
   const { runId, segment, seq } = end;
   const stretch = facts.filter((fact) => fact.runId === runId && fact.segment === segment && fact.seq <= seq);
-  return receipt(stretch, notAccepted(runId, segment));
+  return receipt(stretch, notAccepted(runId, segment), true);
 }
 
-function isFor(mail: StopMail, key: ThreadKey, commands: readonly Command[], id: string): boolean {
+async function isFor(mail: StopMail, store: Store, key: ThreadKey, id: string): Promise<boolean> {
+  const { commands = [], lines = [] } = (await loadThread(store, key)) ?? {};
   const waiting = commands.find((command) => command.key === stopKey(id));
-  // Neither waiting nor on record when we looked: it has been sent since, and was for what runs now.
-  if (waiting === undefined) return true;
+  // Neither waiting nor on record: its sender took it back.
+  if (waiting === undefined) return stopsIn(key, lines).has(id);
   const { runId, segment } = read<StopMail>(key, waiting);
   return runId === mail.runId && segment === mail.segment;
 }
@@ -112,36 +113,57 @@ async function waitForReceipt(
   news: () => Promise<void>,
   id: string,
 ): Promise<Receipt> {
+  let isTried = false;
   for (;;) {
     await news();
     const loaded = await loadThread(store, key, head);
     const facts = (loaded?.lines ?? []).flatMap((line) => decode(key.threadId, line, noArgs));
     for (const [i, fact] of facts.entries()) {
       if (fact.type !== "state" || fact.seq <= head) continue;
-      const told = receipt(facts.slice(0, i + 1), nothing);
+      const isConsumed = fact.stops?.includes(id) ?? false;
+      const told = receipt(facts.slice(0, i + 1), nothing, isConsumed);
       // Running again means that the owner died, and that somebody has taken over since.
-      if (told.accepted || fact.state !== "paused" || fact.stops?.includes(id)) return told;
+      if (!told.accepted && fact.state === "paused" && !isConsumed) continue;
+      if (!isConsumed) await takeBack(store, key, id);
+      return told;
+    }
+    if (loaded?.row.lease !== undefined) {
+      isTried = false;
+      continue;
     }
     // The owner is gone, or has paused: there is nothing left to stop. Whoever has a pause runs answered calls in it, and
-    // finds the stop in the store.
-    if (loaded?.row.lease === undefined) return nothing;
+    // finds the stop in the store, unless it is taken back before.
+    const waits = loaded?.commands.some((command) => command.key === stopKey(id));
+    if (!waits || isTried || (await takeBack(store, key, id))) return nothing;
+    isTried = true;
   }
+}
+
+/**
+ * Left there, it would hit what people let run in the same pause, long after its sender was told that there was nothing to
+ * stop; and the next run would look for mail with each append. False where somebody has the thread again, and consumes it.
+ */
+function takeBack(store: Store, key: ThreadKey, id: string): Promise<boolean> {
+  return store.withdraw(key, stopKey(id)).catch(() => false);
 }
 
 /** What a call was given makes no difference to a receipt. */
 const noArgs = () => null;
 
-function receipt(facts: readonly Fact[], nothing: Receipt): Receipt {
-  const action = facts.findLast((fact) => fact.type === "action" && isStopOf(fact, nothing));
+/** `facts` end with the state that the stretch came to; `isConsumed` where that answers the stop. */
+function receipt(facts: readonly Fact[], nothing: Receipt, isConsumed: boolean): Receipt {
+  const told = isConsumed ? facts.at(-2) : undefined;
+  const action = facts.findLast((fact) => fact.type === "action" && isStopOf(fact, nothing, fact === told));
   if (action?.type !== "action") return nothing;
   const cut = facts.findLast((fact) => fact.type === "message" && fact.message.interrupted !== undefined);
   const partialText = cut?.type === "message" ? messageText(cut.message) : "";
   return { ...nothing, accepted: true, partialText, ...action.action.interrupted?.calls };
 }
 
-/** It may have come to rest otherwise before it heard of the stop. */
-function isStopOf({ action, runId, segment }: ActionEvent, of: Receipt): boolean {
-  return action.interrupted?.kind === "user" && runId === of.runId && segment === of.segment;
+/** It may have come to rest otherwise before it heard of the stop. One that kept what is asked is told as a pause, `withIt`. */
+function isStopOf({ action, runId, segment }: ActionEvent, of: Receipt, withIt: boolean): boolean {
+  const kind = action.interrupted?.kind;
+  return (kind === "user" || (kind === "manual" && withIt)) && runId === of.runId && segment === of.segment;
 }
 
 function notAccepted(runId: string | undefined, segment: number | undefined): Receipt {

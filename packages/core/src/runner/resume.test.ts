@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CONTINUE_NOTE } from "../journal/render.ts";
-import { type Message, messageText } from "../message.ts";
+import { type Message, messageText, type Part } from "../message.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { history, type Kit, type KitOptions, listen, openKit, said, unpaired } from "../testing/session-kit.ts";
 
@@ -88,6 +88,23 @@ describe("with input: rethink", () => {
 });
 
 describe("without input: continue", () => {
+  it("R2: a rest without a word is nobody else's: what one reader writes into it is in no other answer", async () => {
+    const answers: string[] = [];
+    for (const reader of ["first", "second"]) {
+      const kit = await openKit([cut, []]);
+      await stopAfter(kit, "wo");
+      const run = kit.session.resume();
+      for await (const event of run) {
+        if (event.type !== "message") continue;
+        const write = () => (event.message.parts as Part[]).push({ type: "text", text: reader });
+        expect(write).toThrow(TypeError);
+      }
+      const result = await run.result;
+      answers.push(result.status === "completed" ? result.text : result.status);
+    }
+    expect(answers).toEqual(["Hello wo", "Hello wo"]);
+  });
+
   for (const input of [
     undefined,
     "",

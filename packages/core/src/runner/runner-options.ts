@@ -31,7 +31,7 @@ export interface RunnerOptions<Out, Deps> {
   readonly deps?: Deps | undefined;
   /** How long a thread stays ours when this process is gone. */
   readonly leaseTtlMs?: number | undefined;
-  /** The most that one input, or one result of a tool, may take, in bytes of JSON; 32 MiB by default. */
+  /** The most that one thing to be recorded may take, in bytes of JSON: an input, an answer of a model, a result of a tool, a value of a step …; 32 MiB by default. */
   readonly maxBytes?: number | undefined;
   /** Which calls may run, must be approved by a person, or never run; agents may say more. */
   readonly permissions?: Permissions | undefined;

@@ -17,15 +17,10 @@ import { type ForkOptions, forkThread } from "./fork.ts";
 import { type HistoryPoint, historyPoints } from "./history-points.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import type { Input } from "./input.ts";
-import { OpenSessions, readId, unlessBusy } from "./open-sessions.ts";
-import type {
-  AnswerOptions,
-  EventOptions,
-  InterruptOptions,
-  ResumeOptions,
-  RunOptions,
-  SendOptions,
-} from "./options.ts";
+import type { LiveThread } from "./live-thread.ts";
+import { OpenSessions, unlessBusy } from "./open-sessions.ts";
+import type { AnswerOptions, DrainOptions, EventOptions, InterruptOptions } from "./options.ts";
+import { checkRun, type ResumeOptions, type RunOptions, readDrain, readId, type SendOptions } from "./options.ts";
 import { type PruneOptions, pruneThreads, readIdle } from "./prune.ts";
 import { loadThread } from "./read-facts.ts";
 import { readPast } from "./read-past.ts";
@@ -74,6 +69,8 @@ export class Runner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
   #pruneAt = 0;
+  /** Threads that go on here and are set aside if the process dies of it again. */
+  readonly #lastTries = new Set<LiveThread>();
   readonly #prunes: Troubles;
   readonly #setup: DriveSetup;
   /** Damaged requests that the log has heard of. */
@@ -91,13 +88,19 @@ export class Runner<Out = string, Deps = unknown> {
     this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps);
   }
 
+  /** Its name in the leases of what it runs: no other runner has it, in this process or elsewhere. */
+  get owner(): string {
+    return this.#setup.owner;
+  }
+
   /** The session on a thread: the same one each time while it is open here. A thread that is not there begins with its first run. */
   async open(threadId?: string, options: OpenOptions<Deps> = {}): Promise<Session<Out>> {
-    return this.#sessions.open(threadId, options);
+    return this.#sessions.openNow(threadId, options);
   }
 
   /** Runs `input` on a new thread. With an id the thread has it too, so that asking twice is asking once. */
-  run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
+  async run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
+    checkRun(options);
     return this.open(options.id).then((session) => session.run(input, options));
   }
 
@@ -127,8 +130,10 @@ export class Runner<Out = string, Deps = unknown> {
     if (resting !== undefined) return resting;
     const receipt = await stopElsewhere(this.#setup, this.#key(threadId), options, end);
     if (receipt.accepted) return receipt;
-    // It came to rest before it heard of the stop: people may be asked for something.
-    return (await this.#stopResting(threadId, options, (await this.#end(threadId))?.row)) ?? receipt;
+    // It came to rest before it heard of the stop: people may be asked for something. Who has gone on since means it.
+    const { runId, segment } = receipt;
+    const rests = await this.#stopResting(threadId, { ...options, runId, segment }, (await this.#end(threadId))?.row);
+    return rests?.accepted ? rests : receipt;
   }
 
   #end(threadId: string): Promise<Loaded | undefined> {
@@ -146,7 +151,7 @@ export class Runner<Out = string, Deps = unknown> {
     }
     try {
       return await this.#sessions.with(threadId, async () => {
-        const session = await this.open(threadId);
+        const session = await this.#sessions.open(threadId, {});
         await session.refresh();
         return session.interrupt(options);
       });
@@ -160,12 +165,13 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    const mail = answerMail(id, readAnswer(id, given), options.id);
+    checkRun(options);
+    const mail = answerMail(id, readAnswer(id, given, this.#setup.maxBytes), options.id);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
     return answerAnywhere(this.#setup, this.#key(threadId), mail, (sent) =>
       this.#sessions.with(threadId, async () => {
-        const session = await this.open(threadId).catch(unlessBusy);
+        const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
         return session === undefined ? "busy" : session.answerHere(mail, sent);
       }),
     );
@@ -196,7 +202,7 @@ export class Runner<Out = string, Deps = unknown> {
     this.#sessions.refuseIfClosed();
     const { threadId, ...by } = options;
     if (threadId !== undefined)
-      return this.#sessions.with(threadId, async () => (await this.open(threadId)).removeRule(id, by));
+      return this.#sessions.with(threadId, async () => (await this.#sessions.open(threadId, {})).removeRule(id, by));
     return this.#setup.store.removeRule(this.#tenant, id);
   }
 
@@ -218,14 +224,14 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** What was sent is sent: whoever has the thread by now starts it. */
   async #startQueued(threadId: string): Promise<void> {
-    const session = await this.open(threadId).catch(unlessBusy);
+    const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
     await session?.startQueued().catch(unlessBusy);
   }
 
   /** session.withdraw() for a thread that any process may be running. */
   async withdraw(threadId: string, id: string): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    return this.#setup.store.withdraw(this.#key(threadId), id);
+    return this.#setup.store.withdraw(this.#key(threadId), readId("id", id));
   }
 
   /** Facts of a thread from any cursor, then what happens; in any process. Ends with `signal`, or when the runner is closed. */
@@ -278,7 +284,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** A thread that is new in the store: a session that waited for its first run may be open on it. */
   async #opened(threadId: string): Promise<Session<Out>> {
     const known = this.#sessions.known(threadId);
-    const session = await this.open(threadId);
+    const session = await this.#sessions.open(threadId, {});
     if (known === session) await session.refresh();
     return session;
   }
@@ -348,9 +354,9 @@ export class Runner<Out = string, Deps = unknown> {
   }
 
   async #move(row: ThreadRow): Promise<boolean> {
-    const session = await this.open(row.threadId);
+    const session = await this.#sessions.open(row.threadId, {});
     await session.refresh();
-    await session.moveOn(MOST_CRASHES);
+    await session.moveOn(MOST_CRASHES, this.#lastTries);
     if (session.pauseType === "crash") return false;
     // An input that a hook refuses waits as before, and would be tried again and again.
     const now = await loadThread(this.#setup.store, this.#key(row.threadId), Number.MAX_SAFE_INTEGER);
@@ -361,8 +367,8 @@ export class Runner<Out = string, Deps = unknown> {
    * Lets go of all threads at their next safe point; what takes longer than `timeoutMs` is aborted. They go on elsewhere. For a
    * store that does not answer it waits as long again, and no longer: its leases lapse by themselves.
    */
-  async drain(options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
-    const { timeoutMs = 10_000 } = options;
+  async drain(options: DrainOptions = {}): Promise<void> {
+    const timeoutMs = readDrain(options);
     const { clock } = this.#setup;
     const sessions = this.#sessions;
     sessions.closed = true;

@@ -8,7 +8,7 @@ import { initialized } from "./idle.ts";
 import { type Input, readInput } from "./input.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { InputMail } from "./mailbox.ts";
-import type { SendOptions } from "./options.ts";
+import { checkSend, type SendOptions } from "./options.ts";
 
 /** Resolves to its id when nothing can lose it. */
 export async function send(
@@ -18,6 +18,7 @@ export async function send(
   options: SendOptions,
 ): Promise<string> {
   thread.refuseIfClosed();
+  checkSend(options);
   const { state, setup } = thread;
   const { threadId } = thread.key;
   if (state === "terminated")

@@ -30,6 +30,7 @@ import { observe } from "./observe.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkRun,
   type EventOptions,
   type InterruptOptions,
   type LookOptions,
@@ -37,6 +38,7 @@ import {
   type RunOptions,
   readBreakpoint,
   readCursor,
+  readId,
   type SendOptions,
 } from "./options.ts";
 import { readFacts } from "./read-facts.ts";
@@ -93,6 +95,7 @@ export class Session<Out = string> {
 
   /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
   run(input: Input, options: RunOptions = {}): Run<Out> {
+    checkRun(options);
     return beginRun(this.#thread, input, options.id);
   }
 
@@ -125,7 +128,8 @@ export class Session<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup, key } = this.#thread;
     this.#thread.refuseIfClosed();
-    const mail = answerMail(id, readAnswer(id, given), options.id);
+    checkRun(options);
+    const mail = answerMail(id, readAnswer(id, given, setup.maxBytes), options.id);
     return answerAnywhere(setup, key, mail, (sent) => this.answerHere(mail, sent));
   }
 
@@ -157,7 +161,7 @@ export class Session<Out = string> {
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
-    const breakpoint = readBreakpoint(this.#thread.agent, options);
+    const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
     await this.#thread.write(
       (live) => live.setBreakpoint(breakpoint),
       () => this.#thread.append(breakpointSet(breakpoint)).then(() => true),
@@ -214,7 +218,7 @@ export class Session<Out = string> {
   async withdraw(id: string): Promise<boolean> {
     const { setup, key } = this.#thread;
     this.#thread.refuseIfClosed();
-    return setup.store.withdraw(key, id);
+    return setup.store.withdraw(key, readId("id", id));
   }
 
   /** Calls that were left behind and still run in this process, by id. What one gives in the end waits as `late`, if there is anything to tell. */
@@ -261,6 +265,11 @@ export class Session<Out = string> {
     return this.#thread.refresh();
   }
 
+  /** What others have made of the thread, as far as it costs a look at its row. For the runner, which has another session where it is gone. */
+  lookAgain(): Promise<void> {
+    return this.#thread.lookAgain();
+  }
+
   /** The seq of the last fact in the store, the facts after one, and word of more: for hub(). */
   async head(): Promise<number> {
     const { setup, key } = this.#thread;
@@ -293,8 +302,8 @@ export class Session<Out = string> {
   }
 
   /** For a worker: goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */
-  moveOn(mostCrashes: number): Promise<void> {
-    return moveOn(this.#thread, mostCrashes);
+  moveOn(mostCrashes: number, lastTries = new Set<LiveThread>()): Promise<void> {
+    return moveOn(this.#thread, mostCrashes, lastTries);
   }
 
   /** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. For the runner. */

@@ -1,6 +1,6 @@
 // A stop in this process: of what runs, or of a thread that only waits for people.
 
-import type { BelayError } from "../error.ts";
+import { type BelayError, belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
@@ -18,7 +18,7 @@ import { waitingCalls } from "./requests.ts";
 /** The signal is set before this returns (S1); throws where the options cannot be. */
 export function stopHere(thread: LiveThread, options: InterruptOptions): Promise<Receipt> {
   const { execution, calls, recall, setup } = thread;
-  const stop = readStop(options, setup.clock.now());
+  const stop = readStop(options, setup.clock.now(), setup.maxBytes);
   const { id, runId, segment } = options;
   if (id !== undefined && (execution?.state ?? recall.now()).stops?.has(id)) {
     return orBehind(thread, recordedReceipt(setup.store, thread.key, id));
@@ -56,8 +56,10 @@ export function notAccepted(thread: LiveThread): Receipt {
 
 /** Where nothing runs, and people are asked for something; else it is as `told`. */
 function stopResting(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
-  const waits = !thread.isWriting && thread.state === "paused" && thread.standing.interrupts.some(isRequest);
-  if (!waits) return Promise.resolve(told);
+  if (thread.isWriting || stop.keepsRequests) return Promise.resolve(told);
+  if (options.force && thread.stopping !== undefined) thread.hot.force();
+  const waits = thread.state === "paused" && thread.standing.interrupts.some(isRequest);
+  if (!waits) return thread.stopping ?? Promise.resolve(told);
   thread.stopping ??= stopAsking(thread, stop, options).finally(() => {
     thread.stopping = undefined;
   });
@@ -72,16 +74,24 @@ async function stopAsking(
   words?: readonly Fact[],
 ): Promise<Receipt> {
   const { clock, tokenTtlMs } = thread.setup;
+  // As the store has it: who has gone on since this stretch means it, whatever is asked by now.
+  let of: Pick<InterruptOptions, "runId" | "segment"> = { runId: options.runId, segment: options.segment };
   const told = (place: FramePlace, state: ThreadState) => {
+    const { threadId, runId, segment } = place;
+    if ((of.runId ?? runId) !== runId || (of.segment ?? segment) !== segment) {
+      throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
+    }
+    of = { runId, segment };
     const turn = state.scopes.get(place.runPath)?.turn ?? 0;
     const calls = waitingCalls(state);
     return interruptOf(place, turn, calls, { asked: stop, late: [...thread.behind], now: clock.now() });
   };
-  // Hooks are asked once, however often it has to be written.
-  const said = words ?? (await sayOfIdleStop(thread, thread.resting(), stop, () => thread.recall.load(true), told));
+  let said = words;
   const stops = options.id === undefined ? [] : [options.id];
   let receipt = notAccepted(thread);
   try {
+    // Hooks are asked once, however often it has to be written.
+    said ??= await sayOfIdleStop(thread, thread.resting(), stop, () => thread.recall.load(true), told);
     await thread.append(
       stopWaiting(stop, stops, said, (place, state) => {
         const calls = waitingCalls(state);
@@ -99,12 +109,26 @@ async function stopAsking(
     if (code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
     // Who goes on after a stop means it.
     if (thread.execution !== undefined) return notAccepted(thread);
-    if (thread.calls !== undefined) return thread.calls.interrupt(stop, options);
-    if (code === "STORE_CONFLICT") return stopAsking(thread, stop, options, said);
-    return orBehind(thread, stopElsewhere(thread.setup, thread.key, options));
+    const again = { ...options, ...of };
+    if (thread.calls === undefined && code === "STORE_CONFLICT") return stopAsking(thread, stop, again, said);
+    const there = thread.calls?.interrupt(stop, options) ?? stopElsewhere(thread.setup, thread.key, again);
+    const told = await orBehind(thread, there);
+    // It came to rest before it heard of the stop.
+    return told.accepted || !(await asksStill(thread, told)) ? told : stopAsking(thread, stop, again, said);
   }
   thread.hot.dropAll();
+  if (options.force) thread.hot.force();
+  await thread.hot.gone;
   return receipt;
+}
+
+/** As the store has it: nobody runs it, and people are asked for something in the stretch that the stop is for. */
+async function asksStill(thread: LiveThread, of: Receipt): Promise<boolean> {
+  const loaded = await thread.recall.read(Number.MAX_SAFE_INTEGER);
+  if (loaded === undefined || loaded.row.lease !== undefined) return false;
+  await thread.refresh();
+  const { runId, segment, interrupts } = thread.standing;
+  return of.runId === runId && of.segment === segment && interrupts.some(isRequest);
 }
 
 /** What another process tells of a stop does not know of the calls that still run in this one. */

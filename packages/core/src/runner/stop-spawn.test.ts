@@ -4,9 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { humanInput } from "../interrupt/request.ts";
 import { jsonSchema } from "../schema/schema.ts";
-import { listen, openKit, said } from "../testing/session-kit.ts";
+import { toolOf } from "../testing/asking-tool.ts";
+import { listen, openKit, said, until } from "../testing/session-kit.ts";
 import { type ToolOptions, tool } from "../tool/tool.ts";
+import type { Session } from "./session.ts";
 
 const anything = jsonSchema<Record<string, unknown>>({ type: "object" });
 type Options = ToolOptions<typeof anything, unknown>;
@@ -30,8 +33,8 @@ const alive = (pid: number) => {
 };
 
 /** Waits, for less than any grace here, until they are dead: a process is not gone in the instant it is killed. */
-async function dead(children: readonly number[]): Promise<boolean> {
-  for (let i = 0; i < 150 && children.some(alive); i++) await delay(10);
+async function dead(children: readonly number[], withinMs = 1_500): Promise<boolean> {
+  for (let i = 0; i < withinMs && children.some(alive); i += 10) await delay(10);
   return !children.some(alive);
 }
 
@@ -45,6 +48,10 @@ async function pids(file: string, count: number): Promise<number[]> {
 }
 
 /** A shell that starts another, both noting their pid and sleeping. */
+const line = (file: string, trap: string) =>
+  `${trap} echo $$ >> "${file}"; sh -c '${trap} echo $$ >> "${file}"; while :; do sleep 0.05; done' & while :; do sleep 0.05; done`;
+
+/** A call that runs it. */
 const shell = (
   file: string,
   execute: (run: Promise<unknown>, signal: AbortSignal) => unknown,
@@ -56,8 +63,7 @@ const shell = (
     description: "",
     input: anything,
     execute(_args, ctx) {
-      const line = `${trap} echo $$ >> "${file}"; sh -c '${trap} echo $$ >> "${file}"; while :; do sleep 0.05; done' & while :; do sleep 0.05; done`;
-      return execute(ctx.spawn("sh", ["-c", line]).output, ctx.signal);
+      return execute(ctx.spawn("sh", ["-c", line(file, trap)]).output, ctx.signal);
     },
     ...more,
   });
@@ -110,6 +116,72 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     const children = await pids(file, 2);
     await kit.session.interrupt({ force: true });
     expect(await dead(children)).toBe(true);
+  });
+
+  /** A call that has started deaf children, and asks a person. */
+  async function asking(end: (session: Session) => Promise<unknown>, graceMs = 1_000) {
+    const file = join(folder(), "pids");
+    const asks = tool({
+      name: "shell",
+      description: "",
+      input: anything,
+      graceMs,
+      async execute(_args, ctx) {
+        ctx.spawn("sh", ["-c", line(file, "trap : TERM;")]);
+        await pids(file, 2);
+        return ctx.ask(humanInput("Enough?"));
+      },
+    });
+    const kit = await openKit(script, { tools: [asks] });
+    expect(await kit.session.run("hi").result).toMatchObject({
+      status: "interrupted",
+      interruptType: "tool_interrupt",
+    });
+    const children = await pids(file, 2);
+    expect(children.map(alive)).toEqual([true, true]);
+    await end(kit.session);
+    return dead(children, 100);
+  }
+
+  test.each([
+    ["close()", (session: Session) => session.close()],
+    ["interrupt()", (session: Session) => session.interrupt()],
+    ["terminate()", (session: Session) => session.terminate()],
+  ])("P14: children of a call that asks a person are dead when %s is done, deaf as they may be", async (_, end) => {
+    expect(await asking(end)).toBe(true);
+  });
+
+  test("S4: force kills those, too, at once, also after a stop that waits for them", async () => {
+    const force = { force: true };
+    expect(await asking((session) => session.interrupt(force), 60_000)).toBe(true);
+    const twice = async (session: Session) => {
+      const first = session.interrupt();
+      await until(() => session.pauseType === "user_interrupt");
+      expect(await session.interrupt(force)).toEqual(await first);
+    };
+    expect(await asking(twice, 60_000)).toBe(true);
+  });
+
+  test("P14: so are they where the run goes on beside that call, when a stop of it is told", async () => {
+    const file = join(folder(), "pids");
+    const [asked, slow] = [
+      toolOf(
+        "asks",
+        async (ctx) => {
+          ctx.spawn("sh", ["-c", line(file, "trap : TERM;")]);
+          await pids(file, 2);
+          return ctx.ask(humanInput("Enough?"));
+        },
+        { graceMs: 1_000 },
+      ),
+      toolOf("slow", (ctx) => untilAborted(ctx.signal)),
+    ];
+    const kit = await openKit([[{ call: "asks" }, { call: "slow" }]], { tools: [asked, slow] });
+    void kit.session.run("hi");
+    await until(() => kit.session.interrupts.length === 1);
+    const children = await pids(file, 2);
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: true });
+    expect(await dead(children, 100)).toBe(true);
   });
 
   test('S4: the children of a tool with onStop "finish" are left to finish, like the tool', async () => {

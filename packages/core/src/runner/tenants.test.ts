@@ -70,7 +70,10 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
     /** Nothing that was said, asked or done there. */
     const isOurs = (what: unknown) => expect(JSON.stringify(what)).not.toContain("secret");
     /** By name, so that none is forgotten. */
-    const methods: Record<Exclude<keyof typeof runner, "close" | "drain">, (threadId: string) => Promise<unknown>> = {
+    const methods: Record<
+      Exclude<keyof typeof runner, "owner" | "close" | "drain">,
+      (threadId: string) => Promise<unknown>
+    > = {
       open: async (id) => isOurs((await runner.open(id)).messages),
       run: async () => expect(await (await runner.run("go")).result).toMatchObject({ text: "mine" }),
       resume: async () => refused(runner.resume(handle)),

@@ -264,6 +264,44 @@ describe("runner.work", () => {
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "well" });
     expect(history(session.messages)).toContain("tool: call_1 ok");
   });
+
+  it("C5: a thread that was only there when another one killed the worker is not set aside with it", async () => {
+    const store = await eachStore[0]!.make();
+    const named = (name: string, execute: () => unknown) =>
+      tool({ name, description: "", input: noArgs, repeatable: true, execute });
+    const never = () => new Promise(() => {});
+    await crashed(store, [[{ call: "deadly" }]], { threadId: "guilty", tools: [named("deadly", never)] });
+    await crashed(store, [[{ call: "slow" }]], { threadId: "bystander", tools: [named("slow", never)] });
+    const ended = async (threadId: string) => (await stateOf(store, threadId)) !== "running";
+    for (let life = 1; life <= 5 && !((await ended("guilty")) && (await ended("bystander"))); life++) {
+      const side = faultyStore(store);
+      const [deadlyBegan, slowBegan] = [gate(), gate()];
+      const deadly = named("deadly", () => {
+        deadlyBegan.open();
+        return never();
+      });
+      const slow = named("slow", () => {
+        slowBegan.open();
+        return life < 3 ? never() : new Promise((resolve) => setTimeout(resolve, 50));
+      });
+      const turns = ["well"];
+      const options = {
+        store: side,
+        threadId: `w${life}`,
+        tools: [deadly, slow],
+        leaseTtlMs: 30,
+        runner: { log() {} },
+      };
+      const work = working((await openKit(turns, options)).runner);
+      if (life < 3) await Promise.all([deadlyBegan.opened, slowBegan.opened]);
+      else await Promise.race([deadlyBegan.opened, until(async () => (await ended("guilty")) && ended("bystander"))]);
+      side.kill();
+      work.stop();
+      const leased = async (id: string) => (await store.load(key(id)))?.row.lease !== undefined;
+      await until(async () => !((await leased("guilty")) || (await leased("bystander"))));
+    }
+    expect([await stateOf(store, "guilty"), await stateOf(store, "bystander")]).toEqual(["error", "completed"]);
+  });
 });
 
 describe.each(eachStore)("runner.drain on $name", ({ make }) => {

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import { type BelayError, belayError } from "../error.ts";
 import type { Log } from "../log.ts";
 import type { ThreadRow } from "../store/store.ts";
+import { refuseSlip } from "./options.ts";
 import { Troubles } from "./troubles.ts";
 
 export interface WorkOptions {
@@ -14,6 +15,8 @@ export interface WorkOptions {
   /** How long to wait before looking again when there was nothing to do; longer where a look takes long. */
   readonly pollMs?: number | undefined;
 }
+
+const OPTIONS: Readonly<Record<keyof WorkOptions, true>> = { concurrency: true, signal: true, pollMs: true };
 
 /** What the runner does for its worker. */
 export interface WorkHost {
@@ -39,10 +42,13 @@ const LONGEST_WAIT_MS = 2_000;
 
 /** Works until `signal` fires or the runner is closed, and then until what it has begun has ended. */
 export async function workOn(host: WorkHost, options: WorkOptions): Promise<void> {
+  refuseSlip(options, OPTIONS);
   const { concurrency = 4, signal, pollMs = 200 } = options;
   if (!(concurrency >= 1)) throw invalid("concurrency", concurrency, "a number, 1 or more");
   if (!(typeof pollMs === "number" && pollMs >= 0))
     throw invalid("pollMs", pollMs, "a number of milliseconds, 0 or more");
+  if (signal !== undefined && typeof signal?.addEventListener !== "function")
+    throw invalid("signal", signal, "an AbortSignal");
   const busy = new Map<string, Promise<void>>();
   const resting = new Map<string, number>();
   const looks = new Troubles(host.log);

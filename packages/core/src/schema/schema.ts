@@ -1,6 +1,6 @@
 // Schemas: how a tool says what it takes. Any library with Standard Schema works; `jsonSchema` needs no library.
 
-import { belayError, errorText } from "../error.ts";
+import { belayError, errorText, recordedWords } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
 import { compileJsonSchema } from "./json-schema.ts";
 
@@ -140,7 +140,7 @@ function judge<T>(result: StandardResult<T>): Validated<T> {
 }
 
 function thrown(error: unknown): Validated<never> {
-  return { ok: false, problem: oneLine(errorText(error)) || "the schema failed" };
+  return { ok: false, problem: oneLine(recordedWords(errorText(error))) || "the schema failed" };
 }
 
 /** Plain arrays and objects are copied; anything else is handed on as it is. */
@@ -167,7 +167,7 @@ function problemOf(issues: readonly StandardIssue[]): string {
     return at === "" || words.startsWith(`${at} `) ? words : `${at}: ${words}`;
   });
   if (issues.length > MAX_SHOWN) shown.push(`and ${issues.length - MAX_SHOWN} more`);
-  return shown.join("; ") || "the schema refused it without saying why";
+  return recordedWords(shown.join("; ")) || "the schema refused it without saying why";
 }
 
 function pathText(path: NonNullable<StandardIssue["path"]>): string {

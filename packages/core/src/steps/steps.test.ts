@@ -11,14 +11,14 @@ import { detachedContext, type ToolContext } from "../tool/context.ts";
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "work", id: "w" }] as const);
 
-const open = (store: Store, execute: (ctx: ToolContext) => unknown) =>
-  openKit(script, { store, tools: [toolOf("work", execute)] });
+const open = (store: Store, execute: (ctx: ToolContext) => unknown, maxBytes?: number) =>
+  openKit(script, { store, tools: [toolOf("work", execute)], runner: { maxBytes } });
 
 /** Runs to the pause, then begins again in another process with the answers "yes". */
-async function replayed(store: Store, execute: (ctx: ToolContext) => unknown): Promise<Kit> {
-  const first = await open(store, execute);
+async function replayed(store: Store, execute: (ctx: ToolContext) => unknown, maxBytes?: number): Promise<Kit> {
+  const first = await open(store, execute, maxBytes);
   expect((await first.session.run("go").result).status).toBe("interrupted");
-  const second = await open(store, execute);
+  const second = await open(store, execute, maxBytes);
   for (let rounds = 0; rounds < 10 && second.session.state === "paused"; rounds++) {
     const answers = Object.fromEntries(
       second.session.interrupts.map(({ id, kind }) => [id, kind === "approval" ? approve() : respond("yes")]),
@@ -137,6 +137,63 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     expect(caught[0]).toMatch(/^NOT_SERIALIZABLE .*when/);
     expect(caught[1]).toBe(caught[0]);
   });
+
+  test("P12, Q2: a value larger than maxBytes is TOO_LARGE, live and replayed, and the step is not computed again", async () => {
+    const store = await make();
+    let computed = 0;
+    const caught: string[] = [];
+    const message = "TOO_LARGE The value of step a takes 2002 bytes; at most 1000 are taken.";
+    const kit = await replayed(
+      store,
+      async (ctx) => {
+        const large = () => {
+          computed += 1;
+          return "x".repeat(2000);
+        };
+        await ctx.step("a", large).catch((error) => caught.push(`${error.code} ${error.message}`));
+        await ctx.ask(humanInput("On?"));
+        return "went on";
+      },
+      1000,
+    );
+    expect([computed, caught, await gave(store)]).toEqual([1, [message, message], "went on"]);
+    expect(kit.session.state).toBe("completed");
+  });
+
+  test("P12, Q2: of what a step threw with words without end, the beginning is recorded, with its name and its code", async () => {
+    const store = await make();
+    const caught: { name: string; code: unknown; message: string }[] = [];
+    const endless = Object.assign(new RangeError("e".repeat(5_000_000)), { code: "ELONG" });
+    await replayed(store, async (ctx) => {
+      await ctx
+        .step("a", () => Promise.reject(endless))
+        .catch(({ name, code, message }) => caught.push({ name, code, message }));
+      await ctx.ask(humanInput("On?"));
+    });
+    expect(caught[0]).toMatchObject({ name: "RangeError", code: "ELONG" });
+    expect(caught[0]!.message).toMatch(/^e{16384}… \(5000000 characters\)$/);
+    expect(caught[1]).toEqual(caught[0]);
+  });
+
+  test.each(["context", "extra"])(
+    "P12: a request whose %s is larger than maxBytes is TOO_LARGE where it is made, and nobody is asked",
+    async (option) => {
+      const store = await make();
+      const caught: unknown[] = [];
+      const execute = async (ctx: ToolContext) => {
+        const large = humanApproval("May I?", { [option]: { text: "x".repeat(2000) } });
+        await ctx.ask(large).catch((error) => caught.push(error.code));
+        // The key that it would have had is free.
+        return (await ctx.ask(humanApproval("May I do less?"))).approved;
+      };
+      const kit = await open(store, execute, 1000);
+      expect((await kit.session.run("go").result).status).toBe("interrupted");
+      expect(kit.session.interrupts.map(({ reason, key }) => [reason, key])).toEqual([["May I do less?", "ask#0"]]);
+      const answers = { [kit.session.interrupts[0]!.id]: approve() };
+      expect(await kit.session.resume({ answers }).result).toMatchObject({ status: "completed" });
+      expect([caught, await gave(store)]).toEqual([["TOO_LARGE"], true]);
+    },
+  );
 
   test("Q2: a key twice is KEY_REUSED, whatever it is used for; an empty one is refused; nothing is computed", async () => {
     const store = await make();

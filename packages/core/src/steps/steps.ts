@@ -32,6 +32,8 @@ export interface StepsHost {
   readonly tool?: string;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
+  /** The most that one of its records may take. */
+  readonly maxBytes: number;
   /** What it stands on; undefined while it is parked, and once it is dropped. */
   readonly frame: Frame | undefined;
   /** True once nobody waits for it any more: what it still does is not recorded. */
@@ -144,7 +146,7 @@ export class Steps {
     try {
       point("step:start", at);
       const ctx = { idempotencyKey: `${idempotencyKey}/s:${key}`, signal };
-      outcome = { value: toJson(await compute(ctx), `The value of step ${key}`) };
+      outcome = { value: toJson(await compute(ctx), `The value of step ${key}`, host.maxBytes) };
     } catch (error) {
       thrown = error;
       outcome = { error: recordOf(error) };
@@ -192,8 +194,8 @@ export class Steps {
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
-    const asked = readRequest(request);
-    const { address, callId, tool } = this.#host;
+    const { address, callId, tool, maxBytes } = this.#host;
+    const asked = readRequest(request, maxBytes);
     if (given === undefined && this.#unkeyed !== undefined) {
       throw belayError("KEY_REQUIRED", { address, open: this.#unkeyed });
     }

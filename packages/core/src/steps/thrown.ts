@@ -1,10 +1,10 @@
 // What a step threw, as it is recorded and as it is thrown again.
 
-import { BelayError, type ErrorRecord, errorFromRecord, errorText } from "../error.ts";
+import { BelayError, type ErrorRecord, errorFromRecord, errorRecord, errorText, recordedWords } from "../error.ts";
 
 export function recordOf(error: unknown): ErrorRecord {
-  if (error instanceof BelayError) return { code: error.code, message: error.message, hint: error.hint };
-  const message = errorText(error);
+  if (error instanceof BelayError) return errorRecord(error);
+  const message = recordedWords(errorText(error));
   if (!(error instanceof Error)) return { code: "Error", message };
   const { code } = error as { readonly code?: unknown };
   return typeof code === "string" ? { code, message, name: error.name } : { code: error.name, message };
@@ -12,7 +12,9 @@ export function recordOf(error: unknown): ErrorRecord {
 
 /** What is on record of it; `cause` is what was thrown, where that was just now. */
 export function thrownAgain(record: ErrorRecord, cause?: unknown): Error {
-  if (record.hint !== undefined) return cause instanceof BelayError ? cause : errorFromRecord(record);
+  if (record.hint !== undefined) {
+    return cause instanceof BelayError && cause.message === record.message ? cause : errorFromRecord(record);
+  }
   const error = cause === undefined ? new Error(record.message) : new Error(record.message, { cause });
   error.name = record.name ?? record.code;
   return record.name === undefined ? error : Object.assign(error, { code: record.code });

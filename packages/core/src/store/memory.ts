@@ -225,8 +225,9 @@ class MemoryStore implements Store {
 
   async withdraw(key: ThreadKey, commandKey: string): Promise<boolean> {
     const thread = this.#find(key);
+    const rests = thread?.owner === undefined;
     const left = thread?.commands.filter(
-      ({ key: k, kind }) => k !== commandKey || (kind !== "input" && kind !== "steer"),
+      ({ key: k, kind }) => k !== commandKey || (kind !== "input" && kind !== "steer" && !(kind === "stop" && rests)),
     );
     if (thread === undefined || left === undefined || left.length === thread.commands.length) return false;
     thread.commands = left;

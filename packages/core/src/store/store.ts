@@ -218,7 +218,10 @@ export interface Store {
   release(key: ThreadKey, fence: number): Promise<void>;
   /** Writes a command; false when one with that key was written before. Throws `THREAD_UNKNOWN`. */
   send(key: ThreadKey, command: Command): Promise<boolean>;
-  /** Takes an input or a steer back; false when it was consumed, withdrawn or never sent. */
+  /**
+   * Takes an input or a steer back; a stop, too, where nobody has the thread: whoever does may heed it already. One whose
+   * lease is over and was not given back has it still. False when it was consumed, withdrawn or never sent.
+   */
   withdraw(key: ThreadKey, commandKey: string): Promise<boolean>;
   /**
    * All threads of the tenant, the last changed first. With `movableAt`, a store may leave out those that cannot move at

@@ -2,10 +2,10 @@
 // the end; then what must hold however it was cut.
 
 import type { Clock } from "../clock.ts";
+import { errorText } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
-import { approve } from "../interrupt/answer.ts";
-import { isRequest } from "../interrupt/interrupt.ts";
-import type { Message } from "../message.ts";
+import { type Answer, approve, readAnswer } from "../interrupt/answer.ts";
+import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import type { ModelRequest } from "../model/model.ts";
 import type { PointName } from "../point.ts";
 import type { InterruptOptions } from "../runner/options.ts";
@@ -18,6 +18,7 @@ import { Answering, usualAnswer } from "./answering.ts";
 import { AskedStops } from "./asked-stops.ts";
 import { Effects } from "./effects.ts";
 import { type FaultyStore, faultyStore } from "./faulty-store.ts";
+import { freshProblems } from "./fresh-problems.ts";
 import { factProblems, inputsIn, sentProblems } from "./journal-checks.ts";
 import { type AttackPoint, numberedClock, numberedStore } from "./numbered.ts";
 import { observedSession } from "./observed-session.ts";
@@ -37,6 +38,8 @@ export interface PassTime {
   pass(ms: number): void;
 }
 
+export const attackedThread = { tenant: "default", threadId: "thread" };
+
 const LEASE_MS = 60_000;
 const MOST_RESUMES = 25;
 
@@ -49,7 +52,7 @@ export class Attack<Out, Deps> {
   readonly #scenario: Scenario<Out, Deps>;
   readonly store: Store;
   readonly clock: Clock;
-  readonly #key = { tenant: "default", threadId: "thread" };
+  readonly #key = attackedThread;
   readonly #effects: Effects;
   readonly #answering: Answering;
   /** A runner of another process, for whoever stops from there. */
@@ -79,6 +82,7 @@ export class Attack<Out, Deps> {
   readonly #plan: Plan | undefined;
   /** How many have come. */
   points = 0;
+  last: AttackPoint | undefined;
   /** The one of the plan, where it has come. */
   struck: AttackPoint | undefined;
   /** What is read to check it is no part of it. */
@@ -91,11 +95,10 @@ export class Attack<Out, Deps> {
     this.clock = time.clock;
     this.#passTime = time.pass;
     this.#effects = new Effects(store, this.#key);
-    const { answer = usualAnswer } = scenario;
     this.#answering = new Answering({
       store,
       runner: (on) => this.#newRunner(on) as unknown as Runner<unknown, never>,
-      answer: (request) => answer(request),
+      answer: (request) => this.#answer(request),
       died: () => this.#endLeases(),
     });
   }
@@ -113,6 +116,7 @@ export class Attack<Out, Deps> {
   #passed(point: AttackPoint): void {
     if (this.#over) return;
     this.points += 1;
+    this.last = point;
     if (this.points === this.#plan?.at) {
       this.struck = point;
       return this.#strike(this.#plan);
@@ -228,7 +232,10 @@ export class Attack<Out, Deps> {
     const played = observedSession(this.#session!, () => {
       this.#rolledBack = true;
     });
-    void Promise.resolve(play?.(played)).catch(() => {});
+    void Promise.resolve(play?.(played)).catch((error) => {
+      // Struck, what it does may be refused.
+      if (this.#plan === undefined) this.#problems.push(`play threw: ${errorText(error)}`);
+    });
     for (let resumes = 0; resumes < MOST_RESUMES; resumes++) {
       const settled: RunResult<unknown> | "crash" = run === "crash" ? run : await this.#unlessCrashed(run.result);
       if (settled === "crash") {
@@ -252,7 +259,6 @@ export class Attack<Out, Deps> {
   /** As a person does: with an answer to everything that is asked, one by itself and the others together. */
   async #goOn(): Promise<Run<Out> | "crash"> {
     const session = this.#session!;
-    const { answer = usualAnswer } = this.#scenario;
     const open = () => session.interrupts.filter(isRequest);
     const waiting = open();
     // Another one at another point.
@@ -263,11 +269,16 @@ export class Attack<Out, Deps> {
       await tick();
       return session.resume();
     }
-    const said = this.#answering.say(session, first.id, answer(first));
+    const said = this.#answering.say(session, first.id, this.#answer(first));
     if ((await this.#unlessCrashed(said)) === "crash") return "crash";
     // Between its answer and this.
     if ((await this.#unlessCrashed(tick())) === "crash") return "crash";
-    return session.resume({ answers: Object.fromEntries(open().map((request) => [request.id, answer(request)])) });
+    return session.resume({ answers: Object.fromEntries(open().map((each) => [each.id, this.#answer(each)])) });
+  }
+
+  #answer(request: Interrupt): Answer {
+    const { answer = usualAnswer } = this.#scenario;
+    return readAnswer(request.id, answer(request), Number.POSITIVE_INFINITY);
   }
 
   async #turnAwayFrom(session: Session<Out>, how: "stop-waiting" | "new-input"): Promise<Run<Out>> {
@@ -323,25 +334,19 @@ export class Attack<Out, Deps> {
     const { commands = [] } = (await this.store.load(this.#key)) ?? {};
     const kept = inputsIn(this.#session!.messages);
     this.#problems.push(...this.#stops.problems(facts), ...sentProblems(input, this.#said, kept, commands));
-    this.#problems.push(...(await this.#freshProblems()));
+    const { threadId } = this.#key;
+    this.#problems.push(...(await freshProblems(this.#newRunner(this.store), threadId, this.#session!.messages)));
     return this.#problems;
   }
 
   async end(): Promise<void> {
     this.#readers.abort();
+    // Where the pass came to no end it stands still, and would not close.
+    this.#frozen?.side.thaw();
     await this.#answering.end();
     await this.#elsewhere?.close();
     await this.#runner?.close();
     await this.#frozen?.runner?.close();
-  }
-
-  /** A session that reads everything anew must see the same history. */
-  async #freshProblems(): Promise<string[]> {
-    const runner = this.#newRunner(this.store);
-    const fresh = await runner.open(this.#key.threadId);
-    const same = JSON.stringify(strip(fresh.messages)) === JSON.stringify(strip(this.#session!.messages));
-    await runner.close();
-    return same ? [] : ["a fresh session reads another history"];
   }
 
   async #open(): Promise<void> {
@@ -392,8 +397,4 @@ export class Attack<Out, Deps> {
     if (first === "crash") this.#crash = undefined;
     return first;
   }
-}
-
-function strip(messages: readonly Message[]): unknown {
-  return messages.map(({ id, role, parts, interrupted }) => ({ id, role, parts, interrupted }));
 }

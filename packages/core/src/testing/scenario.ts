@@ -72,11 +72,13 @@ export interface Scenario<Out = unknown, Deps = unknown> {
   play?(session: Session<Out>): void | Promise<void>;
   /** What the person says to a request. By default approvals are given, questions are answered with "yes", and calls of unknown outcome are skipped. */
   answer?(request: Interrupt): Answer;
-  /** In memory by default. Leases must end by this clock. */
+  /** A new one for each pass; in memory by default. Leases must end by this clock. */
   store?(clock: Clock): Store | Promise<Store>;
   readonly faults?: readonly Fault[];
   /** At most so many points for each fault, spread evenly, and others for the next one. All of them by default. */
   readonly mostPoints?: number;
+  /** A pass that takes longer than this hangs, and ends the attack; ten seconds by default. */
+  readonly passMs?: number;
   /** Effects that may happen again after a crash: those of tools that are repeatable. */
   repeatable?(effect: string): boolean;
   /** True when the end need not be the uninterrupted one, for instance because a call's outcome is unknown after a crash. */

@@ -5,7 +5,8 @@
 // 3. A result that cannot be stored, or is too large for that, does not make the tool run again.
 // 4. A call that waits for a person can be parked: it stays in memory without a frame, and goes on when another stretch
 //    of its run adopts it. One that is dropped never ends, and tells nothing.
-// 5. A process that lets go of the thread takes no question back: a call that has one open has no end by that.
+// 5. A stop that keeps what people are asked, such as that of a process that lets go of the thread, takes no question back: a
+//    call that has one open has no end by it.
 //
 // Long, and still one piece: whatever may end a call (its code, a stop, a time-out, a person) must agree on one end.
 
@@ -14,7 +15,7 @@ import type { Action } from "../event.ts";
 import type { Frame, Hot, LateResult } from "../frame.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
-import { bytesOver, type Json } from "../json.ts";
+import { bytesOver, type Json, Room } from "../json.ts";
 import type { Outcome } from "../message.ts";
 import { point } from "../point.ts";
 import { Steps, type StepsHost } from "../steps/steps.ts";
@@ -47,7 +48,9 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   #ending: CallEnding;
   #steps: Steps | undefined;
   #dropped = false;
+  /** What it has yielded: all of it, while that can be recorded, and in any case the last. */
   #yielded: Json[] | undefined;
+  #room: Room | undefined;
   #iterator: AsyncIterator<unknown, unknown> | undefined;
   /** We closed the iterator. */
   #closed = false;
@@ -70,15 +73,16 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     this.#graceMs = ready.tool.graceMs ?? defaultGraceMs;
     this.#ending = ending;
     const { part, address } = ready.call;
-    this.#context = new CallContext(frame.place, part.id, address, frame.deps, this.#graceMs, this.#getSteps);
+    const { place, deps, desk } = frame;
+    this.#context = new CallContext(place, part.id, address, deps, this.#graceMs, this, desk.maxBytes);
     // What is on record must be asked for again.
-    if (ready.call.steps !== undefined) this.#getSteps();
+    if (ready.call.steps !== undefined) this.steps();
   }
 
-  readonly #getSteps = (): Steps => {
+  steps(): Steps {
     this.#steps ??= new Steps(this, this.call.steps);
     return this.#steps;
-  };
+  }
 
   get address(): string {
     return this.call.address;
@@ -97,6 +101,9 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   }
   get signal(): AbortSignal {
     return this.#context.signal;
+  }
+  get maxBytes(): number {
+    return this.#frame.desk.maxBytes;
   }
   get frame(): Frame | undefined {
     return this.#away || this.#dropped ? undefined : this.#frame;
@@ -185,7 +192,8 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     this.#frame.signal.off(this);
     this.#context.abort(belayError("REQUEST_DROPPED", { address: this.address }));
     this.#closeIterator();
-    void this.#context.release();
+    const gone = this.#context.release();
+    if (gone !== undefined) this.#frame.desk.hot.leaves(gone, () => this.#context.force());
   }
 
   start(): void {
@@ -217,10 +225,17 @@ export class LiveCall implements StopListener, StepsHost, Hot {
       if (step.done) return step.value === undefined ? this.#lastYield() : step.value;
       if (this.#ended) continue;
       const data = storable(step.value, this.#tool.name);
+      this.#keep(data);
+      if (this.#frame.signal.stop === undefined) this.#frame.progress(this.call, this.#fitting("interrupted", data));
+    }
+  }
+
+  #keep(data: Json): void {
+    this.#room ??= new Room(this.maxBytes);
+    if (this.#room.take(data)) {
       this.#yielded ??= [];
       this.#yielded.push(data);
-      if (this.#frame.signal.stop === undefined) this.#frame.progress(this.call, data);
-    }
+    } else this.#yielded = [data];
   }
 
   /** Stands for the result of a generator that returns nothing, unless it was we who closed it. */
@@ -316,20 +331,20 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   }
 
   #cut(): void {
-    if (!this.#asksOn) return this.#end("interrupted", this.#yielded ?? null);
+    const bytes = this.#room?.bytes ?? 0;
+    const output = bytes > this.maxBytes ? tooLarge("interrupted", bytes) : (this.#yielded ?? null);
+    if (!this.#asksOn) return this.#end("interrupted", output);
     this.drop();
     this.#ending.parked(true);
   }
 
   /** It waits for a person, whatever else it does, and nobody has stopped it: once that is answered it begins again, from its steps. */
   get #asksOn(): boolean {
-    return this.#timedOut === undefined && this.#frame.signal.stop?.letsGo === true && this.asks.length > 0;
+    return this.#timedOut === undefined && this.#frame.signal.stop?.keepsRequests === true && this.asks.length > 0;
   }
 
   #fitting(outcome: Outcome, output: Json): Json {
-    const bytes = bytesOver(output, this.#frame.desk.maxBytes);
-    if (bytes === undefined) return output;
-    return `${outcome === "interrupted" ? "Output" : "Ran, result"} too large to store (${bytes} bytes).`;
+    return fittingResult(outcome, output, this.maxBytes);
   }
 
   #end(outcome: Outcome, given: Json): void {
@@ -367,4 +382,14 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     this.#timers ??= [];
     this.#timers.push(this.#frame.clock.setTimeout(run, ms));
   }
+}
+
+/** What is recorded of what a call gave: a sentence that says so, where it takes more than `most` bytes. */
+export function fittingResult(outcome: Outcome, output: Json, most: number): Json {
+  const bytes = bytesOver(output, most);
+  return bytes === undefined ? output : tooLarge(outcome, bytes);
+}
+
+function tooLarge(outcome: Outcome, bytes: number): string {
+  return `${outcome === "interrupted" ? "Output" : "Ran, result"} too large to store (${bytes} bytes).`;
 }

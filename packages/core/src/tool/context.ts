@@ -48,10 +48,11 @@ export interface ToolContext<Deps = unknown> {
 
 export class CallContext implements ToolContext {
   #place: FramePlace;
-  readonly #steps: (() => Steps) | undefined;
+  readonly #call: { steps(): Steps } | undefined;
   readonly #abort = new LazyAbort();
   /** Children get half of it, so that the tool can still tell how they ended. */
   readonly #graceMs: number;
+  readonly #maxBytes: number;
   #stop: Stop | undefined;
   #actions: Action[] | undefined;
   /** True once child processes must end. */
@@ -62,13 +63,22 @@ export class CallContext implements ToolContext {
   readonly address: string;
   readonly deps: unknown;
 
-  constructor(place: FramePlace, callId: string, address: string, deps: unknown, graceMs: number, steps?: () => Steps) {
+  constructor(
+    place: FramePlace,
+    callId: string,
+    address: string,
+    deps: unknown,
+    graceMs: number,
+    call?: { steps(): Steps },
+    maxBytes = Number.POSITIVE_INFINITY,
+  ) {
     this.#place = place;
-    this.#steps = steps;
+    this.#call = call;
     this.callId = callId;
     this.address = address;
     this.deps = deps;
     this.#graceMs = graceMs;
+    this.#maxBytes = maxBytes;
   }
 
   get threadId(): string {
@@ -100,22 +110,22 @@ export class CallContext implements ToolContext {
 
   // Not async: a promise of their own would be rejected beside the one that is taken care of.
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T> {
-    if (this.#steps === undefined) return Promise.reject(belayError("ASK_DETACHED", { address: this.address }));
-    return this.#steps().ask(request, options);
+    if (this.#call === undefined) return Promise.reject(belayError("ASK_DETACHED", { address: this.address }));
+    return this.#call.steps().ask(request, options);
   }
 
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
-    if (this.#steps !== undefined) return this.#steps().step(key, compute);
+    if (this.#call !== undefined) return this.#call.steps().step(key, compute);
     const alone = async () => compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
     return alone();
   }
 
   exit(output: unknown = null): void {
-    this.#act({ exit: { output: toJson(output, "The output of exit()") } });
+    this.#act({ exit: { output: toJson(output, "The output of exit()", this.#maxBytes) } });
   }
 
   breakLoop(output: unknown = null): void {
-    this.#act({ breakLoop: { output: toJson(output, "The output of breakLoop()") } });
+    this.#act({ breakLoop: { output: toJson(output, "The output of breakLoop()", this.#maxBytes) } });
   }
 
   transferTo(name: string): void {
@@ -123,7 +133,7 @@ export class CallContext implements ToolContext {
   }
 
   customAction(value: unknown): void {
-    this.#act({ customized: toJson(value, "A custom action") });
+    this.#act({ customized: toJson(value, "A custom action", this.#maxBytes) });
   }
 
   /** What it did besides: it takes effect with the result, `output`. */

@@ -1,5 +1,6 @@
 // Whether a call can run: its tool is there, and its arguments fit.
 
+import { shown } from "../error.ts";
 import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import { validate } from "../schema/schema.ts";
@@ -41,7 +42,7 @@ export function prepareCall(
   const tool = tools.get(name);
   if (tool === undefined) {
     const known = [...tools.keys()].join(", ") || "none";
-    return { call, refusal: `There is no tool ${JSON.stringify(name)}. The tools are: ${known}.` };
+    return { call, refusal: `There is no tool ${shown(name)}. The tools are: ${known}.` };
   }
   if (typeof args !== "object" || args === null || Array.isArray(args)) {
     const parsed = parseArgs(args);

@@ -2,15 +2,17 @@
 // 1. A child begins and ends on record: one that has ended in this run is never run again, what it gave is read (F4).
 // 2. A child that was cut goes on from its own history, by the same code that runs it the first time.
 // 3. Nothing begins after a stop, nor while only open calls may run.
+// 4. What it is given, and what it gives, is within the runner's `maxBytes` (P12): else it does not begin, or has failed.
 
 import type { Agent, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { type BelayError, errorFromRecord, errorRecord } from "../error.ts";
 import type { Action, Fact, Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
+import { hookFailed } from "../hooks/call-hooks.ts";
 import type { ReplyInput } from "../hooks/hooks.ts";
 import type { Scope } from "../journal/state.ts";
-import { asText, type Json, toJson } from "../json.ts";
+import { asText, fitting, type Json, toJson } from "../json.ts";
 import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { point } from "../point.ts";
@@ -53,6 +55,8 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
     const made = hooks === undefined ? { input } : await hooks;
     if (made === undefined) return stopped;
     if ("error" in made) return refused(frame, place, made.error);
+    const tooLarge = isNew ? inputTooLarge(agent, made.input, desk.maxBytes) : undefined;
+    if (tooLarge !== undefined) return refused(frame, place, tooLarge);
     await frame.record(() => (isNew ? startFacts(frame, place, made.input) : [frame.childStart(agent.name, path)]));
     point("child:start", path);
   }
@@ -64,16 +68,27 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   if (turn !== undefined && ended.how !== "completed") child.speaker.turnEnd(turn);
   switch (ended.how) {
     case "completed": {
-      const output = storable(ended.output, agent.name);
       // What an action gives is not the last thing that the agent said.
-      const isLastSaid = agent.chats && ended.action === undefined && output === ended.text;
+      const isLastSaid = agent.chats && ended.action === undefined && ended.output === ended.text;
+      let output: Json = ended.text;
+      try {
+        if (!isLastSaid) output = storable(ended.output, agent.name, desk.maxBytes);
+      } catch (error) {
+        return unrecordable(frame, child, ended.facts, turn, error as BelayError);
+      }
       const more = isLastSaid ? {} : { output };
-      await recordEnd(frame, ended, (patch) => {
+      let unfit: BelayError | undefined;
+      const ends = (patch: Patch | undefined) => {
         const end = frame.childEnd(child, "completed", patch === undefined ? more : { ...more, patch });
         const action = acts(child, ended.action);
         return ended.facts.length + action.length === 0 ? [end] : [...ended.facts, ...action, end];
+      };
+      await recordEnd(frame, ended, ends, (error) => {
+        unfit = error;
+        return failedBy(frame, child, ended.facts, error);
       });
       if (turn !== undefined) child.speaker.turnEnd(turn);
+      if (unfit !== undefined) return { how: "failed", facts: [], error: unfit };
       point("child:end", path);
       return ended.action === undefined
         ? { how: "completed", output }
@@ -91,18 +106,45 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   }
 }
 
+/** It has run, and what it gave cannot be recorded: that it failed by this is on record at once, so that nothing runs it again but a person who says so. */
+async function unrecordable(
+  frame: Frame,
+  child: Frame,
+  facts: readonly Fact[],
+  turn: number | undefined,
+  error: BelayError,
+): Promise<ChildEnd> {
+  await frame.record(() => failedBy(frame, child, facts, error));
+  if (turn !== undefined) child.speaker.turnEnd(turn);
+  return { how: "failed", facts: [], error };
+}
+
+function failedBy(frame: Frame, child: Frame, facts: readonly Fact[], error: BelayError): readonly Fact[] {
+  return [...facts, frame.childEnd(child, "failed", { error: errorRecord(error) })];
+}
+
 function branchesOf({ branches }: Frame, { beside, path }: ChildPlace): readonly string[] {
   return beside ? [...branches, path] : branches;
 }
 
-/** What it changes around it is decided when it is written, and by all that is on record then. */
+/** What it changes around it is decided when it is written, and by all that is on record then; `failed` tells what is on record where that cannot be. */
 function recordEnd(
   frame: Frame,
   { patch }: Extract<Ended, { how: "completed" }>,
   facts: (patch: Patch | undefined) => readonly Fact[],
+  failed: (error: BelayError) => readonly Fact[],
 ): Promise<void> {
   if (patch === undefined) return frame.record(() => facts(undefined));
-  return new Promise((recorded) => frame.desk.record({ facts: () => facts(patch()), recorded, alone: true }));
+  const made = () => {
+    let change: Patch | undefined;
+    try {
+      change = patch();
+    } catch (error) {
+      return failed(error as BelayError);
+    }
+    return facts(change);
+  };
+  return new Promise((recorded) => frame.desk.record({ facts: made, recorded, alone: true }));
 }
 
 /** What ends those above it is on record with its own end. A chat's was recorded with the call that did it. */
@@ -123,11 +165,29 @@ function hooked(
   const { signal, clock, deps, desk } = frame;
   const host = { place: { ...frame.place, agentName: agent.name, runPath: path }, signal, clock, deps, desk };
   const made = inputAfterHooks(agent, host, input)?.then(
-    (given) => ({ input: childInput(given) }),
+    (given) => {
+      // Whether it is too large is not theirs to answer for.
+      if (given === input) return { input };
+      const own = childInput(given);
+      const error = inputTooLarge(agent, own, desk.maxBytes);
+      return error === undefined ? { input: own } : { error: hookFailed(host, "beforeReply", error.message, error) };
+    },
     (error: BelayError) => ({ error }),
   );
   // One that comes at the boundary costs no start, either.
   return made && signal.orStopped(made).then((end) => (signal.halts("after-tools") ? undefined : end));
+}
+
+/** What other agents have given may be too large only together, as what a node gets of all before it. */
+function inputTooLarge(agent: Agent<unknown, never>, input: ChildInput, most: number): BelayError | undefined {
+  const what = `The input of agent ${agent.name}`;
+  try {
+    if ("value" in input || !agent.chats) fitting("value" in input ? input.value : wordsOf(input.messages), what, most);
+    else for (const { parts } of input.messages) fitting(parts, what, most);
+    return undefined;
+  } catch (error) {
+    return error as BelayError;
+  }
 }
 
 function childInput(given: ReplyInput): ChildInput {
@@ -178,6 +238,6 @@ export function wordsOf(messages: readonly Message[]): string {
 }
 
 /** What an agent gives is recorded: what cannot be says so. */
-export function storable(output: unknown, agent: string): Json {
-  return toJson(output, `The output of agent ${agent}`);
+export function storable(output: unknown, agent: string, most: number): Json {
+  return toJson(output, `The output of agent ${agent}`, most);
 }

@@ -10,7 +10,7 @@ import type { Frame } from "../frame.ts";
 import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Inside } from "../interrupt/view.ts";
-import { asText, type Json } from "../json.ts";
+import { asText, bytesOver, type Json } from "../json.ts";
 import { type Message, NAME } from "../message.ts";
 import { misspelt, slipText } from "../misspelt.ts";
 import { type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
@@ -142,12 +142,18 @@ export function valueOfFrame({ scope }: Pick<Frame, "scope">): Json {
   return scope.input === undefined ? wordsOf(scope.given) : scope.input;
 }
 
-/** Its own end. The root's is also something to read: people see what came out of it. */
+/** Its own end. The root's is also something to read: people see what came out of it. Whether a child's can be recorded is judged by whoever runs it. */
 export function completed(frame: Frame, output: Json, action?: Action): Ended {
   const text = asText(output);
   const ended = { how: "completed", text, output, finish: "stop", ...(action && { action }) } as const;
-  const { runPath, runId } = frame.place;
+  const { runPath, runId, agentName } = frame.place;
   if (runPath.includes("/") || text.trim() === "") return { ...ended, facts: [] };
+  const { maxBytes: most } = frame.desk;
+  const bytes = bytesOver(output, most);
+  if (bytes !== undefined) {
+    const error = belayError("TOO_LARGE", { what: `The output of agent ${agentName}`, bytes, most });
+    return { how: "failed", facts: [], error };
+  }
   const turn = frame.scope.turn + 1;
   const parts = [{ type: "text", text } as const];
   const at = frame.clock.now();

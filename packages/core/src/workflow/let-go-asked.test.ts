@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { graph } from "../graph/graph.ts";
 import { END, START } from "../graph/shape.ts";
+import { isRequest } from "../interrupt/interrupt.ts";
 import { humanInput } from "../interrupt/request.ts";
 import { onPoint } from "../point.ts";
 import { Runner } from "../runner/runner.ts";
+import type { Session } from "../runner/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import {
@@ -124,20 +126,17 @@ const cases: readonly (readonly [string, (log: Log) => AnyAgent])[] = [
   ...Object.entries(askers),
 ];
 
+type LetGo = (runner: Runner<unknown, unknown>, session: Session<unknown>) => Promise<unknown>;
+
 /** Runs it, and lets go of it at the point, or never; gives how many points there were. */
-async function begun(
-  root: AnyAgent,
-  store: Store,
-  at: number,
-  letGo: (runner: Runner<unknown, unknown>) => Promise<void>,
-): Promise<number> {
+async function begun(root: AnyAgent, store: Store, at: number, letGo: LetGo): Promise<number> {
   const runner = new Runner<unknown, unknown>({ agent: root, store });
   const session = await runner.open("thread");
   let points = 0;
-  let gone: Promise<void> | undefined;
+  let gone: Promise<unknown> | undefined;
   const off = onPoint(() => {
     points += 1;
-    if (points === at) gone = letGo(runner);
+    if (points === at) gone = letGo(runner, session);
   });
   await session.run("go").result;
   await gone;
@@ -150,9 +149,11 @@ describe("a program that ends while people are asked for something", () => {
   test.each(cases)("C5, Q1: leaves it open for the next one, at every point: %s", async (_, make) => {
     const quiet = newLog();
     const points = await begun(make(quiet), memoryStore(), 0, () => Promise.resolve());
-    const ways = {
-      close: (runner: Runner<unknown, unknown>) => runner.close(),
-      drain: (runner: Runner<unknown, unknown>) => runner.drain({ timeoutMs: 1 }),
+    const ways: Readonly<Record<string, LetGo>> = {
+      close: (runner) => runner.close(),
+      drain: (runner) => runner.drain({ timeoutMs: 1 }),
+      stop: (_, session) => session.interrupt({ requests: "keep" }),
+      "stop and close": (runner, session) => Promise.all([session.interrupt({ requests: "keep" }), runner.close()]),
     };
     for (const [way, letGo] of Object.entries(ways)) {
       for (let at = 1; at <= points; at++) {
@@ -163,13 +164,19 @@ describe("a program that ends while people are asked for something", () => {
         const told = `${way} at ${at}`;
         const facts = await factsIn(store);
         const asked = facts.flatMap((fact) =>
-          fact.type === "action" && fact.action.interrupted !== undefined ? [fact.action.interrupted.id] : [],
+          fact.type === "action" && isRequest(fact.action.interrupted) ? [fact.action.interrupted.id] : [],
         );
         const open = (await runner.inbox()).map(({ id }) => id);
         expect([told, open.sort()]).toEqual([told, asked.sort()]);
         const session = await runner.open("thread");
         if (session.state !== "created") {
-          expect([told, session.interrupts.map(({ id }) => id).sort()]).toEqual([told, asked.sort()]);
+          expect([
+            told,
+            session.interrupts
+              .filter(isRequest)
+              .map(({ id }) => id)
+              .sort(),
+          ]).toEqual([told, asked.sort()]);
           for (let rounds = 0; session.state === "paused" && rounds < 10; rounds++) {
             for (const { id, answer } of answersFor(session as never)) await session.answer(id, answer);
             await session.resume().result;

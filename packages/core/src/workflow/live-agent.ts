@@ -15,7 +15,7 @@ import type { Request } from "../interrupt/request.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
 import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
-import { type ChildEnd, runChild, storable } from "./child.ts";
+import { type ChildEnd, runChild } from "./child.ts";
 import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
 
@@ -98,6 +98,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+  get maxBytes(): number {
+    return this.#frame.desk.maxBytes;
   }
   get frame(): Frame | undefined {
     return this.#away ? undefined : this.#frame;
@@ -184,10 +187,15 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       ask: (request, options) => live.#steps.ask(request, options),
       step: (key, compute) => live.#steps.step(key, compute),
       run: (agent, input, options) => live.#run(agent, input, options?.key ?? agent?.name),
-      exit: (output = null) => live.#act({ exit: { output: toJson(output, "The output of exit()") } }),
-      breakLoop: (output = null) => live.#act({ breakLoop: { output: toJson(output, "The output of breakLoop()") } }),
+      exit: (output) => live.#act({ exit: { output: live.#recordable(output, "The output of exit()") } }),
+      breakLoop: (output) =>
+        live.#act({ breakLoop: { output: live.#recordable(output, "The output of breakLoop()") } }),
       customAction: (value) => live.#custom(value),
     };
+  }
+
+  #recordable(value: unknown, what: string): Json {
+    return toJson(value, what, this.maxBytes);
   }
 
   #act(action: Action): void {
@@ -197,7 +205,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   /** Told once, however often the code begins again: by its number. */
   #custom(value: unknown): void {
     this.#customs += 1;
-    const customized = toJson(value, "A custom action");
+    const customized = this.#recordable(value, "A custom action");
     void this.#steps
       .step(`action#${this.#customs}`, () => {
         this.#frame.desk.record({ facts: () => [this.#frame.acted({ customized })], recorded: () => {} });
@@ -210,15 +218,16 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   #run(agent: AnyAgent, input: Json, key: string): Promise<Json> {
     if (this.#broken !== undefined) return new Promise(() => {});
     let part: string;
+    let value: Json;
     try {
       part = childKey(this.#name, agent, key);
+      value = this.#recordable(input, `The input of ${agent.name}`);
     } catch (error) {
       return Promise.reject(error);
     }
     if (this.#keys.has(part)) return Promise.reject(belayError("KEY_REUSED", { address: this.address, key }));
     this.#keys.add(part);
     const place = { agent, path: `${this.address}/${part}:${agent.name}` };
-    const value = toJson(input, `The input of ${agent.name}`);
     const known = this.#frame.desk.scope(place.path);
     const settled = known?.runId === this.#frame.place.runId ? known.settled : undefined;
     const isNew = known?.runId !== this.#frame.place.runId;
@@ -411,7 +420,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const { exit, breakLoop } = this.#action ?? {};
     const given = exit?.output ?? breakLoop?.output ?? output ?? null;
     try {
-      this.#endsWith(completed(this.#frame, storable(given, this.#name), this.#action));
+      this.#endsWith(completed(this.#frame, toJson(given, `The output of agent ${this.#name}`), this.#action));
     } catch (error) {
       this.#end({ how: "failed", facts: [], error: error as BelayError });
     }

@@ -101,7 +101,11 @@ export interface OpaqueData {
 /** What arrives in the stream. Unlisted types are ignored. */
 export type AiSdkPart = Metadata &
   (
-    | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
+    | {
+        readonly type: "text-delta" | "reasoning-delta" | "tool-input-delta";
+        readonly id: string;
+        readonly delta: string;
+      }
     | {
         readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end";
         readonly id: string;

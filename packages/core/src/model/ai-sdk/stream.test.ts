@@ -38,6 +38,7 @@ describe("what the model says", () => {
       { type: "text", text: "Hel", block: "1" },
       { type: "text", text: "lo", block: "1" },
       { type: "text-end", block: "1" },
+      { type: "args", text: '{"a":' },
       { type: "call", id: "c", tool: "t", args: '{"a":1}' },
       { type: "call", id: "d", tool: "t", args: "{}" },
       { type: "finish", finish: "stop", usage: { inputTokens: 3, outputTokens: 2 } },
@@ -300,7 +301,7 @@ describe("errors and stops", () => {
   });
 
   it("ten thousand parts that say nothing are passed over without a deep chain", async () => {
-    const parts = Array.from({ length: 10_000 }, () => ({ type: "tool-input-delta", id: "c", delta: "x" }));
+    const parts = Array.from({ length: 10_000 }, () => ({ type: "raw", rawValue: "x" }));
     expect((await events(fake("v3", [...parts, finishV3]))).map((event) => event.type)).toEqual(["finish"]);
   });
 });

@@ -116,6 +116,8 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
         return { type: "text-end", block: part.id, provider: this.take("text", part) };
       case "reasoning-end":
         return { type: "reasoning-end", block: part.id, provider: this.take("reasoning", part) };
+      case "tool-input-delta":
+        return part.delta === "" ? undefined : { type: "args", text: part.delta };
       case "tool-call":
         return part.providerExecuted ? opaque(part) : call(part);
       case "tool-result":
@@ -138,7 +140,7 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
         drop(this.reader!);
         throw streamError(part.error);
       default:
-        // tool-input-* repeats what `tool-call` says; source, raw, ping and the like are not part of the conversation.
+        // Where an input begins and ends `tool-call` says; source, raw, ping and the like are not part of the conversation.
         part satisfies never;
         return undefined;
     }

@@ -139,3 +139,76 @@ describe("who takes a thread that it has looked at", () => {
     await expect(store.append(key, take(1, "me"))).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
   });
 });
+
+describe("who takes a thread that it knows, while another deletes it", () => {
+  const known = (head: number) => line(head, { take: "me", ttlMs: 60_000 }, { since: 1 });
+  /** Another store, which knows no line of it, and so asks the function. */
+  const taking = () => postgresStore(pool, { schema }).append(key, known(2));
+  const moment = (ms: number) => sql(`SELECT pg_sleep(${ms / 1_000})`);
+  const LOCK = 7_301;
+
+  /** From now on the function begins for "me" when what this gives is called: long after all that the statement itself looks at. */
+  async function hold(): Promise<() => Promise<void>> {
+    const types = `bytea, bytea, text, text, text, bigint, integer, bigint, text, bytea, boolean, text, bigint, bigint,
+      boolean, text, text, bigint, bigint, text, bytea, text[], jsonb`;
+    const args = Array.from({ length: 23 }, (_, i) => `$${i + 1}`).join(", ");
+    await sql(`ALTER FUNCTION "${schema}".append_1 RENAME TO appended`);
+    await sql(`CREATE FUNCTION "${schema}".append_1(${types}) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+      IF $12 = 'me' THEN PERFORM pg_advisory_xact_lock(${LOCK}); END IF;
+      RETURN "${schema}".appended(${args});
+    END $$`);
+    const client = await pool.connect();
+    await client.query({ text: `SELECT pg_advisory_lock(${LOCK})` });
+    return async () => {
+      await client.query({ text: `SELECT pg_advisory_unlock(${LOCK})` });
+      client.release();
+    };
+  }
+
+  async function isHeld(): Promise<boolean> {
+    const held = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND NOT granted`;
+    return (await sql(held)).length > 0;
+  }
+
+  /** As long as the first. */
+  async function make(from: Store): Promise<void> {
+    for (const head of [0, 1]) {
+      const more = { appendId: `new ${head}`, at: 2, body: '"new"', release: true };
+      expect(await from.append(key, line(head, { take: "other", ttlMs: 60_000 }, more))).toMatchObject({ ok: true });
+    }
+  }
+
+  beforeEach(async () => {
+    await store.append(key, next(1, { release: true }));
+  });
+
+  test("F3: writes to the one that it knows: another that is made under its name has no line of it", async () => {
+    const other = postgresStore(pool, { schema });
+    const free = await hold();
+    const taken = taking();
+    while (!(await isHeld())) await moment(5);
+    const made = other.delete(key).then(() => make(other));
+    await Promise.race([made, moment(200)]);
+    await free();
+    expect(await taken).toMatchObject({ ok: true });
+    await made;
+    expect(await bodies(other)).toEqual(['"new"', '"new"']);
+  });
+
+  test("F3: is refused where that was gone first, also when another is there before the function looks", async () => {
+    const free = await hold();
+    const client = await pool.connect();
+    await client.query({ text: "BEGIN" });
+    await client.query({ text: `DELETE FROM "${schema}".thread` });
+    const taken = taking();
+    await moment(100);
+    await client.query({ text: "COMMIT" });
+    client.release();
+    await Promise.race([taken, moment(200)]);
+    const other = postgresStore(pool, { schema });
+    await make(other);
+    await free();
+    expect(await taken).toEqual({ ok: false, why: "conflict", head: 0 });
+    expect(await bodies(other)).toEqual(['"new"', '"new"']);
+  });
+});

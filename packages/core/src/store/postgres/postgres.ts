@@ -219,7 +219,9 @@ class PostgresStore implements Store {
   }
 
   async withdraw(key: ThreadKey, commandKey: string): Promise<boolean> {
-    const [row] = await this.#call(key, "withdraw", [...nameValues(key), toText(commandKey), randomUUID()]);
+    const values = [...nameValues(key), toText(commandKey), randomUUID()];
+    let [row] = await this.#call(key, "withdraw", values);
+    if (!row.done) [row] = await this.#call(key, "withdrawStop", values);
     if (row.done) this.#hints.changed(threadName(key), "command");
     return row.done;
   }

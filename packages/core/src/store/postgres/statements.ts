@@ -76,6 +76,7 @@ function texts(s: string) {
       SELECT encode(hash, 'hex') AS before, seq + count - 1 AS before_end FROM ${s}.entry
       WHERE thread = ${num} AND seq < p.first ORDER BY seq DESC LIMIT 1
     ) AS b ON true`;
+  const gone = '{"ok":false,"why":"conflict","head":0}';
   const request = `SELECT r.tenant, r.id, t.id AS thread_id, r.expires_at, r.body, r.closed, encode(r.sum, 'hex') AS sum
     FROM ${s}.request r LEFT JOIN ${s}.thread t ON t.num = r.thread`;
   return {
@@ -104,16 +105,30 @@ function texts(s: string) {
       WHERE e.thread = $1 AND e.seq >= $2 AND e.seq <= $3 ORDER BY e.seq LIMIT ${PAGE}`,
     blob: `SELECT body FROM ${s}.blob WHERE num = $1`,
     append: `SELECT ${s}.append_1(${args(23)}) AS outcome`,
-    // $24: when the thread was made that its writer knows. One made again under its name is another.
-    appendTo: `SELECT CASE WHEN EXISTS (SELECT FROM ${s}.thread t WHERE name = $1 AND created_at <> $24::bigint
-        AND sum = ${s}.row_sum_1(t)) THEN '{"ok":false,"why":"conflict","head":0}'
-      ELSE ${s}.append_1(${args(23)}) END AS outcome`,
+    // $24: when the thread was made that its writer knows. One made again under its name is another. append_1 reads by a
+    // snapshot of its own: the row is locked against being deleted before that; where there is none to lock, there may be by then.
+    appendTo: `WITH known AS MATERIALIZED (
+        SELECT created_at, sum = ${s}.row_sum_1(t) AS fits FROM ${s}.thread t WHERE name = $1 FOR KEY SHARE)
+      SELECT CASE WHEN EXISTS (SELECT FROM known WHERE created_at <> $24::bigint AND fits) THEN '${gone}'
+        WHEN $6::bigint > 0 AND NOT EXISTS (SELECT FROM known) THEN concat(${s}.refuse_misnamed_1($1, $3, $4), '${gone}')
+        ELSE ${s}.append_1(${args(23)}) END AS outcome`,
     goOn: goOn(s, false),
     takeOn: goOn(s, true),
     renew: `SELECT ${s}.renew_1(${args(5)}) AS done`,
     release: `SELECT ${s}.release_1(${args(4)})`,
     send: `SELECT ${s}.send_1(${args(9)}) AS done`,
     withdraw: `SELECT ${s}.withdraw_1(${args(5)}) AS done`,
+    // What withdraw_1 leaves alone. The row is locked first, as by all that changes a thread.
+    withdrawStop: `WITH c AS (
+        UPDATE ${s}.command AS c SET consumed_seq = 0, body = '', taken_by = $5::uuid
+        FROM (SELECT row.num FROM ${s}.thread AS row WHERE name = $1 AND tenant = $2 AND id = $3 AND owner IS NULL
+          AND sum = ${sumOf("row")} FOR UPDATE) AS t
+        WHERE c.thread = t.num AND c.name = ${s}.name_1('', $4) AND c.kind = 'stop' AND c.consumed_seq IS NULL
+        RETURNING c.thread),
+      t AS (UPDATE ${s}.thread AS row SET open = row.open - 1, sum = ${sumOf("row", { open: "(row.open - 1)::text" })}
+        FROM c WHERE row.num = c.thread RETURNING row.num)
+      SELECT EXISTS (SELECT FROM t) OR EXISTS (SELECT FROM ${s}.command c JOIN ${s}.thread t ON t.num = c.thread
+        WHERE t.name = $1 AND c.name = ${s}.name_1('', $4) AND c.taken_by = $5::uuid) AS done`,
     delete: `SELECT ${s}.delete_1(${args(5)}) AS done`,
     threads: `SELECT ${row} FROM ${s}.thread t WHERE t.tenant_name = $1 ORDER BY t.updated_at DESC, t.id`,
     // As isMovable() has it, leases apart.

@@ -323,7 +323,7 @@ local known, mail = of(row[JOURNAL], 'known'), of(row[JOURNAL], 'mail')
 if redis.call('HGET', known, key) == sender then return {'yes'} end
 local found = redis.call('HGET', mail, key)
 local kind = found and second(found)
-if kind ~= 'input' and kind ~= 'steer' then return {'no'} end
+if kind ~= 'input' and kind ~= 'steer' and not (kind == 'stop' and row[OWNER] == '') then return {'no'} end
 row[MOVED] = number()
 redis.call('HSET', known, key, sender)
 redis.call('HDEL', mail, key)

@@ -19,7 +19,7 @@ const PAGE = 4096;
 const tenants = ["default", "other"];
 const threads = ["a", "b", "long", "fork", "orphan", "gone", "never-there"];
 const asked = ["a", "b", "long"].flatMap((threadId) => [0, 1, 2].map((i) => `request ${i} of ${threadId}`));
-const TYPED = /^(JOURNAL_CORRUPT|STORE_CORRUPT|STORE_FAILED|STORE_VERSION)$/;
+const TYPED = /^(JOURNAL_CORRUPT|STORE_CORRUPT|STORE_FAILED|STORE_FOREIGN|STORE_VERSION)$/;
 
 let folder: string;
 let original: string;

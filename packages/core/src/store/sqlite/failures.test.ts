@@ -118,6 +118,7 @@ describe("a full disk", () => {
 describe("a file that is not what it should be", () => {
   test("C4: a newer schema is STORE_VERSION, and not a byte of it changes", async () => {
     const db = await openDatabase(file);
+    sqliteStore(db);
     db.exec("CREATE TABLE later (x); PRAGMA user_version = 99");
     db.close();
     const bytes = readFileSync(file);

@@ -60,6 +60,11 @@ const steps: readonly string[] = [
    CREATE INDEX kept_base ON kept (base) WHERE base IS NOT NULL;`,
 ];
 
+const tables = [...steps.join("\n").matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => `'${name}'`).join(", ");
+const foreign = `SELECT (SELECT user_version FROM pragma_user_version) AS found,
+   (SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = 'fences') AS ours,
+   (SELECT MIN(name) FROM sqlite_schema WHERE name IN (${tables})) AS taken`;
+
 export const SCHEMA_VERSION = steps.length;
 
 /** Brings the database to this version, under SQLite's own lock; a newer one is refused, or left as it is. */
@@ -83,12 +88,25 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
-/** The version of this database. One that was changed by a newer version is refused, unless that one says that programs as old as this can go on with it (P17). */
+/** The version of this database. One that was changed by a newer version is refused, unless that one says that programs as old as this can go on with it (P17); so is another program's. */
 export function refuseNewer(db: DatabaseSync): number {
   const found = version(db);
+  if (found !== SCHEMA_VERSION) refuseForeign(db);
   if (found > SCHEMA_VERSION && !(oldestFor(db) <= SCHEMA_VERSION))
     throw belayError("STORE_VERSION", { found, known: SCHEMA_VERSION });
   return found;
+}
+
+/**
+ * Another program counts its own versions, or has tables of our names. One that counts to our own version is not asked
+ * for here, where every opening would pay for it: its first statement says so.
+ */
+function refuseForeign(db: DatabaseSync): void {
+  // In one statement: another process may be making the tables.
+  const { found, ours, taken } = db.prepare(foreign).get() as { found: number; ours: number; taken: string | null };
+  if (Number(found) === 0 ? taken === null : Number(ours) > 0) return;
+  const problem = Number(found) === 0 ? `it has a table ${taken} already` : `its user_version is ${found}`;
+  throw belayError("STORE_FOREIGN", { problem });
 }
 
 function version(db: DatabaseSync): number {

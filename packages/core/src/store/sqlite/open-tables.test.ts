@@ -113,3 +113,42 @@ describe("a file on a network file system", () => {
     memory.close();
   });
 });
+
+test("sqliteStore() refuses what is no database, such as the name of a file", () => {
+  const needed = { code: "OPTION_INVALID", message: expect.stringContaining("as new DatabaseSync(file) gives") };
+  for (const db of ["threads.db", undefined, {}]) {
+    expect(() => sqliteStore(db as never)).toThrow(expect.objectContaining(needed));
+  }
+});
+
+describe("a database of another program", () => {
+  const key = { tenant: "default", threadId: "t" };
+
+  test.each([
+    ["CREATE TABLE thread (subject TEXT)", "it has a table thread already"],
+    ["CREATE VIEW blob AS SELECT 1", "it has a table blob already"],
+    ["CREATE TABLE note (text TEXT); PRAGMA user_version = 1", "its user_version is 1"],
+    ["CREATE TABLE note (text TEXT); PRAGMA user_version = 77", "its user_version is 77"],
+  ])("is refused, and left as it is: %s", (made, problem) => {
+    db.exec(made);
+    const bytes = readFileSync(file);
+    const refused = { code: "STORE_FOREIGN", message: `The database is not one of Belay: ${problem}.` };
+    expect(() => sqliteStore(db)).toThrow(expect.objectContaining(refused));
+    expect(readFileSync(file)).toEqual(bytes);
+  });
+
+  test("that has counted to our version is refused by what first reads it", async () => {
+    sqliteStore(db);
+    const { user_version: ours } = db.prepare("PRAGMA user_version").get() as { user_version: number };
+    const other = await openDatabase(join(folder, "other.db"));
+    other.exec(`CREATE TABLE note (text TEXT); PRAGMA user_version = ${ours}`);
+    await expect(sqliteStore(other).load(key)).rejects.toMatchObject({ code: "STORE_FOREIGN" });
+    other.close();
+  });
+
+  test("whose tables have other names is shared with it", async () => {
+    db.exec("CREATE TABLE note (text TEXT); INSERT INTO note VALUES ('mine')");
+    expect(await sqliteStore(db).load(key)).toBeUndefined();
+    expect(db.prepare("SELECT text FROM note").get()).toEqual({ text: "mine" });
+  });
+});

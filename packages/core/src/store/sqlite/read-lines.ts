@@ -13,6 +13,9 @@ import { type EntryRow, lineCrc, linePlace, type PageRow, type Place, type Row }
 import type { Statements } from "./statements.ts";
 import { asStoreError, damaged } from "./store-error.ts";
 
+/** How far a page goes. No line's text is longer than a blob may be, so that all of them fit into one. */
+const PAGE_SEQS = 1_000;
+
 /** No seq is higher. */
 export const LAST = 0xffffffff;
 
@@ -168,7 +171,7 @@ function readPage(
 ): Mark | undefined {
   const place = linePlace(key);
   if (toText(place) !== place) return undefined;
-  const page = sql.page.get(num, from.next, to, place) as PageRow;
+  const page = sql.page.get(num, from.next, Math.min(to, from.next + PAGE_SEQS - 1), place) as PageRow;
   if (typeof page.text !== "string" || crc32(page.text, crc32(place, from.crc)) !== page.crc) return undefined;
   const { text } = page;
   const first = lines.length;

@@ -11,7 +11,7 @@
 
 import { hash as sha } from "node:crypto";
 import { type Clock, systemClock } from "../../clock.ts";
-import { belayError } from "../../error.ts";
+import { belayError, shown } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { SessionState } from "../../lifecycle.ts";
 import { isGone } from "../owner.ts";
@@ -70,6 +70,10 @@ const MANY_WRITES = 1_000;
  * after the runners are closed. Nothing here keeps a process alive but `watch`, which looks at the file until it is ended.
  */
 export function sqliteStore(db: DatabaseSync, options: SqliteStoreOptions = {}): Store {
+  if (typeof db?.prepare !== "function") {
+    const needed = "an open database, as new DatabaseSync(file) gives";
+    throw belayError("OPTION_INVALID", { option: "db", value: shown(db), needed });
+  }
   return new SqliteStore(db, options);
 }
 
@@ -388,7 +392,8 @@ class SqliteStore implements Store {
   #withdraw(key: ThreadKey, commandKey: string): boolean {
     const row = this.#row(key);
     const kind = row === undefined ? undefined : this.#openKind(row.num, commandKey);
-    if (row === undefined || (kind !== "input" && kind !== "steer")) return false;
+    if (row === undefined) return false;
+    if (kind !== "input" && kind !== "steer" && !(kind === "stop" && row.owner === null)) return false;
     this.#sql.consume.run(0, row.num, toText(commandKey));
     this.#save({ ...row, open: row.open - 1, queued: row.queued - (kind === "input" ? 1 : 0) });
     return true;

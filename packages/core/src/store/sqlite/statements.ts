@@ -5,7 +5,7 @@ import type { DatabaseSync, Statement } from "./database.ts";
 
 export type Statements = Readonly<Record<keyof typeof texts, Statement>>;
 
-/** Lines that are read at once. None is longer than a blob may be, so that they fit into one text. */
+/** Lines that are read at once. */
 const PAGE = 250;
 
 const of = "WHERE thread = ?";
@@ -54,10 +54,10 @@ const texts = {
      COALESCE(base_seq, '-'), COALESCE(base_crc, '-')) = ?`,
   addEntry: `INSERT INTO entry (id, count, at, fence, body, blob, crc, hash) VALUES (${id}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
   entries: `SELECT id & 0xffffffff AS seq, count, at, body, blob, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE}`,
-  // The lines' texts with their place (the fourth value) between them. A bare column beside MAX is that of its row.
+  // The lines' texts with their place (the fourth value) between them, in the order of their ids, as they are walked through:
+  // whoever reads them looks at that. A bare column beside MAX is that of its row.
   page: `SELECT COUNT(*) AS count, MAX(id), crc,
-     GROUP_CONCAT(CONCAT_WS(char(10), id & 0xffffffff, count, at, body), ?4) AS text
-     FROM (SELECT id, count, at, body, crc FROM entry ${on} ORDER BY id LIMIT ${PAGE})`,
+     GROUP_CONCAT(CONCAT_WS(char(10), id & 0xffffffff, count, at, body), ?4) AS text FROM entry ${on}`,
   hashes: `SELECT hash FROM entry ${on} ORDER BY id`,
   // The line that holds a seq, and the one before it.
   marks: `SELECT id & 0xffffffff AS seq, crc FROM entry WHERE id BETWEEN (?1 << 32) AND ${id} ORDER BY id DESC LIMIT 2`,

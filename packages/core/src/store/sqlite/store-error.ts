@@ -17,6 +17,7 @@ export function asStoreError(key: ThreadKey | undefined, error: unknown): unknow
       if (threadId === undefined) return belayError("STORE_CORRUPT", { problem: reason }, error);
       return belayError("JOURNAL_CORRUPT", { threadId, seq: 0, problem: reason }, error);
     default:
+      if (reason.startsWith("no such table")) return belayError("STORE_FOREIGN", { problem: reason }, error);
       return belayError("STORE_FAILED", { threadId, reason }, error);
   }
 }

@@ -1,6 +1,6 @@
 // One life: processes that come and go around a thread, people who do anything at any time, and in the end calm, in which
 // everything must be able to go on to its end. A seed is one life: time stands still but where it is moved, and nothing
-// else is left to chance.
+// else is left to chance, but in a file when one process looks what another has written.
 
 import { fakeClock } from "../fake-clock.ts";
 import { ticks } from "../world/tick.ts";

@@ -105,7 +105,24 @@ export const commandCases = {
     deepEqual(await t.keys(key), ["c"]);
   },
 
-  "a stop, an answer and a late result cannot be taken back": async (t) => {
+  "a stop can be taken back while nobody has the thread; its key stays known": async (t) => {
+    const key = t.key();
+    const fence = await t.append(key, t.taking(0));
+    for (const name of ["a", "b"]) await t.store.send(key, command(name, { kind: "stop" }));
+    equal(await t.store.withdraw(key, "a"), false);
+    await t.append(key, t.writing(fence, 1, { release: true }));
+    equal(await t.store.withdraw(key, "a"), true);
+    equal(await t.store.withdraw(key, "a"), false);
+    equal(await t.store.send(key, command("a", { kind: "stop" })), false);
+    deepEqual(await t.keys(key), ["b"]);
+    const again = await t.append(key, t.taking(2));
+    equal(await t.store.withdraw(key, "b"), false);
+    await t.refused(key, t.writing(again, 3, { consume: ["a"] }), { why: "gone" });
+    const last = await t.store.append(key, t.writing(again, 3, { consume: ["b"] }));
+    equal(last.ok && last.mail, false);
+  },
+
+  "a stop that somebody may heed, an answer and a late result cannot be taken back": async (t) => {
     const key = t.key();
     await t.append(key, t.taking(0));
     for (const kind of ["stop", "answer", "late"] as const) {

@@ -1,0 +1,291 @@
+import { describe, expect, test } from "vitest";
+import type { Agent } from "../agent.ts";
+import { agent } from "../chat/agent.ts";
+import { graph } from "../graph/graph.ts";
+import type { NodeContext } from "../graph/node.ts";
+import { rerun } from "../graph/rerun.ts";
+import { END, START } from "../graph/shape.ts";
+import { respond } from "../interrupt/answer.ts";
+import { humanInput } from "../interrupt/request.ts";
+import type { Json } from "../json.ts";
+import { createRunner } from "../runner/runner.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
+import { type AnyAgent, factsIn, runs } from "../testing/agent-tree.ts";
+import { eachStore } from "../testing/each-store.ts";
+import { faultyStore } from "../testing/faulty-store.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
+import { gate, history, until } from "../testing/session-kit.ts";
+import { agentTool } from "./agent-tool.ts";
+import { defineAgent } from "./define-agent.ts";
+import type { AgentContext } from "./live-agent.ts";
+import { parallel } from "./parallel.ts";
+import { sequential } from "./sequential.ts";
+
+const large = "x".repeat(2000);
+const half = "x".repeat(700);
+const key = { tenant: "default", threadId: "thread" };
+const tooLarge = (what: string) => ({
+  status: "failed",
+  error: { code: "TOO_LARGE", message: expect.stringMatching(`^${what} takes \\d+ bytes; at most 1000 are taken`) },
+});
+const open = (root: Agent<unknown, never>, store: Store = memoryStore(), maxBytes = 1000, leaseTtlMs = 30_000) =>
+  createRunner({ agent: root as AnyAgent, store, maxBytes, leaseTtlMs }).open("thread");
+const code = (name: string, run: (ctx: AgentContext, input: Json) => unknown) => defineAgent({ name, run });
+
+describe.each(eachStore)("what agents give and are given, larger than maxBytes, on $name", ({ make }) => {
+  test("P12, F4: one whose output is too large has failed by that, on record: code that goes on meets it again, and it is not run again", async () => {
+    const store = await make();
+    let ran = 0;
+    const child = code("child", () => {
+      ran += 1;
+      return large;
+    });
+    const root = code("root", async (ctx) => {
+      const met = await ctx.run(child, null).catch((error) => error.message);
+      await ctx.ask(humanInput("On?"));
+      return met;
+    });
+    const first = await open(root, store);
+    expect((await first.run("go").result).status).toBe("interrupted");
+    const second = await open(root, store);
+    const answers = { [second.interrupts[0]!.id]: respond("yes") };
+    const output = "The output of agent child takes 2002 bytes; at most 1000 are taken.";
+    expect(await second.resume({ answers }).result).toMatchObject({ status: "completed", output });
+    expect(ran).toBe(1);
+    expect(runs(await factsIn(store))).toEqual(["+ root", "+ root/child:child", "! root/child:child", "- root"]);
+  });
+
+  test("P12, G5: a node whose output is too large is not run again after a crash; the others come to their end, and the run has failed by it", async () => {
+    const store = await make();
+    const side = faultyStore(store);
+    const ran: string[] = [];
+    const hangs = gate();
+    const g = graph("g")
+      .node("large", () => {
+        ran.push("large");
+        return large;
+      })
+      .node("slow", () => {
+        ran.push("slow");
+        return ran.length > 2 ? "slow" : hangs.opened;
+      })
+      .edge(START, "large")
+      .edge(START, "slow")
+      .edge("large", END)
+      .edge("slow", END)
+      .compile();
+    void (await open(g, side, 1000, 30)).run("go");
+    await until(async () => runs(await factsIn(store)).includes("! g/large#0:large"));
+    side.kill();
+    await until(async () => (await store.load(key))?.row.lease === undefined);
+    const other = await open(g, store);
+    expect(await other.resume().result).toMatchObject(tooLarge("The output of agent large"));
+    expect(ran.toSorted()).toEqual(["large", "slow", "slow"]);
+    expect(runs(await factsIn(store))).toContain("- g/slow#0:slow");
+  });
+});
+
+describe("what agents give and are given, larger than maxBytes", () => {
+  test("P12: resume() with a larger one goes on: a person has asked for it, and what the node did in steps is not done again", async () => {
+    const store = memoryStore();
+    let charged = 0;
+    const g = graph("g")
+      .node("pay", async (_input: Json, ctx: NodeContext<unknown>) => {
+        await ctx.step("charge", () => ++charged);
+        return large;
+      })
+      .edge(START, "pay")
+      .edge("pay", END)
+      .compile();
+    const session = await open(g, store);
+    expect(await session.run("go").result).toMatchObject(tooLarge("The output of agent pay"));
+    await session.close();
+    const other = await open(g, store, 10_000);
+    expect(await other.resume().result).toMatchObject({ status: "completed", output: large });
+    expect(charged).toBe(1);
+  });
+
+  test.each<[string, () => Agent<unknown, never>]>([
+    ["code of one's own", () => code("all", () => large)],
+    ["code that leaves with exit()", () => code("all", (ctx) => ctx.exit(large))],
+    [
+      "all of several together",
+      () => parallel({ name: "all", agents: [code("a", () => half), code("b", () => half)] }),
+    ],
+  ])("P12: the output of the whole (%s) fails the run, and is not part of the thread", async (_, make) => {
+    const store = memoryStore();
+    const session = await open(make(), store);
+    expect(await session.run("go").result).toMatchObject(tooLarge("The output of (agent all|exit\\(\\))"));
+    expect(history(session.messages)).toEqual(["user: go"]);
+    expect(JSON.stringify(await factsIn(store)).includes("x".repeat(1001))).toBe(false);
+  });
+
+  test("P12: ctx.run() with too large an input rejects, and begins nothing; its key is free", async () => {
+    const given: Json[] = [];
+    const child = code("child", (_ctx, input) => given.push(input));
+    const root = code("root", async (ctx) => {
+      await expect(ctx.run(child, large)).rejects.toMatchObject({ code: "TOO_LARGE" });
+      return ctx.run(child, "small");
+    });
+    const store = memoryStore();
+    expect(await (await open(root, store)).run("go").result).toMatchObject({ status: "completed", output: 1 });
+    expect(given).toEqual(["small"]);
+  });
+
+  test("P12: what several give is too large only together: the node that gets all of it does not begin", async () => {
+    const ran: string[] = [];
+    const node = (name: string, output: Json) => () => {
+      ran.push(name);
+      return output;
+    };
+    const g = graph("g")
+      .node("a", node("a", half))
+      .node("b", node("b", half))
+      .node("join", node("join", 1))
+      .edge(START, "a")
+      .edge(START, "b")
+      .edge("a", "join")
+      .edge("b", "join")
+      .edge("join", END)
+      .compile({ trigger: "all" });
+    const session = await open(g);
+    expect(await session.run("go").result).toMatchObject(tooLarge("The input of agent join"));
+    expect(ran.toSorted()).toEqual(["a", "b"]);
+    expect(await session.resume().result).toMatchObject(tooLarge("The input of agent join"));
+    expect(ran.toSorted()).toEqual(["a", "b"]);
+  });
+
+  test("P12, G5: what a node changes is too large only with what others have changed: it has failed by that, on record, and theirs stays", async () => {
+    const store = memoryStore();
+    const written = gate();
+    const adds = (name: string) => async (_input: Json, ctx: NodeContext<{ list: string[] }>) => {
+      ctx.setState(({ list }) => ({ list: [...list, name + half] }));
+      if (name === "b") await written.opened;
+    };
+    const g = graph<{ list: string[] }>("g")
+      .node("a", adds("a"))
+      .node("b", adds("b"))
+      .edge(START, "a")
+      .edge(START, "b")
+      .edge("a", END)
+      .edge("b", END)
+      .compile({ state: { list: [] } });
+    const session = await open(g, store);
+    const run = session.run("go");
+    await until(async () => runs(await factsIn(store)).includes("- g/a#0:a"));
+    written.open();
+    expect(await run.result).toMatchObject(tooLarge("What setState\\(\\) changes"));
+    expect((await session.checkpoint())?.state).toEqual({ list: [`a${half}`] });
+    expect(runs(await factsIn(store)).slice(-3)).toEqual(["- g/a#0:a", "! g/b#0:b", "! g"]);
+    await session.close();
+    const other = await open(g, store, 10_000);
+    expect((await other.resume().result).status).toBe("completed");
+    expect((await other.checkpoint())?.state).toEqual({ list: [`a${half}`, `b${half}`] });
+  });
+
+  test.each<[string, string, (ctx: NodeContext<{ text: string; more: string }>) => unknown]>([
+    ["setState()", "What setState\\(\\) changes", (ctx) => ctx.setState(() => ({ text: large }))],
+    [
+      "setState() again and again",
+      "What setState\\(\\) changes",
+      (ctx) => {
+        ctx.setState(() => ({ text: half }));
+        ctx.setState(() => ({ more: half }));
+      },
+    ],
+    ["customAction()", "A custom action", (ctx) => ctx.customAction(large)],
+    [
+      "rerun(extra)",
+      "What rerun\\(\\) was given",
+      () => {
+        throw rerun(large);
+      },
+    ],
+  ])(
+    "P12, G5: %s in a node is TOO_LARGE, and the node has failed by it where it does not catch that",
+    async (_, what, work) => {
+      const g = graph<{ text: string; more: string }>("g")
+        .node("a", (_input: Json, ctx) => work(ctx))
+        .edge(START, "a")
+        .edge("a", END)
+        .compile({ state: { text: "", more: "" } });
+      const session = await open(g);
+      expect(await session.run("go").result).toMatchObject(tooLarge(what));
+      expect((await session.checkpoint())?.state).toEqual({ text: "", more: "" });
+    },
+  );
+
+  test("P12: what `before` makes of a node's input fails the node before it begins", async () => {
+    let ran = 0;
+    const g = graph("g")
+      .node("a", () => ++ran, { before: () => large })
+      .edge(START, "a")
+      .edge("a", END)
+      .compile();
+    expect(await (await open(g)).run("go").result).toMatchObject(tooLarge("What a is given"));
+    expect(ran).toBe(0);
+  });
+
+  test("P12: an agent behind a tool whose output is too large is an error to the model, and is run once", async () => {
+    let ran = 0;
+    const inner = code("inner", () => {
+      ran += 1;
+      return large;
+    });
+    const model = scriptedModel([[{ call: "inner", id: "c", args: { request: "do" } }], "done"]);
+    const session = await open(agent({ name: "outer", model, tools: [agentTool(inner)] }));
+    expect(await session.run("go").result).toMatchObject({ status: "completed", text: "done" });
+    const output = "inner failed: The output of agent inner takes 2002 bytes; at most 1000 are taken.";
+    expect(session.messages[2]!.parts).toMatchObject([{ outcome: "error", output }]);
+    expect(ran).toBe(1);
+  });
+
+  test("P12, R2: what an agent behind a tool said, cut by a stop and gone on with, is a result only as far as one may be recorded", async () => {
+    const inner = agent({ name: "inner", model: scriptedModel([[{ text: half }, { stall: true }], half]) });
+    const model = scriptedModel([[{ call: "inner", id: "c", args: { request: "do" } }], "done"]);
+    const session = await open(agent({ name: "outer", model, tools: [agentTool(inner)] }));
+    for await (const event of session.run("go")) if (event.type === "text-delta") await session.interrupt();
+    expect(await session.resume().result).toMatchObject({ status: "completed", text: "done" });
+    const output = "Ran, result too large to store (1402 bytes).";
+    expect(session.messages[2]!.parts).toMatchObject([{ outcome: "ok", output }]);
+  });
+
+  test("P12, W5: what was too large before a beforeReply looked at it, and left it as it is, is no fault of the hook", async () => {
+    const join = defineAgent({ name: "join", hooks: { beforeReply: () => undefined }, run: () => 1 });
+    const g = graph("g")
+      .node("a", () => half)
+      .node("b", () => half)
+      .node("join", join)
+      .edge(START, "a")
+      .edge(START, "b")
+      .edge("a", "join")
+      .edge("b", "join")
+      .edge("join", END)
+      .compile({ trigger: "all" });
+    expect(await (await open(g)).run("go").result).toMatchObject(tooLarge("The input of agent join"));
+  });
+
+  test("P12, W5: a beforeReply of an agent inside another that makes too much of its input has failed; the agent has not begun", async () => {
+    const ran: Json[] = [];
+    const inner = defineAgent({
+      name: "inner",
+      hooks: { beforeReply: () => large },
+      run: (_ctx, input) => ran.push(input),
+    });
+    const result = await (await open(sequential({ name: "s", agents: [inner] }))).run("go").result;
+    const reason = "The input of agent inner takes 2002 bytes; at most 1000 are taken.";
+    expect(result).toMatchObject({ status: "failed", error: { code: "HOOK_FAILED", details: { reason } } });
+    expect(ran).toEqual([]);
+  });
+
+  test("P12: of words without end that an agent fails with, the beginning is recorded", async () => {
+    const store = memoryStore();
+    const session = await open(
+      code("root", () => Promise.reject(new Error("e".repeat(5_000_000)))),
+      store,
+    );
+    expect(await session.run("go").result).toMatchObject({ status: "failed", error: { code: "AGENT_FAILED" } });
+    expect(JSON.stringify(await factsIn(store)).length).toBeLessThan(20_000);
+  });
+});
