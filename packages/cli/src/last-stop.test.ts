@@ -1,4 +1,4 @@
-import { agent, approve, createRunner, jsonSchema, memoryStore, tool } from "@belay/core";
+import { agent, approve, createRunner, humanInput, jsonSchema, memoryStore, respond, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { expect, test } from "vitest";
 import { lastStop } from "./last-stop.ts";
@@ -78,4 +78,57 @@ test("where nothing is asked, a call that was approved is stopped, and that is o
     expect(await asked()).toEqual([]);
     expect(await stands()).toEqual(["paused", "user_interrupt"]);
   }
+});
+
+test("a question that is raised while the program ends stays open, too", async () => {
+  const [raising, raise] = latch();
+  const [raised, free] = latch();
+  const [asked, ask] = latch();
+  const [began, begin] = latch();
+  const store = memoryStore();
+  const append = store.append.bind(store);
+  store.append = async (key, given) => {
+    if (given.raise !== undefined) {
+      raise();
+      await raised;
+    }
+    return append(key, given);
+  };
+  const asks = tool({
+    name: "asks",
+    description: "",
+    input,
+    async execute(_, ctx) {
+      await asked;
+      return ctx.ask(humanInput("Which?"));
+    },
+  });
+  const runs = tool({
+    name: "runs",
+    description: "",
+    input,
+    execute(_, { signal }) {
+      begin();
+      return new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    },
+  });
+  const model = scriptedModel([[{ call: "asks" }, { call: "runs" }], "done"]);
+  const runner = createRunner({ agent: agent({ name: "belay", model, tools: [asks, runs] }), store });
+  const session = await runner.open();
+  const run = session.run("begin");
+  await began;
+  ask();
+  await raising;
+  const stopped = lastStop(runner, session, END);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  free();
+  await stopped;
+  expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
+  expect((await runner.inbox()).map((item) => item.tool)).toEqual(["asks"]);
+  await runner.close();
+  const next = createRunner({ agent: agent({ name: "belay", model, tools: [asks, runs] }), store });
+  const [request] = await next.inbox();
+  await next.answer(request!.id, respond("this"));
+  const again = await next.open(session.threadId);
+  expect(await again.resume().result).toMatchObject({ status: "completed", text: "done" });
 });

@@ -20,22 +20,7 @@ export async function lastStop(
 ): Promise<Receipt | undefined> {
   const stop = async () => {
     if ((await runBy(runner, session.threadId)) === "others") return undefined;
-    if (!(await isAsking(runner, session))) return session.interrupt(options);
-    await letGo(session, options.graceMs);
-    return undefined;
+    return session.interrupt({ ...options, requests: "keep" });
   };
   return Promise.race([stop().catch(() => undefined), sleep(LAST_STOP_MS, undefined, { ref: false })]);
-}
-
-/** The store knows: what a session tells of itself is without what is open beside calls that were approved. */
-async function isAsking(runner: Runner, { threadId }: Session): Promise<boolean> {
-  const inbox = await runner.inbox({ threadId });
-  return [...inbox, ...inbox.damaged].some((request) => request.threadId === threadId);
-}
-
-/** Paused at once where nothing else runs; else that is cut off first. */
-async function letGo(session: Session, graceMs: number): Promise<void> {
-  if (session.state === "running") await Promise.race([session.pause(), sleep(graceMs, undefined, { ref: false })]);
-  // Paused, it may have calls that run all the same: nothing is left behind that outlives the program.
-  await session.close();
 }

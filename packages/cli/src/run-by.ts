@@ -1,10 +1,9 @@
-// Who runs a thread now: this process, another one, or nobody.
+// Who runs a thread now: this program, another one, or nobody.
 
 import type { Runner } from "@belay/core";
 
 export async function runBy(runner: Runner, threadId: string): Promise<"us" | "others" | "nobody"> {
   const owner = (await runner.threads()).find((each) => each.threadId === threadId)?.lease?.owner;
   if (owner === undefined) return "nobody";
-  // Owners are named host/pid/start/id.
-  return owner.split("/")[1] === String(process.pid) ? "us" : "others";
+  return owner === runner.owner ? "us" : "others";
 }

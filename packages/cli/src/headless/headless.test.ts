@@ -265,7 +265,7 @@ describe("stopping", () => {
         env: { BELAY_DEMO_DELAY_MS: "5" },
       });
       await said("paragraph 1");
-      const again = setInterval(() => child.kill(signal), 20);
+      const again = setInterval(() => child.kill(signal), 1);
       const { code, stdout } = await ended;
       clearInterval(again);
       return [code, jsonLines(stdout.slice(0, stdout.lastIndexOf("\n"))).at(-1)!.type];

@@ -11,7 +11,7 @@ export interface ToldToEnd {
   readonly signal: AbortSignal;
   /** Undefined until then. */
   readonly code: number | undefined;
-  /** Nobody listens any more. */
+  /** Nobody listens any more; where it was told to end it still does, to the end of the program: what is said again would end it by itself. */
   end(): void;
 }
 
@@ -37,7 +37,7 @@ export function toldToEnd(
       return code;
     },
     end() {
-      for (const name of signals) process.off(name, listener);
+      if (code === undefined) for (const name of signals) process.off(name, listener);
     },
   };
 }
