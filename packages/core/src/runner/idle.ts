@@ -73,7 +73,7 @@ export const terminated: IdleFacts = (place, state) => {
 /** A stop while the thread only waits for people: what it asked for is dead, and the person has the word (S9). */
 export function stopWaiting(
   stop: Stop,
-  stops: readonly string[],
+  stops: ReadonlySet<string>,
   said: readonly Fact[],
   pause: Pausing<Handed>,
 ): IdleFacts {
@@ -88,7 +88,12 @@ export function stopWaiting(
     // They spoke of the stretch that they knew: all facts of an append are of one.
     const { runId, segment } = place;
     const words = said.map((each) => ({ ...each, runId, segment }));
-    return [...ends, ...words, interruptedFact(place, interrupt), stops.length === 0 ? fact : { ...fact, stops }];
+    return [
+      ...ends,
+      ...words,
+      interruptedFact(place, interrupt),
+      stops.size === 0 ? fact : { ...fact, stops: [...stops] },
+    ];
   };
 }
 

@@ -35,6 +35,15 @@ export interface SessionHost {
   accepts(): boolean;
 }
 
+/** A stop of a thread that only waits for people, while it is being written. Who asks for another one joins it. */
+export interface RestingStop {
+  readonly receipt: Promise<Receipt>;
+  /** Of all who asked. */
+  readonly ids: Set<string>;
+  /** No grace is given any more. */
+  forced: boolean;
+}
+
 export class LiveThread implements ExecutionHost, HotHost {
   readonly host: SessionHost;
   readonly setup: DriveSetup;
@@ -52,8 +61,8 @@ export class LiveThread implements ExecutionHost, HotHost {
   readonly hot: HotSession;
   /** What that code takes as answers, by request. */
   readonly schemas = new AnswerSchemas();
-  /** A stop of a thread that only waits is being written; who asks for another gets its receipt. */
-  stopping: Promise<Receipt> | undefined;
+  /** A stop of a thread that only waits is being written. */
+  stopping: RestingStop | undefined;
   /** Settles when it is closed; undefined while nobody has asked for that. */
   closing: Promise<void> | undefined;
   /** Somebody has deleted the thread. */

@@ -10,8 +10,9 @@ import { sayOfIdleStop } from "./after-stop.ts";
 import { interruptOf, newHandle, type Receipt } from "./ending.ts";
 import { stateFact } from "./facts.ts";
 import { stopWaiting } from "./idle.ts";
-import type { LiveThread } from "./live-thread.ts";
+import type { LiveThread, RestingStop } from "./live-thread.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
+import type { Standing } from "./recall.ts";
 import { recordedReceipt, stopElsewhere } from "./remote-stop.ts";
 import { waitingCalls } from "./requests.ts";
 
@@ -57,13 +58,24 @@ export function notAccepted(thread: LiveThread): Receipt {
 /** Where nothing runs, and people are asked for something; else it is as `told`. */
 function stopResting(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
   if (thread.isWriting || stop.keepsRequests) return Promise.resolve(told);
-  if (options.force && thread.stopping !== undefined) thread.hot.force();
+  const { stopping } = thread;
+  if (stopping !== undefined) {
+    if (options.id !== undefined) stopping.ids.add(options.id);
+    if (options.force) {
+      stopping.forced = true;
+      thread.hot.force();
+    }
+    return stopping.receipt;
+  }
   const waits = thread.state === "paused" && thread.standing.interrupts.some(isRequest);
-  if (!waits) return thread.stopping ?? Promise.resolve(told);
-  thread.stopping ??= stopAsking(thread, stop, options).finally(() => {
+  if (!waits) return Promise.resolve(told);
+  const ids = new Set(options.id === undefined ? [] : [options.id]);
+  const asked = { ids, forced: options.force ?? false };
+  const receipt = stopAsking(thread, stop, options, asked).finally(() => {
     thread.stopping = undefined;
   });
-  return thread.stopping;
+  thread.stopping = Object.assign(asked, { receipt });
+  return receipt;
 }
 
 /** Nothing runs, and people are asked for something: they need not answer any more (S9). */
@@ -71,29 +83,30 @@ async function stopAsking(
   thread: LiveThread,
   stop: Stop,
   options: InterruptOptions,
+  asked: Omit<RestingStop, "receipt">,
   words?: readonly Fact[],
 ): Promise<Receipt> {
   const { clock, tokenTtlMs } = thread.setup;
   // As the store has it: who has gone on since this stretch means it, whatever is asked by now.
   let of: Pick<InterruptOptions, "runId" | "segment"> = { runId: options.runId, segment: options.segment };
+  const known = thread.standing;
+  let isAnother = false;
   const told = (place: FramePlace, state: ThreadState) => {
     const { threadId, runId, segment } = place;
-    if ((of.runId ?? runId) !== runId || (of.segment ?? segment) !== segment) {
-      throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
-    }
+    isAnother = (of.runId ?? runId) !== runId || (of.segment ?? segment) !== segment;
+    if (isAnother) throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
     of = { runId, segment };
     const turn = state.scopes.get(place.runPath)?.turn ?? 0;
     const calls = waitingCalls(state);
     return interruptOf(place, turn, calls, { asked: stop, late: [...thread.behind], now: clock.now() });
   };
   let said = words;
-  const stops = options.id === undefined ? [] : [options.id];
   let receipt = notAccepted(thread);
   try {
     // Hooks are asked once, however often it has to be written.
     said ??= await sayOfIdleStop(thread, thread.resting(), stop, () => thread.recall.load(true), told);
     await thread.append(
-      stopWaiting(stop, stops, said, (place, state) => {
+      stopWaiting(stop, asked.ids, said, (place, state) => {
         const calls = waitingCalls(state);
         const interrupt = told(place, state);
         const { token } = newHandle(place, "user_interrupt", { now: clock.now(), tokenTtlMs });
@@ -104,22 +117,38 @@ async function stopAsking(
     );
   } catch (error) {
     const { code } = error as Partial<BelayError>;
-    if (code === "INVALID_STATE") return notAccepted(thread);
-    // Somebody was faster: it runs, here or elsewhere, or something was answered.
-    if (code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
+    // Somebody was faster: it runs, here or elsewhere, or something was answered, perhaps the last that was asked.
+    if (code !== "INVALID_STATE" && code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
     // Who goes on after a stop means it.
-    if (thread.execution !== undefined) return notAccepted(thread);
+    if (isAnother || thread.execution !== undefined) return notAccepted(thread);
     const again = { ...options, ...of };
-    if (thread.calls === undefined && code === "STORE_CONFLICT") return stopAsking(thread, stop, again, said);
-    const there = thread.calls?.interrupt(stop, options) ?? stopElsewhere(thread.setup, thread.key, again);
-    const told = await orBehind(thread, there);
+    if (thread.calls === undefined && code === "STORE_CONFLICT") return stopAsking(thread, stop, again, asked, said);
+    const told = await orBehind(thread, stopAnswered(thread, stop, { ...again, force: asked.forced }, known));
     // It came to rest before it heard of the stop.
-    return told.accepted || !(await asksStill(thread, told)) ? told : stopAsking(thread, stop, again, said);
+    return told.accepted || !(await asksStill(thread, told)) ? told : stopAsking(thread, stop, again, asked, said);
   }
   thread.hot.dropAll();
-  if (options.force) thread.hot.force();
+  if (asked.forced) thread.hot.force();
   await thread.hot.gone;
   return receipt;
+}
+
+/** Of the calls that an answer let run meanwhile, in the stretch that the stop is for, or that was known when it came. */
+function stopAnswered(
+  thread: LiveThread,
+  stop: Stop,
+  options: InterruptOptions,
+  { runId, segment }: Standing,
+): Promise<Receipt> {
+  const here = thread.calls?.interrupt(stop, options);
+  return (
+    here ??
+    stopElsewhere(thread.setup, thread.key, {
+      ...options,
+      runId: options.runId ?? runId,
+      segment: options.segment ?? segment,
+    })
+  );
 }
 
 /** As the store has it: nobody runs it, and people are asked for something in the stretch that the stop is for. */

@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import { approve } from "../interrupt/answer.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { gate, heldStore, type Kit, openKit, settle } from "../testing/session-kit.ts";
+import { gate, heldStore, type Kit, openKit, settle, until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
+import type { ToolContext } from "../tool/context.ts";
+import type { InterruptOptions } from "./options.ts";
 
 const pay = toolOf("pay", () => "paid", { needsApproval: true });
 const tools = [pay];
@@ -85,5 +87,110 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     ends.open();
     expect(await stopped).toMatchObject({ accepted: true, notStarted: ["q"] });
     expect([session.pauseType, await store.requests("default")]).toEqual(["user_interrupt", []]);
+  });
+
+  /** It asks for `calls`, and reads of its store wait from the next one on until they are let go. */
+  async function held(calls: readonly string[], tool = pay) {
+    const store = await make();
+    const [asked, go] = [gate(), gate()];
+    let isHeld = false;
+    const slow = wrapStore(store, {
+      async load(key, after) {
+        if (isHeld) {
+          isHeld = false;
+          asked.open();
+          await go.opened;
+        }
+        return store.load(key, after);
+      },
+    });
+    const kit = await openKit([calls.map((id) => ({ call: "pay", id })), "done"], { store: slow, tools: [tool] });
+    await kit.session.run("go").result;
+    const stop = async (options: InterruptOptions = {}) => {
+      isHeld = true;
+      const stopped = kit.session.interrupt(options);
+      await asked.opened;
+      return { stopped };
+    };
+    return { ...kit, store, stop, go };
+  }
+
+  /** A call that runs until it is told to stop. */
+  function waiting() {
+    const begun = gate();
+    const execute = ({ signal }: ToolContext) => {
+      begun.open();
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    };
+    return { begun, waits: toolOf("pay", execute, { needsApproval: true }) };
+  }
+
+  it("S1, S9: stops the call that the last answer let run while it looked at what is asked", async () => {
+    const { begun, waits } = waiting();
+    const { session, stop, go } = await held(["p"], waits);
+    const { stopped } = await stop();
+    expect(await session.answer(session.interrupts[0]!.id, approve())).toEqual({ open: 0 });
+    await begun.opened;
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, stopped: ["p"], late: [] });
+    expect(session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
+  });
+
+  it("S1, S9: also where another process runs it", async () => {
+    const { begun, waits } = waiting();
+    const { store, stop, go } = await held(["p"], waits);
+    const other = await openKit([], { store, tools: [waits] });
+    const { stopped } = await stop();
+    expect(await other.session.answer(other.session.interrupts[0]!.id, approve())).toEqual({ open: 0 });
+    await begun.opened;
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, stopped: ["p"] });
+    expect(other.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
+  });
+
+  it("S2: meets nothing where that call has ended by then", async () => {
+    const { session, stop, go } = await held(["p"]);
+    const { stopped } = await stop();
+    await session.answer(session.interrupts[0]!.id, approve());
+    await until(() => session.messages.at(-1)?.role === "tool");
+    await settle(10);
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: false, stopped: [] });
+    expect(session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
+  });
+
+  it("S2: those that it was merged with are on record with it, and hit nothing when they are sent again", async () => {
+    const { session, runner, stop, go, store } = await held(["p"]);
+    const { stopped } = await stop({ id: "first" });
+    const merged = session.interrupt({ id: "second" });
+    go.open();
+    const receipt = await stopped;
+    expect(receipt).toMatchObject({ accepted: true, notStarted: ["p"] });
+    expect(await merged).toEqual(receipt);
+    const run = session.resume({ input: "go on" });
+    expect(await session.interrupt({ id: "second" })).toMatchObject({ accepted: true, segment: 1 });
+    expect(await run.result).toMatchObject({ status: "completed" });
+    expect(await runner.interrupt("thread", { id: "first" })).toMatchObject({ accepted: true, segment: 1 });
+    expect((await store.load({ tenant: "default", threadId: "thread" }))!.commands).toEqual([]);
+  });
+
+  it("S4: a forced one that is merged with it forces the call that it goes on to, too", async () => {
+    const begun = gate();
+    const deaf = toolOf(
+      "pay",
+      () => {
+        begun.open();
+        return new Promise(() => {});
+      },
+      { needsApproval: true, graceMs: 60_000 },
+    );
+    const { session, stop, go } = await held(["p"], deaf);
+    const { stopped } = await stop();
+    const forced = session.interrupt({ force: true });
+    await session.answer(session.interrupts[0]!.id, approve());
+    await begun.opened;
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, late: ["p"] });
+    expect(await forced).toEqual(await stopped);
   });
 });
