@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { createRunner } from "../runner/runner.ts";
+import { memoryStore } from "../store/memory.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, listen, said, unpaired } from "../testing/session-kit.ts";
@@ -112,6 +113,34 @@ describe("an agent with an output schema", () => {
     expect(await run.result).toMatchObject({ status: "completed", output: { name: "ok" } });
     expect(JSON.stringify(model.requests[1]!.messages)).toContain("the schema broke");
   });
+});
+
+it("P12, F4: an output that the schema makes larger than maxBytes fails the run, on record; the answer is kept, and resume() with a larger bound goes on from it", async () => {
+  const store = memoryStore();
+  const model = scriptedModel(['{"times":2000}', "never"]);
+  const output = z.object({ times: z.number() }).transform(({ times }) => "x".repeat(times));
+  const definition = agent({ name: "helper", model, output });
+  const open = (maxBytes: number) => createRunner({ agent: definition, store, maxBytes }).open("thread");
+  const session = await open(1000);
+  const run = session.run("go", { id: "asked" });
+  const heard = listen(run);
+  const error = { code: "TOO_LARGE", message: "The output of agent helper takes 2002 bytes; at most 1000 are taken." };
+  expect(await run.result).toMatchObject({ status: "failed", error });
+  expect(said(await heard.all).slice(4)).toEqual([
+    "turn-start 1",
+    'text {"times":2000}',
+    'message assistant: {"times":2000}',
+    "turn-end 1",
+    "run-end failed TOO_LARGE",
+    "state error",
+  ]);
+  expect(await session.run("go", { id: "asked" }).result).toMatchObject({ status: "failed", error });
+  expect(await session.resume().result).toMatchObject({ status: "failed", error });
+  await session.close();
+  const other = await open(10_000);
+  expect(await other.resume().result).toMatchObject({ status: "completed", output: "x".repeat(2000) });
+  expect(history(other.messages)).toEqual(["user: go", 'assistant: {"times":2000}']);
+  expect(model.requests).toHaveLength(1);
 });
 
 it("S6: a stop while the answer is being checked keeps it; resume() checks it again, and every turn has its start and end", async () => {

@@ -1,8 +1,9 @@
 // The last answer of a run: what it gives, and one that does not fit is sent back.
 
-import { belayError } from "../error.ts";
+import { BelayError, belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
+import { toJson } from "../json.ts";
 import type { Message } from "../message.ts";
 import { validate } from "../schema/schema.ts";
 import type { ChatDefinition } from "./definition.ts";
@@ -33,7 +34,8 @@ export async function settle(
   if (checked.ok) {
     // Said while it was checked.
     if (frame.desk.hasMail(frame, "steer")) return settle(frame, agent, text, facts, finish);
-    return { output: checked.value, ...ended };
+    const error = unrecordable(frame, agent, checked.value);
+    return error === undefined ? { output: checked.value, ...ended } : { how: "failed", facts, error };
   }
   const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
   const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;
@@ -48,6 +50,18 @@ export async function settle(
   if (frame.signal.halts("after-model")) return stoppedWith([...facts, correction]);
   await frame.record(() => [...facts, correction]);
   return "on";
+}
+
+/** A schema may make more of an answer than one may be recorded. Whether a child's can be is judged by whoever runs it. */
+function unrecordable({ place, desk }: Frame, agent: ChatDefinition, output: unknown): BelayError | undefined {
+  if (place.runPath.includes("/")) return undefined;
+  try {
+    toJson(output, `The output of agent ${agent.name}`, desk.maxBytes);
+  } catch (error) {
+    // What is no JSON, such as a Date, is told to those who wait for the run, and its answer is on record.
+    if (error instanceof BelayError && error.code === "TOO_LARGE") return error;
+  }
+  return undefined;
 }
 
 async function readOutput(agent: ChatDefinition, text: string): Promise<Awaited<ReturnType<typeof validate>>> {

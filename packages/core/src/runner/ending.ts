@@ -51,8 +51,6 @@ export interface Circumstances {
   readonly now: number;
   /** How long the token of a pause is good. */
   readonly tokenTtlMs: number | undefined;
-  /** The most that one record may take. */
-  readonly maxBytes: number;
   /** Only open calls ran: the pause that it found goes on. */
   readonly only: "calls" | undefined;
   /** The head of the thread before the stretch. */
@@ -94,8 +92,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     // Some agents may not be part of the tree any more: it was changed meanwhile.
     const alone = state.scopes.size === 1 && state.requests === undefined;
     const closed = alone ? nothing : closing(place, state, endedIn(ended.facts), "runtime", true);
-    const output = recordedOutput(ended, circumstances.maxBytes);
-    const end = runEnd(place, "completed", usage, { finish: ended.finish, ...output });
+    const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
     return over(ended, closed, end, stateFact(place, "completed", stopped(stops)));
   }
   const move = (to: SessionState, more?: Partial<StateEvent>) =>
@@ -217,14 +214,11 @@ export function newHandle(
   return { handle, token: tokenTtlMs === undefined ? { tokenHash } : { tokenHash, tokenUntil: now + tokenTtlMs } };
 }
 
-/** Where it is not what was said last, and can be written down. */
-function recordedOutput(
-  { output, text, action }: Extract<Ended, { how: "completed" }>,
-  most: number,
-): { readonly output?: Json } {
+/** Where it is not what was said last, and can be written down. How large it is, its agent has judged. */
+function recordedOutput({ output, text, action }: Extract<Ended, { how: "completed" }>): { readonly output?: Json } {
   if (output === text && action === undefined) return {};
   try {
-    return { output: toJson(output, "The output of a run", most) };
+    return { output: toJson(output, "The output of a run") };
   } catch {
     return {};
   }

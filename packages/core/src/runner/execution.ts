@@ -490,7 +490,7 @@ export class Execution {
   #close(ended: Ended, state: ThreadState): void {
     this.#closing = true;
     const place = this.#place;
-    const { clock, tokenTtlMs, maxBytes } = this.#host.setup;
+    const { clock, tokenTtlMs } = this.#host.setup;
     const { only } = this;
     let ending: Ending | undefined;
     let intent: Circumstances["intent"];
@@ -518,7 +518,6 @@ export class Execution {
         halts: this.#drive!.halts,
         now,
         tokenTtlMs,
-        maxBytes,
         only,
         from: this.#from,
       });
