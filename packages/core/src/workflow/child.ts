@@ -182,7 +182,9 @@ function hooked(
 function inputTooLarge(agent: Agent<unknown, never>, input: ChildInput, most: number): BelayError | undefined {
   const what = `The input of agent ${agent.name}`;
   try {
-    if ("value" in input || !agent.chats) fitting("value" in input ? input.value : wordsOf(input.messages), what, most);
+    // As it is recorded: to a chat a value is a text, in which what it holds is escaped once more.
+    if ("value" in input) fitting(agent.chats ? asText(input.value) : input.value, what, most);
+    else if (!agent.chats) fitting(wordsOf(input.messages), what, most);
     else for (const { parts } of input.messages) fitting(parts, what, most);
     return undefined;
   } catch (error) {

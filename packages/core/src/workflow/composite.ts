@@ -149,7 +149,8 @@ export function completed(frame: Frame, output: Json, action?: Action): Ended {
   const { runPath, runId, agentName } = frame.place;
   if (runPath.includes("/") || text.trim() === "") return { ...ended, facts: [] };
   const { maxBytes: most } = frame.desk;
-  const bytes = bytesOver(output, most);
+  // As the text that is recorded, which takes more than what it holds.
+  const bytes = bytesOver(text, most);
   if (bytes !== undefined) {
     const error = belayError("TOO_LARGE", { what: `The output of agent ${agentName}`, bytes, most });
     return { how: "failed", facts: [], error };

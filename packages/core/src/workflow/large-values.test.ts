@@ -24,6 +24,9 @@ import { sequential } from "./sequential.ts";
 
 const large = "x".repeat(2000);
 const half = "x".repeat(700);
+/** 611 bytes; twice that in a text, where each of them is escaped once more. */
+const quotes = { text: '"'.repeat(300) };
+const chat = agent({ name: "chat", model: scriptedModel(["never"]) });
 const key = { tenant: "default", threadId: "thread" };
 const tooLarge = (what: string) => ({
   status: "failed",
@@ -226,6 +229,22 @@ describe("what agents give and are given, larger than maxBytes", () => {
     expect(await (await open(g)).run("go").result).toMatchObject(tooLarge("What a is given"));
     expect(ran).toBe(0);
   });
+
+  test.each<[string, string, Agent<unknown, never>]>([
+    [
+      "a chat is given",
+      "The input of agent chat",
+      sequential({ name: "all", agents: [code("first", () => quotes), chat] }),
+    ],
+    ["the whole gives", "The output of agent all", code("all", () => quotes)],
+  ])(
+    "P12: what %s is recorded as a text, and judged as that: what it is made of fits, and its text does not",
+    async (_, what, root) => {
+      const store = memoryStore();
+      expect(await (await open(root, store)).run("go").result).toMatchObject(tooLarge(what));
+      expect((await factsIn(store)).filter((fact) => JSON.stringify(fact).length > 1000)).toEqual([]);
+    },
+  );
 
   test("P12: an agent behind a tool whose output is too large is an error to the model, and is run once", async () => {
     let ran = 0;
