@@ -14,6 +14,7 @@ const data = [
   "permission",
   "fingerprint",
   "misspelt",
+  "read-name",
 ];
 
 /** A room is a folder or a file of packages/core/src; it may import from itself and from the rooms named here. */
@@ -28,12 +29,13 @@ export const arrows: Record<string, readonly string[]> = {
   lifecycle: ["error"],
   // Knows names only.
   misspelt: [],
+  "read-name": ["error"],
   log: ["error"],
   // Where tests may cut in; knows nothing, so that anything may have points.
   point: [],
   // Modules of Node, opened late.
   "built-in": [],
-  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "built-in"],
+  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "read-name", "built-in"],
   // May a call run: rules in, a verdict out. It knows neither tools nor who keeps the rules.
   permission: ["error", "json", "interrupt"],
   fingerprint: ["error", "json", "interrupt"],

@@ -2,6 +2,7 @@
 
 import { BelayError, belayError } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
+import { isLongName, NAME_BYTES } from "../read-name.ts";
 
 export type Answer = ApproveAnswer | RejectAnswer | RespondAnswer;
 
@@ -80,6 +81,7 @@ export function readAnswer(id: string, given: unknown, most: number): Answer {
   if (type === "reject" && !Object.hasOwn(own, "reason")) throw refuse("a rejection needs a reason");
   if (type === "respond" && !Object.hasOwn(own, "value")) throw refuse("a response needs a value");
   if (own["by"] === "") throw refuse("its by is empty");
+  if (isLongName((own["by"] ?? "") as string)) throw refuse(`its by takes more than ${NAME_BYTES} bytes`);
   if (Object.hasOwn(own, "remember")) {
     const nothing = undefinedPattern((given as { readonly remember?: { readonly args?: unknown } }).remember?.args);
     if (nothing !== undefined) throw refuse(`remember.args has undefined at ${JSON.stringify(nothing)}`);

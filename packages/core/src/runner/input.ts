@@ -4,6 +4,7 @@ import { belayError } from "../error.ts";
 import { bytesOver, type Json, toJson } from "../json.ts";
 import type { FilePart, Message, Part } from "../message.ts";
 import { fileProblem, isBlank } from "../message.ts";
+import { isLongName, NAME_BYTES } from "../read-name.ts";
 
 /** An input written as a message: text and files of a person. */
 export type InputMessage = Pick<Message, "parts"> & Partial<Pick<Message, "id" | "role">>;
@@ -37,9 +38,11 @@ function readMessage(message: InputMessage, index: number): Inputs {
   if (message.role !== undefined && message.role !== "user") {
     throw invalid(`message ${index} has role ${JSON.stringify(message.role)}`);
   }
+  const id = message.id === undefined ? undefined : String(message.id);
+  if (id !== undefined && isLongName(id)) throw invalid(`message ${index} has an id of more than ${NAME_BYTES} bytes`);
   const parts = message.parts.map((part, p) => readPart(part, `${index}.parts[${p}]`));
   const said = parts.filter((part) => part.type !== "text" || !isBlank(part.text));
-  return said.length === 0 ? [] : [{ ...(message.id !== undefined && { id: String(message.id) }), parts: said }];
+  return said.length === 0 ? [] : [{ ...(id !== undefined && { id }), parts: said }];
 }
 
 function readPart(part: Part, at: string): Part {

@@ -14,7 +14,7 @@ import type { DriveSetup } from "./drive.ts";
 import type { IdleFacts } from "./idle.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
-import type { SendOptions } from "./options.ts";
+import { checkSend, type SendOptions } from "./options.ts";
 import { send } from "./send.ts";
 
 /** Resolves to its id when nothing can lose it; to none where a hook let it go. */
@@ -24,6 +24,8 @@ export async function observe(
   options: SendOptions,
 ): Promise<string | undefined> {
   thread.refuseIfClosed();
+  // Before hooks are asked.
+  checkSend(options);
   const hooks = new ObserveHooks(thread.setup, thread.agent, thread.resting(), thread.deps);
   const made = await hooks.before(readObserved(given));
   if (made === null) return undefined;

@@ -8,6 +8,7 @@ import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { fitting, type Json, toJson } from "../json.ts";
 import { misspelt } from "../misspelt.ts";
+import { readName } from "../read-name.ts";
 import type { Input } from "./input.ts";
 
 type AnyAgent = Agent<unknown, never>;
@@ -143,13 +144,13 @@ const BREAKPOINT: Readonly<Record<keyof BreakpointOptions, true>> = {
 /** A run, or an answer: under an id of the caller's. */
 export function checkRun(options: RunOptions): void {
   refuseSlip(options, RUN);
-  text("id", options.id, 1);
+  name("id", options.id);
 }
 
 export function checkSend(options: SendOptions): void {
   refuseSlip(options, SEND);
-  text("id", options.id, 1);
-  text("by", options.by);
+  name("id", options.id);
+  name("by", options.by, 0);
 }
 
 export function readStop(options: InterruptOptions, now: number, most = Number.POSITIVE_INFINITY): Stop {
@@ -158,13 +159,14 @@ export function readStop(options: InterruptOptions, now: number, most = Number.P
   atLeastZero("timeoutMs", options.timeoutMs);
   atLeastZero("graceMs", options.graceMs);
   oneOf("requests", options.requests, ["withdraw", "keep"]);
-  text("id", options.id, 1);
-  for (const option of ["runId", "by", "reason", "message"] as const) text(option, options[option]);
+  name("id", options.id);
+  name("by", options.by, 0);
+  for (const option of ["runId", "reason", "message"] as const) text(option, options[option]);
   for (const option of ["force", "rollbackPartial"] as const) flag(option, options[option]);
   if (options.segment !== undefined && !Number.isInteger(options.segment)) {
     throw belayError("OPTION_INVALID", { option: "segment", value: shown(options.segment), needed: "a whole number" });
   }
-  fitting([options.by ?? null, options.reason ?? null, options.message ?? null], "What is said of the stop", most);
+  fitting([options.reason ?? null, options.message ?? null], "What is said of the stop", most);
   return {
     at: now,
     by: options.by ?? "user",
@@ -196,7 +198,9 @@ export function readDrain(options: DrainOptions): number {
 export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<string, Answer> {
   refuseSlip(options, RESUME);
   oneOf("mode", options.mode, ["continue", "rethink"]);
-  text("by", options.by);
+  name("by", options.by, 0);
+  text("to", options.to);
+  fitting(options.to ?? null, "`to` of resume()", most);
   const { drift, answers = {} } = options;
   if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);
   if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
@@ -265,14 +269,16 @@ export function refuseSlip(given: object, known: Readonly<Record<string, true>>)
 
 export function readId(option: string, id: unknown): string {
   if (typeof id === "string" && id !== "" && id.length <= 200) return id;
-  const value = typeof id === "string" ? JSON.stringify(id) : shown(id);
-  throw belayError("OPTION_INVALID", { option, value, needed: "text of 1–200 characters" });
+  throw belayError("OPTION_INVALID", { option, value: shown(id), needed: "text of 1–200 characters" });
 }
 
-/** Of at least so many characters. */
-export function text(option: string, value: string | undefined, least = 0): void {
-  if (value === undefined || (typeof value === "string" && value.length >= least)) return;
-  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: least > 0 ? "text, not empty" : "text" });
+function name(option: string, value: string | undefined, least = 1): void {
+  if (value !== undefined) readName(option, value, least);
+}
+
+function text(option: string, value: string | undefined): void {
+  if (value === undefined || typeof value === "string") return;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "text" });
 }
 
 function flag(option: string, value: boolean | undefined): void {

@@ -7,6 +7,7 @@ import type { BelayEvent } from "../event.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
+import { readName } from "../read-name.ts";
 import { isMovable, type Loaded, type ThreadKey, type ThreadRow } from "../store/store.ts";
 import { checkHandle, readHandle } from "./check-handle.ts";
 import { deleteThread } from "./delete-thread.ts";
@@ -231,7 +232,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.withdraw() for a thread that any process may be running. */
   async withdraw(threadId: string, id: string): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    return this.#setup.store.withdraw(this.#key(threadId), readId("id", id));
+    return this.#setup.store.withdraw(this.#key(threadId), readName("id", id));
   }
 
   /** Facts of a thread from any cursor, then what happens; in any process. Ends with `signal`, or when the runner is closed. */

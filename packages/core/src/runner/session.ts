@@ -14,6 +14,7 @@ import type { PauseType, SessionState } from "../lifecycle.ts";
 import type { Message } from "../message.ts";
 import type { Verdict } from "../permission/decide.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
+import { readName } from "../read-name.ts";
 import type { Loaded, ThreadKey } from "../store/store.ts";
 import { type Answered, answerHere } from "./answer-here.ts";
 import { beginRun, resumeRun } from "./begin-run.ts";
@@ -38,7 +39,6 @@ import {
   type RunOptions,
   readBreakpoint,
   readCursor,
-  readId,
   type SendOptions,
 } from "./options.ts";
 import { readFacts } from "./read-facts.ts";
@@ -156,7 +156,7 @@ export class Session<Out = string> {
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: { readonly by?: string | undefined } = {}): Promise<boolean> {
-    return removeRule(this.#thread, id, options.by ?? "user");
+    return removeRule(this.#thread, id, readName("by", options.by ?? "user", 0));
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
@@ -218,7 +218,7 @@ export class Session<Out = string> {
   async withdraw(id: string): Promise<boolean> {
     const { setup, key } = this.#thread;
     this.#thread.refuseIfClosed();
-    return setup.store.withdraw(key, readId("id", id));
+    return setup.store.withdraw(key, readName("id", id));
   }
 
   /** Calls that were left behind and still run in this process, by id. What one gives in the end waits as `late`, if there is anything to tell. */

@@ -21,6 +21,7 @@ import { type Request, readRequest } from "../interrupt/request.ts";
 import type { StepRecord } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import { point } from "../point.ts";
+import { readName } from "../read-name.ts";
 import { answerOf } from "./answer-of.ts";
 import { recordOf, thrownAgain } from "./thrown.ts";
 
@@ -277,12 +278,10 @@ export class Steps {
 
   #use(key: string, kind: StepRecord["kind"], digest?: string): StepRecord | undefined {
     const { address } = this.#host;
-    if (typeof key !== "string" || key === "") {
-      throw belayError("OPTION_INVALID", { option: "key", value: JSON.stringify(key), needed: "text" });
-    }
     if (this.#used.has(key)) throw belayError("KEY_REUSED", { address, key });
-    this.#used.add(key);
     const record = this.#recorded.get(key);
+    if (record === undefined) readName("key", key);
+    this.#used.add(key);
     if (record === undefined) return undefined;
     if (record.kind !== kind || (digest !== undefined && record.digest !== digest)) {
       const was = record.kind === kind ? `another ${kind}` : a(record.kind);

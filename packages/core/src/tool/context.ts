@@ -7,6 +7,7 @@ import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
+import { readName } from "../read-name.ts";
 import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
 
@@ -129,7 +130,7 @@ export class CallContext implements ToolContext {
   }
 
   transferTo(name: string): void {
-    this.#act({ transferToAgent: { name } });
+    this.#act({ transferToAgent: { name: readName("transferTo()", name) } });
   }
 
   customAction(value: unknown): void {
