@@ -26,6 +26,8 @@ export type NodeCode = (input: never, ctx: never) => unknown;
 
 type Change = (state: never) => object;
 
+const CHANGES = "What setState() changes";
+
 export function functionNode(key: string, code: NodeCode, initial: State): AnyAgent {
   return composite({
     kind: "custom",
@@ -68,7 +70,7 @@ class LiveNode extends LiveAgent {
     let state = structuredClone(begin());
     const setState = (change: Change) => {
       const changed = changedBy(state, change);
-      this.#own = this.#fitting({ ...this.#own, ...changed });
+      this.#own = this.recordable("setState", { ...this.#own, ...changed }, CHANGES) as Patch;
       this.changes.push(change);
       state = { ...state, ...changed };
     };
@@ -102,11 +104,7 @@ class LiveNode extends LiveAgent {
       // It did not throw when it was given.
       patch = this.#own;
     }
-    return Object.keys(patch).length === 0 ? undefined : this.#fitting(patch);
-  }
-
-  #fitting(patch: Patch): Patch {
-    return fitting(patch, "What setState() changes", this.maxBytes);
+    return Object.keys(patch).length === 0 ? undefined : fitting(patch, CHANGES, this.maxBytes);
   }
 }
 

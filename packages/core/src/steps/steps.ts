@@ -23,6 +23,7 @@ import { type Json, toJson } from "../json.ts";
 import { point } from "../point.ts";
 import { readName } from "../read-name.ts";
 import { answerOf } from "./answer-of.ts";
+import { Refusals } from "./refusals.ts";
 import { recordOf, thrownAgain } from "./thrown.ts";
 
 /** Who runs the code. */
@@ -94,6 +95,7 @@ export class Steps {
   #isParked = false;
   #waiting: ((frame: Frame) => void)[] = [];
   #broken = false;
+  readonly #refusals = new Refusals();
 
   constructor(host: StepsHost, records: readonly StepRecord[] | undefined) {
     this.#host = host;
@@ -120,6 +122,22 @@ export class Steps {
     return left === undefined ? undefined : this.#diverged(`it ended without ${JSON.stringify(left)}`);
   }
 
+  /**
+   * `value`, which is to be recorded under `name`; where that is on record, it is not judged again. Throws `TOO_LARGE`, and
+   * then does so each time that the code comes here.
+   */
+  fitting<T>(name: string, value: T, what: string, isOnRecord = this.#recorded.has(name)): T {
+    const most = isOnRecord ? Number.POSITIVE_INFINITY : this.#host.maxBytes;
+    const refused = (key: string) => {
+      const { error } = this.#recorded.get(key) ?? {};
+      if (error !== undefined) this.#recorded.delete(key);
+      return error;
+    };
+    const error = this.#refusals.judge(name, value as Json, what, most, refused);
+    if (error !== undefined) throw error;
+    return value;
+  }
+
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
     let record: StepRecord | undefined;
     try {
@@ -140,6 +158,7 @@ export class Steps {
       this.#end();
       return never();
     }
+    this.#recordRefusals();
     const { callId, address, idempotencyKey, signal } = host;
     const at = `${address}/s:${key}`;
     let outcome: { readonly value: Json } | { readonly error: ErrorRecord };
@@ -172,10 +191,12 @@ export class Steps {
 
   /** Settles when what is on record has been asked for and handed out: something new may begin. */
   async beginsNew(key: string): Promise<void> {
-    if (this.#recorded.size === 0 && !this.#giving) return;
-    this.#begin();
-    await this.#novel(key);
-    this.#end();
+    if (this.#recorded.size > 0 || this.#giving) {
+      this.#begin();
+      await this.#novel(key);
+      this.#end();
+    }
+    this.#recordRefusals();
   }
 
   ask<T>(request: Request<T>, options: AskOptions = {}): Promise<T> {
@@ -195,12 +216,14 @@ export class Steps {
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
-    const { address, callId, tool, maxBytes } = this.#host;
-    const asked = readRequest(request, maxBytes);
+    const { address, callId, tool } = this.#host;
+    const asked = readRequest(request);
     if (given === undefined && this.#unkeyed !== undefined) {
       throw belayError("KEY_REQUIRED", { address, open: this.#unkeyed });
     }
     const key = given ?? `ask#${this.#asks}`;
+    this.#refuseKey(key);
+    this.fitting(key, asked, "The request");
     const { expiresAt: _when, ...lasting } = asked;
     const digest = digestOf(lasting as Json);
     const record = this.#use(key, "ask", digest);
@@ -220,6 +243,7 @@ export class Steps {
     const raised = await new Promise<Interrupt>((recorded) =>
       this.#on((frame) => {
         if (this.#host.isDeserted()) return;
+        this.#recordRefusals();
         const id = frame.clock.id();
         const { agentName: by } = frame.place;
         const raisedAt = frame.clock.now();
@@ -276,11 +300,14 @@ export class Steps {
     return true;
   }
 
+  #refuseKey(key: string): void {
+    if (this.#used.has(key)) throw belayError("KEY_REUSED", { address: this.#host.address, key });
+    if (!this.#recorded.has(key)) readName("key", key);
+  }
+
   #use(key: string, kind: StepRecord["kind"], digest?: string): StepRecord | undefined {
-    const { address } = this.#host;
-    if (this.#used.has(key)) throw belayError("KEY_REUSED", { address, key });
+    this.#refuseKey(key);
     const record = this.#recorded.get(key);
-    if (record === undefined) readName("key", key);
     this.#used.add(key);
     if (record === undefined) return undefined;
     if (record.kind !== kind || (digest !== undefined && record.digest !== digest)) {
@@ -363,6 +390,16 @@ export class Steps {
 
   #record(facts: (frame: Frame) => ReturnType<Parameters<Frame["record"]>[0]>): Promise<void> {
     return new Promise((recorded) => this.#on((frame) => void frame.record(() => facts(frame)).then(recorded)));
+  }
+
+  /** Before something begins that is not on record: it is written after them, so nobody has to wait. */
+  #recordRefusals(): void {
+    const refusals = this.#refusals.take();
+    if (refusals.length === 0 || this.#host.leftBehind) return;
+    const { callId, address } = this.#host;
+    void this.#record((frame) =>
+      refusals.map(({ key, error }) => frame.step(callId, `${address}/s:${key}`, key, { error })),
+    );
   }
 
   #begin(): void {

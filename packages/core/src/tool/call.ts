@@ -73,8 +73,8 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     this.#graceMs = ready.tool.graceMs ?? defaultGraceMs;
     this.#ending = ending;
     const { part, address } = ready.call;
-    const { place, deps, desk } = frame;
-    this.#context = new CallContext(place, part.id, address, deps, this.#graceMs, this, desk.maxBytes);
+    const { place, deps } = frame;
+    this.#context = new CallContext(place, part.id, address, deps, this.#graceMs, this);
     // What is on record must be asked for again.
     if (ready.call.steps !== undefined) this.steps();
   }

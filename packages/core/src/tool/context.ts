@@ -53,9 +53,10 @@ export class CallContext implements ToolContext {
   readonly #abort = new LazyAbort();
   /** Children get half of it, so that the tool can still tell how they ended. */
   readonly #graceMs: number;
-  readonly #maxBytes: number;
   #stop: Stop | undefined;
   #actions: Action[] | undefined;
+  /** How often it did something besides, also what was refused. */
+  #acts = 0;
   /** True once child processes must end. */
   #ending = false;
   #onEnding: EndProcess[] | undefined;
@@ -71,7 +72,6 @@ export class CallContext implements ToolContext {
     deps: unknown,
     graceMs: number,
     call?: { steps(): Steps },
-    maxBytes = Number.POSITIVE_INFINITY,
   ) {
     this.#place = place;
     this.#call = call;
@@ -79,7 +79,6 @@ export class CallContext implements ToolContext {
     this.address = address;
     this.deps = deps;
     this.#graceMs = graceMs;
-    this.#maxBytes = maxBytes;
   }
 
   get threadId(): string {
@@ -122,11 +121,11 @@ export class CallContext implements ToolContext {
   }
 
   exit(output: unknown = null): void {
-    this.#act({ exit: { output: toJson(output, "The output of exit()", this.#maxBytes) } });
+    this.#act({ exit: { output: this.#recordable(output, "The output of exit()") } });
   }
 
   breakLoop(output: unknown = null): void {
-    this.#act({ breakLoop: { output: toJson(output, "The output of breakLoop()", this.#maxBytes) } });
+    this.#act({ breakLoop: { output: this.#recordable(output, "The output of breakLoop()") } });
   }
 
   transferTo(name: string): void {
@@ -134,7 +133,13 @@ export class CallContext implements ToolContext {
   }
 
   customAction(value: unknown): void {
-    this.#act({ customized: toJson(value, "A custom action", this.#maxBytes) });
+    this.#act({ customized: this.#recordable(value, "A custom action") });
+  }
+
+  #recordable(value: unknown, what: string): Json {
+    this.#acts += 1;
+    const json = toJson(value, what);
+    return this.#call === undefined ? json : this.#call.steps().fitting(`action#${this.#acts}`, json, what);
   }
 
   /** What it did besides: it takes effect with the result, `output`. */

@@ -182,14 +182,18 @@ function hooked(
 function inputTooLarge(agent: Agent<unknown, never>, input: ChildInput, most: number): BelayError | undefined {
   const what = `The input of agent ${agent.name}`;
   try {
-    // As it is recorded: to a chat a value is a text, in which what it holds is escaped once more.
-    if ("value" in input) fitting(agent.chats ? asText(input.value) : input.value, what, most);
+    if ("value" in input) fitting(asGiven(agent, input.value), what, most);
     else if (!agent.chats) fitting(wordsOf(input.messages), what, most);
     else for (const { parts } of input.messages) fitting(parts, what, most);
     return undefined;
   } catch (error) {
     return error as BelayError;
   }
+}
+
+/** As it is recorded: to a chat a value is a text, in which what it holds is escaped once more. */
+export function asGiven({ chats }: Pick<Agent<unknown, never>, "chats">, value: Json): Json {
+  return chats ? asText(value) : value;
 }
 
 function childInput(given: ReplyInput): ChildInput {

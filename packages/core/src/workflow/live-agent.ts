@@ -15,7 +15,7 @@ import type { Request } from "../interrupt/request.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
 import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
-import { type ChildEnd, runChild } from "./child.ts";
+import { asGiven, type ChildEnd, runChild } from "./child.ts";
 import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
 
@@ -78,7 +78,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   /** A step was not begun, because of a stop. */
   #parking = false;
   readonly #keys = new Set<string>();
-  #customs = 0;
+  /** How often it did something besides, by what it did: also what was refused. */
+  readonly #acts = new Map<string, number>();
   #action: Action | undefined;
   #meanwhile: (() => void) | undefined;
 
@@ -187,15 +188,18 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       ask: (request, options) => live.#steps.ask(request, options),
       step: (key, compute) => live.#steps.step(key, compute),
       run: (agent, input, options) => live.#run(agent, input, options?.key ?? agent?.name),
-      exit: (output) => live.#act({ exit: { output: live.#recordable(output, "The output of exit()") } }),
+      exit: (output) => live.#act({ exit: { output: live.recordable("exit", output, "The output of exit()") } }),
       breakLoop: (output) =>
-        live.#act({ breakLoop: { output: live.#recordable(output, "The output of breakLoop()") } }),
+        live.#act({ breakLoop: { output: live.recordable("breakLoop", output, "The output of breakLoop()") } }),
       customAction: (value) => live.#custom(value),
     };
   }
 
-  #recordable(value: unknown, what: string): Json {
-    return toJson(value, what, this.maxBytes);
+  /** What it does by `act`, as it is recorded. Throws `NOT_SERIALIZABLE`, `TOO_LARGE`. */
+  protected recordable(act: string, value: unknown, what: string): Json {
+    const count = (this.#acts.get(act) ?? 0) + 1;
+    this.#acts.set(act, count);
+    return this.#steps.fitting(`${act}#${count}`, toJson(value, what), what);
   }
 
   #act(action: Action): void {
@@ -204,10 +208,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   /** Told once, however often the code begins again: by its number. */
   #custom(value: unknown): void {
-    this.#customs += 1;
-    const customized = this.#recordable(value, "A custom action");
+    const customized = this.recordable("action", value, "A custom action");
     void this.#steps
-      .step(`action#${this.#customs}`, () => {
+      .step(`action#${this.#acts.get("action")}`, () => {
         this.#frame.desk.record({ facts: () => [this.#frame.acted({ customized })], recorded: () => {} });
         return null;
       })
@@ -219,18 +222,25 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     if (this.#broken !== undefined) return new Promise(() => {});
     let part: string;
     let value: Json;
+    let what: string;
     try {
       part = childKey(this.#name, agent, key);
-      value = this.#recordable(input, `The input of ${agent.name}`);
+      what = `The input of ${agent.name}`;
+      value = toJson(input, what);
     } catch (error) {
       return Promise.reject(error);
     }
     if (this.#keys.has(part)) return Promise.reject(belayError("KEY_REUSED", { address: this.address, key }));
-    this.#keys.add(part);
     const place = { agent, path: `${this.address}/${part}:${agent.name}` };
     const known = this.#frame.desk.scope(place.path);
     const settled = known?.runId === this.#frame.place.runId ? known.settled : undefined;
     const isNew = known?.runId !== this.#frame.place.runId;
+    try {
+      this.#steps.fitting(`run ${part}`, asGiven(agent, value), what, !isNew);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#keys.add(part);
     const ran = new Promise<Json>((resolve, reject) => {
       const begin = () => {
         this.#waiting.delete(key);
