@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../agent.ts";
 import { agent } from "../chat/agent.ts";
+import type { BelayError } from "../error.ts";
 import { graph } from "../graph/graph.ts";
 import type { NodeContext } from "../graph/node.ts";
 import { rerun } from "../graph/rerun.ts";
@@ -37,6 +38,27 @@ const open = (root: Agent<unknown, never>, store: Store = memoryStore(), maxByte
 const code = (name: string, run: (ctx: AgentContext, input: Json) => unknown) => defineAgent({ name, run });
 
 describe.each(eachStore)("what agents give and are given, larger than maxBytes, on $name", ({ make }) => {
+  test("W3, P12, F5: what a generator may not tell, its yield throws: it tidies up, and goes on where it catches that", async () => {
+    const did: string[] = [];
+    const tells = (value: unknown, catches: boolean) =>
+      code("root", async function* () {
+        try {
+          yield value;
+        } catch (error) {
+          if (!catches) throw error;
+          did.push((error as BelayError).code);
+        } finally {
+          did.push("tidied up");
+        }
+        return "done";
+      });
+    const run = async (root: Agent<unknown, never>) => (await open(root, await make())).run("go").result;
+    expect(await run(tells(large, true))).toMatchObject({ status: "completed", output: "done" });
+    expect(await run(tells(new Map(), true))).toMatchObject({ status: "completed", output: "done" });
+    expect(await run(tells(large, false))).toMatchObject(tooLarge("A custom action"));
+    expect(did).toEqual(["TOO_LARGE", "tidied up", "NOT_SERIALIZABLE", "tidied up", "tidied up"]);
+  });
+
   test("P12, F4: one whose output is too large has failed by that, on record: code that goes on meets it again, and it is not run again", async () => {
     const store = await make();
     let ran = 0;

@@ -160,11 +160,20 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const result = code(this.#context() as never, valueOfFrame(this.#frame));
     if (!isAsyncIterable(result)) return await result;
     const iterator = result[Symbol.asyncIterator]();
-    for (;;) {
-      const step = await iterator.next();
-      if (step.done) return step.value;
-      this.#custom(step.value);
+    let step = await iterator.next();
+    while (!step.done) step = await this.#yielded(iterator, step.value);
+    return step.value;
+  }
+
+  /** What it is refused, its `yield` throws: so it can tidy up, or go on. */
+  #yielded(iterator: AsyncIterator<unknown>, value: unknown): Promise<IteratorResult<unknown>> {
+    try {
+      this.#custom(value);
+    } catch (error) {
+      if (iterator.throw === undefined) throw error;
+      return iterator.throw(error);
     }
+    return iterator.next();
   }
 
   #context(): AgentContext {
