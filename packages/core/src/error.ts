@@ -116,10 +116,10 @@ export const catalogue = {
     'Resume with the agent as it was, or with drift: "warn". Nothing was changed.',
   ),
   FENCED: entry<{ threadId: string; owner?: Values }>(
-    "Another process has taken the thread over, or the store has lost it; this one may no longer write.",
+    "Another process has taken the thread over, or this one stood still for longer than its lease and a stop came, or the store has lost the thread; this one may no longer write.",
     (d) =>
       `Thread ${d.threadId} was taken over${d.owner ? ` by ${d.owner}` : ", or is gone"}; this process wrote nothing more.`,
-    "Follow the thread with runner.events(); the new owner goes on with it. runner.threads() tells whether it is there.",
+    "Follow the thread with runner.events(): a new owner goes on with it. Where runner.threads() shows it without one, resume it.",
   ),
   FORK_POINT: entry<{ threadId: string; point: string; head: number }>(
     "A fork at a point that the thread does not have.",

@@ -7,7 +7,7 @@ import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread } from "../journal/state.ts";
 import { messageText } from "../message.ts";
-import type { Command, Loaded, Store, ThreadKey } from "../store/store.ts";
+import type { Command, Loaded, Store, ThreadKey, ThreadRow } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
 import { read, type StopMail, stopKey } from "./mailbox.ts";
@@ -48,7 +48,7 @@ export async function stopElsewhere(
   try {
     // Sent before: for this stretch, or for one that was over before its owner could heed it.
     if (!(await store.send(key, command)) && !(await isFor(mail, store, key, id))) return nothing;
-    return await waitForReceipt(store, key, row.head, nothing, news.come, id);
+    return await waitForReceipt(store, key, row, nothing, news.come, id);
   } finally {
     news.end();
   }
@@ -108,12 +108,14 @@ function watched({ store, clock }: DriveSetup, key: ThreadKey) {
 async function waitForReceipt(
   store: Store,
   key: ThreadKey,
-  head: number,
+  { head, lease: owner }: ThreadRow,
   nothing: Receipt,
   news: () => Promise<void>,
   id: string,
 ): Promise<Receipt> {
-  let isTried = false;
+  let fence = owner?.fence ?? 0;
+  /** How often in a row nobody had it. */
+  let overdue = 0;
   for (;;) {
     await news();
     const loaded = await loadThread(store, key, head);
@@ -128,14 +130,18 @@ async function waitForReceipt(
       return told;
     }
     if (loaded?.row.lease !== undefined) {
-      isTried = false;
+      fence = loaded.row.lease.fence;
+      overdue = 0;
       continue;
     }
     // The owner is gone, or has paused: there is nothing left to stop. Whoever has a pause runs answered calls in it, and
     // finds the stop in the store, unless it is taken back before.
-    const waits = loaded?.commands.some((command) => command.key === stopKey(id));
-    if (!waits || isTried || (await takeBack(store, key, id))) return nothing;
-    isTried = true;
+    if (!loaded?.commands.some((command) => command.key === stopKey(id))) return nothing;
+    // One that let its lease lapse, and a look later still has not come back, has lost the thread: it may have read the
+    // stop, and would heed it when it wakes up, long after the sender was told otherwise.
+    if (overdue > 0) await store.release(key, fence);
+    if (overdue > 1 || (await takeBack(store, key, id))) return nothing;
+    overdue += 1;
   }
 }
 
