@@ -177,6 +177,13 @@ export interface Breakpoint {
   readonly when?: Json;
 }
 
+/** A stop, by its id, and the stretch that it was for. */
+export interface MissedStop {
+  readonly id: string;
+  readonly runId: string;
+  readonly segment: number;
+}
+
 export interface StateEvent extends EventBase {
   readonly type: "state";
   readonly state: SessionState;
@@ -197,6 +204,8 @@ export interface StateEvent extends EventBase {
   readonly repair?: "synthetic" | "drop";
   /** Ids of the stops that this answers. */
   readonly stops?: readonly string[];
+  /** Stops of an earlier stretch, which came too late for it and hit nothing. */
+  readonly missed?: readonly MissedStop[];
   /** The id under which a caller asked for this stretch: asking again is asking once. */
   readonly id?: string;
   /** Where a fork begins: everything before is another thread's past, up to `seq`. */

@@ -133,6 +133,7 @@ const own = fc.oneof(
       tokenHash: text,
       tokenUntil: fc.nat(),
       stops: fc.array(text, { minLength: 1, maxLength: 2 }),
+      missed: fc.array(fc.record({ id: text, runId: text, segment: fc.nat() }), { minLength: 1, maxLength: 2 }),
       id: text,
       edits: fc.record({ graph: fc.record({ key: json }) }),
       forked: fc.record({ threadId: text, seq: fc.nat() }),

@@ -105,7 +105,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 export const KEYS: ReadonlySet<string> = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed x n p".split(
     " ",
   ),
 );
@@ -173,7 +173,7 @@ function versionFor(facts: readonly Fact[]): number {
         break;
       case "state":
         if (fact.tokenUntil !== undefined || fact.to !== undefined || fact.edits !== undefined) return 2;
-        if (fact.forked !== undefined) return 2;
+        if (fact.forked !== undefined || fact.missed !== undefined) return 2;
         if (fact.interrupts?.some((interrupt) => !isOld(interrupt))) return 2;
         break;
       case "run-end":
@@ -209,6 +209,7 @@ function wordFor(fact: Fact): Word | undefined {
     fact.mode ??
     fact.repair ??
     fact.stops ??
+    fact.missed ??
     fact.id ??
     fact.tokenUntil;
   return more === undefined ? fact.state : undefined;
@@ -263,8 +264,23 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "breakpoint":
       return { breakpoint: fact.breakpoint };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id, forked } = fact;
-      return { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id, forked };
+      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
+      const { forked, missed } = fact;
+      return {
+        state,
+        pauseType,
+        interrupts,
+        tokenHash,
+        tokenUntil,
+        mode,
+        to,
+        edits,
+        repair,
+        stops,
+        id,
+        forked,
+        missed,
+      };
     }
     case "run-end": {
       const { status: run, usage, output, error, patch } = fact;
@@ -540,7 +556,7 @@ function read(
 
 function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
-  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id, forked } = written;
+  const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = written;
   if (!Object.hasOwn(moves, state)) throw corrupt(threadId, seq, `unknown state ${JSON.stringify(state)}`);
   const fact: Mutable<StateEvent> = {
     type: "state",
@@ -564,7 +580,8 @@ function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   if (repair !== undefined) fact.repair = repair;
   if (stops !== undefined) fact.stops = stops;
   if (id !== undefined) fact.id = id;
-  if (forked !== undefined) fact.forked = forked;
+  if (written.forked !== undefined) fact.forked = written.forked;
+  if (written.missed !== undefined) fact.missed = written.missed;
   return fact;
 }
 

@@ -155,9 +155,10 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
     state.asked ??= new Map();
     state.asked.set(fact.id, { runId: fact.runId, segment: fact.segment });
   }
-  if (fact.stops !== undefined) {
+  if ((fact.stops ?? fact.missed) !== undefined) {
     state.stops ??= new Set();
-    for (const stop of fact.stops) state.stops.add(stop);
+    for (const stop of fact.stops ?? nothing) state.stops.add(stop);
+    for (const { id } of fact.missed ?? nothing) state.stops.add(id);
   }
   // Of a pause that becomes another one nothing was cut.
   if (!stays && (fact.state === "paused" || fact.state === "error")) {

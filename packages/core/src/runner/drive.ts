@@ -37,7 +37,7 @@ import { endedIn } from "./facts.ts";
 import type { Feed } from "./feed.ts";
 import type { HotRoom } from "./hot.ts";
 import type { LatePost } from "./late-post.ts";
-import { type LateMail, type Mailbox, stopKey } from "./mailbox.ts";
+import type { LateMail, Mailbox } from "./mailbox.ts";
 import type { Recall } from "./recall.ts";
 import { asked, closedBelow } from "./requests.ts";
 import { storeError } from "./store-error.ts";
@@ -594,7 +594,7 @@ function mayAsk(facts: readonly Fact[]): boolean {
   return false;
 }
 
-/** The commands that take effect by these facts. Stops of this process are no commands. */
+/** The commands that take effect by these facts. */
 function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): readonly string[] | undefined {
   let consume: string[] | undefined;
   for (const fact of facts) {
@@ -604,8 +604,8 @@ function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): read
     } else if (fact.type === "request-answered" && fact.key !== undefined) {
       consume ??= [];
       consume.push(fact.key);
-    } else if (fact.type === "state" && fact.stops !== undefined) {
-      consume = [...(consume ?? []), ...fact.stops.filter((id) => mailbox?.stops.includes(id)).map(stopKey)];
+    } else if (fact.type === "state" && mailbox !== undefined && (fact.stops ?? fact.missed) !== undefined) {
+      consume = [...(consume ?? []), ...mailbox.consumed(fact)];
     }
   }
   return consume?.length === 0 ? undefined : consume;

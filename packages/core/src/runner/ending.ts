@@ -40,8 +40,8 @@ export interface Circumstances {
   readonly asked: Stop | undefined;
   /** One that leaves what people are asked, and found some: it is told as a pause, in its own words. */
   readonly kept: Stop | undefined;
-  /** Ids of the stops that this answers. */
-  readonly stops: readonly string[];
+  /** What its end has on record of stops. */
+  readonly stops: Pick<StateEvent, "stops" | "missed"> | undefined;
   /** Calls that were left behind and still run. */
   readonly late: readonly string[];
   /** What hooks say about a person's stop. */
@@ -86,17 +86,17 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   const usage = addUsage(state.run?.usage, usageOf(ended.facts));
   if (intent === "terminate") {
     const closed = closing(place, state, endedIn(ended.facts), "user", true);
-    return over(ended, closed, runEnd(place, "terminated", usage), stateFact(place, "terminated", stopped(stops)));
+    return over(ended, closed, runEnd(place, "terminated", usage), stateFact(place, "terminated", stops));
   }
   if (ended.how === "completed") {
     // Some agents may not be part of the tree any more: it was changed meanwhile.
     const alone = state.scopes.size === 1 && state.requests === undefined;
     const closed = alone ? nothing : closing(place, state, endedIn(ended.facts), "runtime", true);
     const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
-    return over(ended, closed, end, stateFact(place, "completed", stopped(stops)));
+    return over(ended, closed, end, stateFact(place, "completed", stops));
   }
   const move = (to: SessionState, more?: Partial<StateEvent>) =>
-    stateFact(place, to, stops.length > 0 ? { stops, ...more } : more);
+    stateFact(place, to, stops === undefined ? more : { ...stops, ...more });
   const ends = (...facts: readonly Fact[]): Ending => ({
     facts: [...ended.facts, ...facts],
     tail: facts.length,
@@ -135,7 +135,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       if (circumstances.only === "calls" && circumstances.kept !== undefined) {
         return ends(...answered(), interruptedFact(place, interrupt), {
           ...samePause(place, state),
-          ...stopped(stops),
+          ...stops,
         });
       }
       // pause() takes nothing back: people are asked as before, and what was cut runs again as it would have.
@@ -181,10 +181,6 @@ function haltFact(place: FramePlace, interrupt: Interrupt): Fact {
 /** The run has come to its end. */
 function over({ facts }: Ended, closed: readonly Fact[], end: Fact, state: Fact): Ending {
   return { facts: [...facts, ...closed, end, state], tail: closed.length + 2, pause: undefined };
-}
-
-function stopped(stops: readonly string[]): Pick<StateEvent, "stops"> | undefined {
-  return stops.length > 0 ? { stops } : undefined;
 }
 
 /** Nobody waits for people any more, and every start has its end. */

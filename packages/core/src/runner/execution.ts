@@ -338,9 +338,11 @@ export class Execution {
     this.#mailbox.deliver([command]);
   }
 
-  #stopByMail(mail: StopMail): void {
+  /** False where it is for another stretch. */
+  #stopByMail(mail: StopMail): boolean {
     const { runId, segment } = this.#place;
-    if (this.#over || mail.runId !== runId || mail.segment !== segment) return;
+    if (mail.runId !== runId || mail.segment !== segment) return false;
+    if (this.#over) return true;
     const now = this.#host.setup.clock.now();
     try {
       void this.interrupt(readStop(mail.options, now), mail.options);
@@ -348,6 +350,7 @@ export class Execution {
       // What another version says in it may not be known here: that somebody wants it stopped is.
       void this.interrupt(readStop({}, now), {});
     }
+    return true;
   }
 
   /** True when commands wait that nobody has consumed, as of the last append, or inputs have come since. */
@@ -506,7 +509,7 @@ export class Execution {
         asked = undefined;
         told = leftOpen(ended, state);
       }
-      const stops = [...new Set([...this.#mailbox.stops, ...(this.#stopIds ?? [])])];
+      const stops = this.#mailbox.stopped(this.#stopIds);
       const now = clock.now();
       ending = endingOf(told, place, state, {
         intent,

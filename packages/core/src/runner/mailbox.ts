@@ -11,6 +11,8 @@ import type {
   InputConsumedEvent,
   InputQueuedEvent,
   MessageEvent,
+  MissedStop,
+  StateEvent,
   ToolLateEvent,
 } from "../event.ts";
 import type { FramePlace, LateResult } from "../frame.ts";
@@ -70,17 +72,19 @@ export class Mailbox {
   #fresh: InputQueuedMail[] = [];
   /** Inputs for the next run have come: also those that the last append was too early to know of. */
   hadInput = false;
-  /** Stops that were heeded, or came too late for their segment: consumed when this stretch ends. */
-  readonly stops: string[] = [];
-  readonly #stop: (mail: StopMail) => void;
+  /** Stops that were heeded, by their ids: consumed when this stretch ends. */
+  readonly #stops: string[] = [];
+  /** And those that came too late for theirs. */
+  readonly #missed: MissedStop[] = [];
+  readonly #stop: (mail: StopMail) => boolean;
   readonly #news: () => void;
   readonly #answer: (mail: AnswerMail, key: string) => void;
 
-  /** `news` is called when inputs have come. */
+  /** `stop` heeds one, or says that it is for another stretch; `news` is called when inputs have come. */
   constructor(
     store: Store,
     key: ThreadKey,
-    stop: (mail: StopMail) => void,
+    stop: (mail: StopMail) => boolean,
     news: () => void,
     answer: (mail: AnswerMail, key: string) => void,
   ) {
@@ -125,6 +129,19 @@ export class Mailbox {
       this.#known ??= new Set();
       this.#known.add(fact.id);
     }
+  }
+
+  /** What the end of the stretch has on record of stops, `others` of this process among them; undefined where there are none. */
+  stopped(others: readonly string[] = []): Pick<StateEvent, "stops" | "missed"> | undefined {
+    if (this.#stops.length + others.length + this.#missed.length === 0) return undefined;
+    const stops = [...new Set([...this.#stops, ...others])];
+    return { ...(stops.length > 0 && { stops }), ...(this.#missed.length > 0 && { missed: [...this.#missed] }) };
+  }
+
+  /** The commands that an end with this on record consumes. Stops of this process are none. */
+  consumed({ stops = [], missed = [] }: Pick<StateEvent, "stops" | "missed">): string[] {
+    const ids = [...stops.filter((id) => this.#stops.includes(id)), ...missed.map(({ id }) => id)];
+    return ids.map(stopKey);
   }
 
   get hasSteer(): boolean {
@@ -199,10 +216,13 @@ export class Mailbox {
   #sort(command: Command): void {
     const { key, kind, at } = command;
     switch (kind) {
-      case "stop":
-        this.#stop(read<StopMail>(this.#key, command));
-        this.stops.push(key.slice(stopKey("").length));
+      case "stop": {
+        const mail = read<StopMail>(this.#key, command);
+        const id = key.slice(stopKey("").length);
+        if (this.#stop(mail)) this.#stops.push(id);
+        else this.#missed.push({ id, runId: mail.runId, segment: mail.segment });
         break;
+      }
       case "steer":
         this.#steer(key, at, read<InputMail>(this.#key, command));
         break;

@@ -333,6 +333,24 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     },
   );
 
+  it("S2: one that was not taken back hits nothing else, and sent again is told of the stretch that it was for", async () => {
+    const store = await make();
+    const owner = await openKit(["whole", [{ text: "half" }, { stall: true }]], { store });
+    const first = owner.session.run("go");
+    await first.result;
+    const mail = { runId: first.runId, segment: 1, options: { id: "x" } };
+    await store.send(key, { key: "stop:x", kind: "stop", body: JSON.stringify(mail), at: 1 });
+    const second = owner.session.run("more");
+    await listen(second).until((event) => event.type === "text-delta");
+    expect(await owner.session.interrupt()).toMatchObject({ accepted: true, runId: second.runId });
+    expect((await store.load(key))?.commands).toEqual([]);
+    const other = await openKit([], { store, threadId: "elsewhere" });
+    const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
+    const nothing = { accepted: false, runId: first.runId, segment: 1, ...none };
+    expect(await other.runner.interrupt("thread", { id: "x" })).toEqual(nothing);
+    expect(await owner.session.interrupt({ id: "x" })).toEqual(nothing);
+  });
+
   it("S3: it is taken back, costs the next run nothing, and hits it no more when it is sent again", async () => {
     const { store, run } = await late((ctx) => ctx.exit("left"), { id: "late" });
     await run.result;

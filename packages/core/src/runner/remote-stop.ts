@@ -64,7 +64,11 @@ function stopsIn({ threadId }: ThreadKey, lines: readonly Line[]): ReadonlySet<s
 export async function recordedReceipt(store: Store, key: ThreadKey, id: string): Promise<Receipt> {
   const facts = await readFacts(store, key, 0);
   const end = facts.find((fact): fact is StateEvent => fact.type === "state" && (fact.stops?.includes(id) ?? false));
-  if (end === undefined) return notAccepted(undefined, undefined);
+  if (end === undefined) {
+    const missed = facts.flatMap((fact) => (fact.type === "state" ? (fact.missed ?? []) : []));
+    const of = missed.find((stop) => stop.id === id);
+    return notAccepted(of?.runId, of?.segment);
+  }
   const { runId, segment, seq } = end;
   const stretch = facts.filter((fact) => fact.runId === runId && fact.segment === segment && fact.seq <= seq);
   return receipt(stretch, notAccepted(runId, segment), true);
@@ -73,8 +77,11 @@ export async function recordedReceipt(store: Store, key: ThreadKey, id: string):
 async function isFor(mail: StopMail, store: Store, key: ThreadKey, id: string): Promise<boolean> {
   const { commands = [], lines = [] } = (await loadThread(store, key)) ?? {};
   const waiting = commands.find((command) => command.key === stopKey(id));
-  // Neither waiting nor on record: its sender took it back.
-  if (waiting === undefined) return stopsIn(key, lines).has(id);
+  // Neither waiting nor answered: its sender took it back, or somebody has put it away.
+  if (waiting === undefined) {
+    const facts = lines.flatMap((line) => decode(key.threadId, line, noArgs));
+    return facts.some((fact) => fact.type === "state" && fact.stops?.includes(id));
+  }
   const { runId, segment } = read<StopMail>(key, waiting);
   return runId === mail.runId && segment === mail.segment;
 }
