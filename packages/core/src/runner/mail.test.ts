@@ -201,6 +201,27 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     await other.runner.close();
   });
 
+  it("S2, S5, F3: only what was said can be taken back: no stop, no answer and no late result, and nothing is said under their names", async () => {
+    const store = await make();
+    const kit = await openKit(["well"], { store });
+    await kit.session.run("go").result;
+    const kinds = ["stop", "answer", "late"] as const;
+    for (const kind of kinds) await store.send(key, { key: `${kind}:x`, kind, body: "{}", at: 1 });
+    await kit.session.steer("this", { id: "x" });
+    for (const kind of kinds) {
+      expect(await kit.session.withdraw(`${kind}:x`)).toBe(false);
+      expect(await kit.runner.withdraw("thread", `${kind}:x`)).toBe(false);
+      for (const say of ["steer", "enqueue", "observe"] as const) {
+        const refused = kit.session[say]("that", { id: `${kind}:y` });
+        await expect(refused).rejects.toMatchObject({ code: "OPTION_INVALID" });
+      }
+    }
+    expect(await kit.session.withdraw("x")).toBe(true);
+    expect((await store.load(key))?.commands).toEqual(
+      kinds.map((kind) => ({ key: `${kind}:x`, kind, body: "{}", at: 1 })),
+    );
+  });
+
   it("what is said while an approved call runs is on record at once, and enters when the run goes on", async () => {
     const slow = waiting();
     const asks = { ...slow.tool, needsApproval: () => true };

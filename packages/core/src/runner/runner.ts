@@ -7,7 +7,6 @@ import type { BelayEvent } from "../event.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
-import { readName } from "../read-name.ts";
 import { isMovable, type Loaded, type ThreadKey, type ThreadRow } from "../store/store.ts";
 import { checkHandle, readHandle } from "./check-handle.ts";
 import { deleteThread } from "./delete-thread.ts";
@@ -30,6 +29,7 @@ import { stopElsewhere } from "./remote-stop.ts";
 import { type Lost, repairThread } from "./repair.ts";
 import type { Run } from "./run.ts";
 import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
+import { withdraw } from "./send.ts";
 import type { Session } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
@@ -232,7 +232,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.withdraw() for a thread that any process may be running. */
   async withdraw(threadId: string, id: string): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    return this.#setup.store.withdraw(this.#key(threadId), readName("id", id));
+    return withdraw(this.#setup, this.#key(threadId), id);
   }
 
   /** Facts of a thread from any cursor, then what happens; in any process. Ends with `signal`, or when the runner is closed. */

@@ -1,13 +1,15 @@
 // What is sent to a thread, whoever runs it, or nobody: a command, which has no effect until an append consumes it.
 
-import { belayError } from "../error.ts";
+import { type BelayError, belayError } from "../error.ts";
 import { hooksNamed } from "../hooks/hooks.ts";
-import type { Command } from "../store/store.ts";
+import { readName } from "../read-name.ts";
+import type { Command, ThreadKey } from "../store/store.ts";
+import type { DriveSetup } from "./drive.ts";
 import type { Execution } from "./execution.ts";
 import { initialized } from "./idle.ts";
 import { type Input, readInput } from "./input.ts";
 import type { LiveThread } from "./live-thread.ts";
-import type { InputMail } from "./mailbox.ts";
+import { type InputMail, isOwnKey } from "./mailbox.ts";
 import { checkSend, type SendOptions } from "./options.ts";
 
 /** Resolves to its id when nothing can lose it. */
@@ -19,6 +21,7 @@ export async function send(
 ): Promise<string> {
   thread.refuseIfClosed();
   checkSend(options);
+  if (options.id !== undefined && isOwnKey(options.id)) throw taken(options.id);
   const { state, setup } = thread;
   const { threadId } = thread.key;
   if (state === "terminated")
@@ -36,6 +39,16 @@ export async function send(
   // One that has yet to begin finds it in the store.
   if (sent && thread.execution?.state !== undefined) thread.execution.deliver(command);
   return command.key;
+}
+
+function taken(id: string): BelayError {
+  const needed = "text that does not begin with stop:, answer: or late:, which name other commands";
+  return belayError("OPTION_INVALID", { option: "id", value: JSON.stringify(id), needed });
+}
+
+/** Takes back what was sent; false where it was consumed already, or is nothing that people say. */
+export async function withdraw({ store }: Pick<DriveSetup, "store">, key: ThreadKey, id: string): Promise<boolean> {
+  return !isOwnKey(readName("id", id)) && store.withdraw(key, id);
 }
 
 /** A new thread has to be on record before anything can wait for it; a run may begin to put it there meanwhile. */

@@ -46,7 +46,7 @@ import type { Standing } from "./recall.ts";
 import { answerAnywhere, answerMail } from "./remote-answer.ts";
 import { removeRule } from "./remove-rule.ts";
 import type { Run } from "./run.ts";
-import { send } from "./send.ts";
+import { send, withdraw } from "./send.ts";
 import { startQueued, startWaiting } from "./start-queued.ts";
 import { notAccepted, stopHere } from "./stop-here.ts";
 import { type Waiting, waitingFor } from "./waiting.ts";
@@ -218,7 +218,7 @@ export class Session<Out = string> {
   async withdraw(id: string): Promise<boolean> {
     const { setup, key } = this.#thread;
     this.#thread.refuseIfClosed();
-    return setup.store.withdraw(key, readName("id", id));
+    return withdraw(setup, key, id);
   }
 
   /** Calls that were left behind and still run in this process, by id. What one gives in the end waits as `late`, if there is anything to tell. */
