@@ -4,25 +4,45 @@ import type { Stop } from "../interrupt/stop-signal.ts";
 import { move } from "../lifecycle.ts";
 import { terminated } from "./idle.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { readStop } from "./options.ts";
+import { type EndOptions, readEnd, readStop } from "./options.ts";
 
 /** Stops now, for good. */
-export async function terminate(thread: LiveThread): Promise<void> {
+export async function terminate(thread: LiveThread, options: EndOptions): Promise<void> {
+  const { force } = readEnd(options);
   thread.refuseIfClosed();
   if (thread.isWriting) {
     const stop = stopFor(thread, "terminate", "user");
-    await Promise.all([thread.execution?.terminate(stop), thread.calls?.terminate(stop)]);
+    const ending = Promise.all([thread.execution?.terminate(stop), thread.calls?.terminate(stop)]);
+    if (force) endGrace(thread);
+    await ending;
     if (thread.state === "terminated") return;
   }
-  move(thread.state, "terminated");
-  await thread.append(terminated);
+  // One that came before waits for processes.
+  const isWaiting = thread.state === "terminated" && thread.hot.gone !== undefined;
+  if (!force || !isWaiting) {
+    move(thread.state, "terminated");
+    await thread.append(terminated);
+  }
+  if (force) endGrace(thread);
   await thread.hot.gone;
 }
 
 /** Lets go of it without ending it: what runs is aborted, and can go on elsewhere. */
-export function letGo(thread: LiveThread): Promise<void> {
+export function letGo(thread: LiveThread, options: EndOptions): Promise<void> {
+  const { force } = readEnd(options);
   thread.closing ??= close(thread);
+  if (force) {
+    thread.hot.dropAll();
+    endGrace(thread);
+  }
   return thread.closing;
+}
+
+/** Of what runs, and of the processes of what only waited and was dropped. */
+function endGrace({ execution, calls, hot }: LiveThread): void {
+  execution?.signal.force();
+  calls?.signal.force();
+  hot.force();
 }
 
 async function close(thread: LiveThread): Promise<void> {

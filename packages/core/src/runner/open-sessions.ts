@@ -11,7 +11,7 @@ import { busy, type Execution } from "./execution.ts";
 import { Feed, type Reader } from "./feed.ts";
 import { Leases } from "./leases.ts";
 import type { SessionHost } from "./live-thread.ts";
-import { type EventOptions, readCursor, readId, refuseSlip } from "./options.ts";
+import { type EndOptions, type EventOptions, readCursor, readEnd, readId, refuseSlip } from "./options.ts";
 import { firstLoad } from "./recall.ts";
 import type { OpenOptions } from "./runner-options.ts";
 import { Session } from "./session.ts";
@@ -176,9 +176,10 @@ export class OpenSessions<Out, Deps> {
   }
 
   /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
-  async close(): Promise<void> {
+  async close(options: EndOptions): Promise<void> {
+    readEnd(options);
     this.closed = true;
-    await Promise.all(this.#sessions.values.map((session) => session.close()));
+    await Promise.all(this.#sessions.values.map((session) => session.close(options)));
     await this.#setup.late.close();
     for (const feed of this.#feeds.values) feed.closed(this);
   }

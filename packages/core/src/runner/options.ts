@@ -67,6 +67,12 @@ export interface ResumeOptions {
   readonly by?: string | undefined;
 }
 
+/** Of close() and terminate(). */
+export interface EndOptions {
+  /** No grace is given, also not to what one of them that came before is waiting for. */
+  readonly force?: boolean | undefined;
+}
+
 export interface DrainOptions {
   /** What takes longer is aborted; ten seconds by default. */
   readonly timeoutMs?: number | undefined;
@@ -120,6 +126,8 @@ const STOP: Readonly<Record<keyof InterruptOptions, true>> = {
 };
 
 const FOR_EVER_MS = Number.MAX_SAFE_INTEGER;
+
+const END: Readonly<Record<keyof EndOptions, true>> = { force: true };
 
 const DRAIN: Readonly<Record<keyof DrainOptions, true>> = { timeoutMs: true };
 
@@ -186,6 +194,12 @@ export function sentStop(options: InterruptOptions): InterruptOptions {
     value === Number.POSITIVE_INFINITY ? FOR_EVER_MS : value,
   ];
   return Object.fromEntries(known.map(ends));
+}
+
+export function readEnd(options: EndOptions): Required<EndOptions> {
+  refuseSlip(options, END);
+  flag("force", options.force);
+  return { force: options.force ?? false };
 }
 
 export function readDrain(options: DrainOptions): number {

@@ -19,7 +19,7 @@ import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import type { Input } from "./input.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
-import type { AnswerOptions, DrainOptions, EventOptions, InterruptOptions } from "./options.ts";
+import type { AnswerOptions, DrainOptions, EndOptions, EventOptions, InterruptOptions } from "./options.ts";
 import { checkRun, type ResumeOptions, type RunOptions, readDrain, readId, type SendOptions } from "./options.ts";
 import { type PruneOptions, pruneThreads, readIdle } from "./prune.ts";
 import { loadThread } from "./read-facts.ts";
@@ -377,9 +377,8 @@ export class Runner<Out = string, Deps = unknown> {
     await new Promise<void>((resolve, reject) => {
       const abort = () => {
         timer = clock.setTimeout(resolve, Math.max(timeoutMs, LEAST_FOR_STORE_MS));
-        void this.close();
-        // Also of calls that a stop would wait for.
-        for (const execution of sessions.running) execution.signal.force();
+        // Also what a stop would wait for.
+        void this.close({ force: true });
       };
       let timer = clock.setTimeout(abort, timeoutMs);
       Promise.all(running)
@@ -390,7 +389,7 @@ export class Runner<Out = string, Deps = unknown> {
   }
 
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
-  async close(): Promise<void> {
-    await this.#sessions.close();
+  async close(options: EndOptions = {}): Promise<void> {
+    await this.#sessions.close(options);
   }
 }

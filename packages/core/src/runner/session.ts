@@ -32,6 +32,7 @@ import {
   type AnswerOptions,
   type BreakpointOptions,
   checkRun,
+  type EndOptions,
   type EventOptions,
   type InterruptOptions,
   type LookOptions,
@@ -233,8 +234,8 @@ export class Session<Out = string> {
   }
 
   /** Stops now, for good. */
-  terminate(): Promise<void> {
-    return terminate(this.#thread);
+  terminate(options: EndOptions = {}): Promise<void> {
+    return terminate(this.#thread, options);
   }
 
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
@@ -247,8 +248,8 @@ export class Session<Out = string> {
   }
 
   /** Lets go of the thread without ending it. A run in progress is aborted and can be resumed elsewhere. */
-  close(): Promise<void> {
-    return letGo(this.#thread);
+  async close(options: EndOptions = {}): Promise<void> {
+    return letGo(this.#thread, options);
   }
 
   /** Settles when it is closed; undefined while nobody has asked for that. */

@@ -9,6 +9,7 @@ import { jsonSchema } from "../schema/schema.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { listen, openKit, said, until } from "../testing/session-kit.ts";
 import { type ToolOptions, tool } from "../tool/tool.ts";
+import type { Runner } from "./runner.ts";
 import type { Session } from "./session.ts";
 
 const anything = jsonSchema<Record<string, unknown>>({ type: "object" });
@@ -119,7 +120,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
   });
 
   /** A call that has started deaf children, and asks a person. */
-  async function asking(end: (session: Session) => Promise<unknown>, graceMs = 1_000) {
+  async function asking(end: (session: Session, runner: Runner) => Promise<unknown>, graceMs = 1_000) {
     const file = join(folder(), "pids");
     const asks = tool({
       name: "shell",
@@ -139,7 +140,7 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     });
     const children = await pids(file, 2);
     expect(children.map(alive)).toEqual([true, true]);
-    await end(kit.session);
+    await end(kit.session, kit.runner);
     return dead(children, 100);
   }
 
@@ -161,6 +162,45 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     };
     expect(await asking(twice, 60_000)).toBe(true);
   });
+
+  test.each(["close", "terminate"] as const)(
+    "S4: force ends the grace of %s(), too, from the start and while it waits for them",
+    async (how) => {
+      const force = { force: true };
+      expect(await asking((session) => session[how](force), 60_000)).toBe(true);
+      const twice = async (session: Session) => {
+        const first = session[how]();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        await Promise.all([first, session[how](force)]);
+      };
+      expect(await asking(twice, 60_000)).toBe(true);
+    },
+  );
+
+  test("S4, C5: so it does of runner.close(), and so does a drain that takes longer than it may", async () => {
+    expect(await asking((_, runner) => runner.close({ force: true }), 60_000)).toBe(true);
+    expect(await asking((_, runner) => runner.drain({ timeoutMs: 20 }), 60_000)).toBe(true);
+  });
+
+  test.each(["close", "terminate"] as const)(
+    "S4: so does it where the call runs: it is left behind at once",
+    async (how) => {
+      const file = join(folder(), "pids");
+      const deaf = toolOf(
+        "shell",
+        async (ctx) => {
+          await ctx.spawn("sh", ["-c", line(file, "trap : TERM;")]).output.catch(() => {});
+        },
+        { graceMs: 60_000 },
+      );
+      const kit = await openKit(script, { tools: [deaf] });
+      kit.session.run("hi");
+      const children = await pids(file, 2);
+      const first = kit.session[how]();
+      await Promise.all([first, kit.session[how]({ force: true })]);
+      expect(await dead(children, 100)).toBe(true);
+    },
+  );
 
   test("P14: so are they where the run goes on beside that call, when a stop of it is told", async () => {
     const file = join(folder(), "pids");
