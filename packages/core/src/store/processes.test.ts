@@ -206,6 +206,19 @@ describe.each(places)("processes that share $name", (place) => {
       expect(kit.problems()).toEqual([]);
     });
 
+    test("P5, S2: a stop of which it was told that there was nothing to stop is not heeded when it wakes", async () => {
+      const owner = runElsewhere({ turns: [[{ call: "gate", id: "g" }], "from the dead"], leaseTtlMs: 2_500 });
+      await owner.said("gate");
+      owner.signal("SIGSTOP");
+      const { runner } = await here();
+      expect(await runner.interrupt(threadId)).toMatchObject({ accepted: false, segment: 1 });
+      const facts = await readFacts(store, key, 0);
+      owner.signal("SIGCONT");
+      expect(await owner.said("result")).toBe("result failed FENCED");
+      expect(await readFacts(store, key, 0)).toEqual(facts);
+      expect(await runner.open(threadId)).toMatchObject({ state: "paused", pauseType: "crash" });
+    });
+
     test("C3: killed, its lease is gone: at once on one machine, else when it ends", async () => {
       // Long enough that an owner on a busy machine does not lose it while it lives.
       const lease = place.leaseTtlMs === undefined ? {} : { leaseTtlMs: 2_500 };
