@@ -9,7 +9,7 @@
 
 import type { Agent, Ended } from "../agent.ts";
 import { BelayError, belayError, errorRecord, UserInterrupt } from "../error.ts";
-import type { Breakpoint, Fact } from "../event.ts";
+import type { Breakpoint, Fact, MissedStop } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
 import { overriding, type Stop, StopSignal, withdrawing } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
@@ -351,6 +351,11 @@ export class Execution {
       void this.interrupt(readStop({}, now), {});
     }
     return true;
+  }
+
+  /** A stop that was sent under this id, and for an earlier stretch: sent again, it is not for this one either. */
+  missed(id: string): MissedStop | undefined {
+    return this.#mailbox.missed(id);
   }
 
   /** True when commands wait that nobody has consumed, as of the last append, or inputs have come since. */

@@ -138,6 +138,11 @@ export class Mailbox {
     return { ...(stops.length > 0 && { stops }), ...(this.#missed.length > 0 && { missed: [...this.#missed] }) };
   }
 
+  /** One with this id that came too late. */
+  missed(id: string): MissedStop | undefined {
+    return this.#missed.find((stop) => stop.id === id);
+  }
+
   /** The commands that an end with this on record consumes. Stops of this process are none. */
   consumed({ stops = [], missed = [] }: Pick<StateEvent, "stops" | "missed">): string[] {
     const ids = [...stops.filter((id) => this.#stops.includes(id)), ...missed.map(({ id }) => id)];

@@ -342,11 +342,12 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     await store.send(key, { key: "stop:x", kind: "stop", body: JSON.stringify(mail), at: 1 });
     const second = owner.session.run("more");
     await listen(second).until((event) => event.type === "text-delta");
+    const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
+    const nothing = { accepted: false, runId: first.runId, segment: 1, ...none };
+    expect(await owner.session.interrupt({ id: "x" })).toEqual(nothing);
     expect(await owner.session.interrupt()).toMatchObject({ accepted: true, runId: second.runId });
     expect((await store.load(key))?.commands).toEqual([]);
     const other = await openKit([], { store, threadId: "elsewhere" });
-    const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
-    const nothing = { accepted: false, runId: first.runId, segment: 1, ...none };
     expect(await other.runner.interrupt("thread", { id: "x" })).toEqual(nothing);
     expect(await owner.session.interrupt({ id: "x" })).toEqual(nothing);
   });

@@ -24,6 +24,10 @@ export function stopHere(thread: LiveThread, options: InterruptOptions): Promise
   if (id !== undefined && (execution?.state ?? recall.now()).stops?.has(id)) {
     return orBehind(thread, recordedReceipt(setup.store, thread.key, id));
   }
+  const missed = id === undefined ? undefined : thread.live?.missed(id);
+  if (missed !== undefined) {
+    return Promise.resolve({ ...notAccepted(thread), runId: missed.runId, segment: missed.segment });
+  }
   const at = execution?.run ?? thread.standing;
   const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
   if (other) return Promise.resolve(notAccepted(thread));
