@@ -303,13 +303,6 @@ export function stopKey(id: string): string {
   return `stop:${id}`;
 }
 
-const OWN_KEY = /^(stop|answer|late):/;
-
-/** Of a command that is no steer and no input: nothing that people say has such a key. */
-export function isOwnKey(id: string): boolean {
-  return OWN_KEY.test(id);
-}
-
 export function read<T>(key: ThreadKey, command: Command): T {
   try {
     return JSON.parse(command.body) as T;

@@ -159,6 +159,16 @@ export function checkSend(options: SendOptions): void {
   refuseSlip(options, SEND);
   name("id", options.id);
   name("by", options.by, 0);
+  if (options.id === undefined || !isOwnKey(options.id)) return;
+  const needed = "text that does not begin with stop:, answer: or late:, which name other commands";
+  throw belayError("OPTION_INVALID", { option: "id", value: JSON.stringify(options.id), needed });
+}
+
+const OWN_KEY = /^(stop|answer|late):/;
+
+/** Of a command that is no steer and no input: nothing that people say has such a key. */
+export function isOwnKey(id: string): boolean {
+  return OWN_KEY.test(id);
 }
 
 export function readStop(options: InterruptOptions, now: number, most = Number.POSITIVE_INFINITY): Stop {

@@ -1,6 +1,6 @@
 // What is sent to a thread, whoever runs it, or nobody: a command, which has no effect until an append consumes it.
 
-import { type BelayError, belayError } from "../error.ts";
+import { belayError } from "../error.ts";
 import { hooksNamed } from "../hooks/hooks.ts";
 import { readName } from "../read-name.ts";
 import type { Command, ThreadKey } from "../store/store.ts";
@@ -9,8 +9,8 @@ import type { Execution } from "./execution.ts";
 import { initialized } from "./idle.ts";
 import { type Input, readInput } from "./input.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { type InputMail, isOwnKey } from "./mailbox.ts";
-import { checkSend, type SendOptions } from "./options.ts";
+import type { InputMail } from "./mailbox.ts";
+import { checkSend, isOwnKey, type SendOptions } from "./options.ts";
 
 /** Resolves to its id when nothing can lose it. */
 export async function send(
@@ -21,7 +21,6 @@ export async function send(
 ): Promise<string> {
   thread.refuseIfClosed();
   checkSend(options);
-  if (options.id !== undefined && isOwnKey(options.id)) throw taken(options.id);
   const { state, setup } = thread;
   const { threadId } = thread.key;
   if (state === "terminated")
@@ -39,11 +38,6 @@ export async function send(
   // One that has yet to begin finds it in the store.
   if (sent && thread.execution?.state !== undefined) thread.execution.deliver(command);
   return command.key;
-}
-
-function taken(id: string): BelayError {
-  const needed = "text that does not begin with stop:, answer: or late:, which name other commands";
-  return belayError("OPTION_INVALID", { option: "id", value: JSON.stringify(id), needed });
 }
 
 /** Takes back what was sent; false where it was consumed already, or is nothing that people say. */
