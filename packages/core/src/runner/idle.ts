@@ -97,6 +97,20 @@ export function stopWaiting(
   };
 }
 
+/** The same pause, which one more stop has led to. */
+export function alsoStopped(
+  id: string,
+  of: { readonly runId: string | undefined; readonly segment: number | undefined },
+): IdleFacts {
+  return (place, state) => {
+    const { threadId, runId, segment } = place;
+    if (state.state !== "paused" || runId !== of.runId || segment !== of.segment) {
+      throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
+    }
+    return [{ ...samePause(place, state), stops: [id] }];
+  };
+}
+
 /** The same pause with another token: the old one is void. */
 export function newToken(pause: Pausing<StateEvent>): IdleFacts {
   return (place, state) => {

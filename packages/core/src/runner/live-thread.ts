@@ -35,8 +35,10 @@ export interface SessionHost {
   accepts(): boolean;
 }
 
-/** A stop of a thread that only waits for people, while it is being written. Who asks for another one joins it. */
+/** A stop of a thread that only waits for people, until it is told. Who asks for another one in the same stretch joins it. */
 export interface RestingStop {
+  readonly runId: string | undefined;
+  readonly segment: number;
   readonly receipt: Promise<Receipt>;
   /** Of all who asked. */
   readonly ids: Set<string>;
@@ -61,7 +63,7 @@ export class LiveThread implements ExecutionHost, HotHost {
   readonly hot: HotSession;
   /** What that code takes as answers, by request. */
   readonly schemas = new AnswerSchemas();
-  /** A stop of a thread that only waits is being written. */
+  /** The last stop of a thread that only waits, while it is not told yet. */
   stopping: RestingStop | undefined;
   /** Settles when it is closed; undefined while nobody has asked for that. */
   closing: Promise<void> | undefined;

@@ -9,7 +9,7 @@ import type { ThreadState } from "../journal/state.ts";
 import { sayOfIdleStop } from "./after-stop.ts";
 import { interruptOf, newHandle, type Receipt } from "./ending.ts";
 import { stateFact } from "./facts.ts";
-import { stopWaiting } from "./idle.ts";
+import { alsoStopped, stopWaiting } from "./idle.ts";
 import type { LiveThread, RestingStop } from "./live-thread.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
 import type { Standing } from "./recall.ts";
@@ -34,9 +34,24 @@ export function stopHere(thread: LiveThread, options: InterruptOptions): Promise
   // Answered calls that a resume() waits for are stopped with it.
   const ofCalls = calls?.interrupt(stop, options);
   const receipt = eitherOf(execution?.interrupt(stop, options), ofCalls);
-  if (receipt === undefined) return stopResting(thread, stop, options, notAccepted(thread));
   // It came while the pause was being written: it is for the pause.
-  return receipt.then((told) => (told.accepted ? told : stopResting(thread, stop, options, told)));
+  const stopped =
+    receipt === undefined
+      ? stopResting(thread, stop, options, notAccepted(thread))
+      : receipt.then((told) => (told.accepted ? told : stopResting(thread, stop, options, told)));
+  return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, told));
+}
+
+/** It joined another one when that was written, or nearly: its id is on record all the same, and hits nothing that comes later. */
+async function onRecord(thread: LiveThread, id: string, told: Receipt): Promise<Receipt> {
+  if (!told.accepted || thread.isWriting || thread.recall.now().stops?.has(id)) return told;
+  try {
+    await thread.append(alsoStopped(id, told));
+  } catch (error) {
+    // Another one was faster. Where somebody has gone on since there is no such pause any more.
+    if ((error as Partial<BelayError>).code === "STORE_CONFLICT") return onRecord(thread, id, told);
+  }
+  return told;
 }
 
 /** The resume() may come to nothing because the stop took back what it answers: then what became of the calls is what the stop did. */
@@ -63,7 +78,9 @@ export function notAccepted(thread: LiveThread): Receipt {
 function stopResting(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
   if (thread.isWriting || stop.keepsRequests) return Promise.resolve(told);
   const { stopping } = thread;
-  if (stopping !== undefined) {
+  const { runId, segment } = thread.standing;
+  // Of what is asked in another stretch it knows nothing.
+  if (stopping !== undefined && stopping.runId === runId && stopping.segment === segment) {
     if (options.id !== undefined) stopping.ids.add(options.id);
     if (options.force) {
       stopping.forced = true;
@@ -74,11 +91,12 @@ function stopResting(thread: LiveThread, stop: Stop, options: InterruptOptions, 
   const waits = thread.state === "paused" && thread.standing.interrupts.some(isRequest);
   if (!waits) return Promise.resolve(told);
   const ids = new Set(options.id === undefined ? [] : [options.id]);
-  const asked = { ids, forced: options.force ?? false };
+  const asked = { runId, segment, ids, forced: options.force ?? false };
   const receipt = stopAsking(thread, stop, options, asked).finally(() => {
-    thread.stopping = undefined;
+    if (thread.stopping === begun) thread.stopping = undefined;
   });
-  thread.stopping = Object.assign(asked, { receipt });
+  const begun = Object.assign(asked, { receipt });
+  thread.stopping = begun;
   return receipt;
 }
 

@@ -54,6 +54,28 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(owner.session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
   });
 
+  it("S2, S9: nor is one of that lost, which comes while the first is with its hooks", async () => {
+    const [heard, go] = [gate(), gate()];
+    const onInterrupt = async () => {
+      heard.open();
+      await go.opened;
+    };
+    const kit = await openKit([[{ call: "pay", id: "p" }], [{ call: "pay", id: "q" }], "done"], {
+      store: await make(),
+      tools,
+      agent: { hooks: { onInterrupt } },
+    });
+    await kit.session.run("go").result;
+    const first = kit.session.interrupt({ graceMs: 60_000 });
+    await heard.opened;
+    await goOn(kit);
+    const second = kit.session.interrupt({ graceMs: 60_000 });
+    go.open();
+    expect(await first).toMatchObject({ accepted: false });
+    expect(await second).toMatchObject({ accepted: true, segment: 2, notStarted: ["q"] });
+    expect(kit.session.pauseType).toBe("user_interrupt");
+  });
+
   it("S2, S9: withdraws what is still asked where an answered call came in between, and has ended by the time that it hears of it", async () => {
     const store = await make();
     const [written, writes, ended, ends] = [gate(), gate(), gate(), gate()];
@@ -173,6 +195,38 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(await runner.interrupt("thread", { id: "first" })).toMatchObject({ accepted: true, segment: 1 });
     expect((await store.load({ tenant: "default", threadId: "thread" }))!.commands).toEqual([]);
   });
+
+  it.each(["waits for people", "runs"])(
+    "S2: also those that it is merged with while it is being written, and the thread %s",
+    async (how) => {
+      const store = await make();
+      const [written, writes] = [gate(), gate()];
+      let isHeld = false;
+      const before = () => {
+        if (!isHeld) return undefined;
+        isHeld = false;
+        written.open();
+        return writes.opened;
+      };
+      const first = how === "runs" ? [{ text: "half " }, { stall: true as const }] : [{ call: "pay", id: "p" }];
+      const { session } = await openKit([first, "done"], { store: heldStore(store, { before }), tools });
+      const run = session.run("go");
+      if (how === "runs") for await (const event of run) if (event.type === "text-delta") break;
+      if (how !== "runs") await run.result;
+      isHeld = true;
+      const stopped = session.interrupt({ id: "first" });
+      await written.opened;
+      const merged = ["second", "third"].map((id) => session.interrupt({ id }));
+      writes.open();
+      const receipt = await stopped;
+      expect(receipt).toMatchObject({ accepted: true, segment: 1 });
+      expect(await Promise.all(merged)).toEqual([receipt, receipt]);
+      const goesOn = session.resume({ input: "go on" });
+      for (const id of ["second", "third"])
+        expect(await session.interrupt({ id })).toMatchObject({ accepted: true, segment: 1 });
+      expect(await goesOn.result).toMatchObject({ status: "completed" });
+    },
+  );
 
   it("S4: a forced one that is merged with it forces the call that it goes on to, too", async () => {
     const begun = gate();

@@ -224,6 +224,29 @@ describe.skipIf(process.platform === "win32")("a stop and child processes", () =
     expect(await dead(children, 100)).toBe(true);
   });
 
+  test("S2, S9: a stop of what is asked by then, while children of a call that was stopped before still end, is one of its own", async () => {
+    const file = join(folder(), "pids");
+    const asks = toolOf(
+      "shell",
+      async (ctx) => {
+        if (ctx.callId === "s") {
+          ctx.spawn("sh", ["-c", line(file, "trap : TERM;")]);
+          await pids(file, 2);
+        }
+        return ctx.ask(humanInput("Enough?"));
+      },
+      { graceMs: 3_000 },
+    );
+    const { session } = await openKit([[{ call: "shell", id: "s" }], [{ call: "shell", id: "t" }]], { tools: [asks] });
+    await session.run("hi").result;
+    const first = session.interrupt();
+    await until(() => session.pauseType === "user_interrupt");
+    expect(await session.resume({ input: "again" }).result).toMatchObject({ interruptType: "tool_interrupt" });
+    expect(await session.interrupt({ segment: 2 })).toMatchObject({ accepted: true, segment: 2, stopped: ["t"] });
+    expect(session.pauseType).toBe("user_interrupt");
+    expect(await first).toMatchObject({ accepted: true, segment: 1, stopped: ["s"] });
+  });
+
   test('S4: the children of a tool with onStop "finish" are left to finish, like the tool', async () => {
     const file = join(folder(), "pids");
     const careful = tool({
