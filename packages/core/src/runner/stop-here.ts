@@ -34,12 +34,17 @@ export function stopHere(thread: LiveThread, options: InterruptOptions): Promise
   // Answered calls that a resume() waits for are stopped with it.
   const ofCalls = calls?.interrupt(stop, options);
   const receipt = eitherOf(execution?.interrupt(stop, options), ofCalls);
-  // It came while the pause was being written: it is for the pause.
   const stopped =
     receipt === undefined
       ? stopResting(thread, stop, options, notAccepted(thread))
-      : receipt.then((told) => (told.accepted ? told : stopResting(thread, stop, options, told)));
+      : receipt.then((told) => stopPaused(thread, stop, options, told));
   return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, told));
+}
+
+/** It came while the pause was being written, perhaps that of a stop which keeps what is asked: it is for the pause, too. */
+async function stopPaused(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
+  const ofPause = await stopResting(thread, stop, options, told);
+  return told.accepted && !ofPause.accepted ? told : ofPause;
 }
 
 /** It joined another one when that was written, or nearly: its id is on record all the same, and hits nothing that comes later. */

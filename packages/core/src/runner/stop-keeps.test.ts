@@ -2,11 +2,12 @@ import { describe, expect, test } from "vitest";
 import { agent } from "../chat/agent.ts";
 import { approve, respond } from "../interrupt/answer.ts";
 import { humanInput } from "../interrupt/request.ts";
+import type { Append } from "../store/store.ts";
 import { factsOf, toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, history, openKit, settle, until } from "../testing/session-kit.ts";
+import { gate, heldStore, history, openKit, settle, until } from "../testing/session-kit.ts";
 import type { ToolContext } from "../tool/context.ts";
 import { parallel } from "../workflow/parallel.ts";
 import { createRunner } from "./runner.ts";
@@ -152,6 +153,33 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
       }
     },
   );
+
+  test("S9: one that does not, and comes while that is being written, takes them back from the pause", async () => {
+    const store = await make();
+    const [written, writes] = [gate(), gate()];
+    const before = (_: number, { release }: Append) => {
+      if (!release) return undefined;
+      written.open();
+      return writes.opened;
+    };
+    const deaf = toolOf("deaf", () => new Promise(() => {}), { graceMs: 0 });
+    const calls = [
+      { call: "ask", id: "a" },
+      { call: "deaf", id: "d" },
+    ];
+    const kit = await openKit([calls, "done"], { store: heldStore(store, { before }), tools: [ask, deaf] });
+    const run = kit.session.run("go");
+    await until(() => kit.session.interrupts.length === 1);
+    const kept = kit.session.interrupt(keep);
+    await written.opened;
+    const stopped = kit.session.interrupt();
+    writes.open();
+    expect(await kept).toMatchObject({ accepted: true, late: ["d"] });
+    expect(await run.result).toMatchObject({ interruptType: "tool_interrupt" });
+    expect(await stopped).toMatchObject({ accepted: true, stopped: ["a"], late: ["d"] });
+    expect([kit.session.pauseType, await kit.runner.inbox()]).toEqual(["user_interrupt", []]);
+    expect(factProblems(await factsOf(store))).toEqual([]);
+  });
 
   test("S3: is a stop like any other where nobody is asked for anything", async () => {
     const kit = await openKit([[{ text: "half" }, { stall: true }]], { store: await make() });
