@@ -133,8 +133,8 @@ function outcome(make: () => ThreadState): unknown {
   try {
     return make();
   } catch (error) {
-    const { code, details } = error as { code: string; details: { seq?: number } };
-    return { code, seq: details.seq };
+    const { code, details } = error as { code?: string; details?: { seq?: number } };
+    return { code, seq: details?.seq };
   }
 }
 
@@ -194,6 +194,58 @@ test("F4, C4: also of lines that nobody writes it makes what their facts make, o
     { numRuns: 2_000 },
   );
   expect(Math.min(seen.whole, seen.refused)).toBeGreaterThan(200);
+});
+
+/** Pieces of lines, and what may be mistaken for one. */
+const pieces = [
+  ...['"', "\\", "{", "}", "[", "]", ",", ":", " ", "\n", "\0", "},{", "\\u0022", "null,", "1e999"],
+  ...[
+    '"t":0,',
+    '"t":1,',
+    ',"usage":[1,2]',
+    '"model":"z",',
+    ',"at":5',
+    '"x":2,',
+    '"__proto__":1,',
+    ',"finish":"length"',
+  ],
+  ...['"m":"z",', '{"m":"a"},', '"running",', '"s":1,', '"v":2,', '"e":['],
+];
+
+test("F4, C4: nor does it take a line for one that looks alike, whatever stands where in its text", async () => {
+  const lines = await linesOf(["plain", "odd", "plain", "plain", "plain"]);
+  const same = (edited: readonly Line[]) =>
+    expect(outcome(() => folded(edited))).toEqual(outcome(() => slowly(edited)));
+  for (const [piece, other] of [
+    ['"t":1', '"t":0'],
+    [/,"usage":\[[^\]]*\]/, ""],
+    [/("model":[^,]*),("usage":\[[^\]]*\])/, '$2,"model":["x"]'],
+    [/("usage":)/, '"finish":"length",$1'],
+  ] as const) {
+    for (const [i] of lines.entries()) {
+      const edit = (line: Line) => ({ ...line, body: line.body.replace(piece, other) });
+      same(lines.map((line, at) => (at === i ? edit(line) : line)));
+      same(lines.map((line, at) => (at <= i ? edit(line) : line)));
+    }
+  }
+  const change = fc.record({
+    line: fc.nat(lines.length - 1),
+    at: fc.nat(300),
+    without: fc.constantFrom(0, 0, 1, 2, 5, 9, 14),
+    piece: fc.oneof(fc.constantFrom("", ...pieces), fc.string({ maxLength: 2 })),
+  });
+  fc.assert(
+    fc.property(fc.array(change, { minLength: 1, maxLength: 2 }), (changes) => {
+      const edited = [...lines];
+      for (const { line, at, without, piece } of changes) {
+        const { body } = edited[line]!;
+        const from = at % (body.length + 1);
+        edited[line] = { ...edited[line]!, body: body.slice(0, from) + piece + body.slice(from + without) };
+      }
+      same(edited);
+    }),
+    { numRuns: 3_000 },
+  );
 });
 
 test("C4: a line that is damaged, or of a newer version, is named, wherever it stands among others", async () => {

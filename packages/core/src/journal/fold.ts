@@ -140,8 +140,9 @@ class Exchanges {
     }
     const about = jsonOf(`{${body.slice(start, end)}}`);
     if (!isAbout(about)) return undefined;
-    // When it was said is said of it alone.
-    if (about.at === undefined) {
+    // When it was said, and how it ended, is said of it alone. What stands behind the usage is none of it.
+    const { at, finish, model } = about;
+    if (at === undefined && finish === undefined && (model === undefined || typeof model === "string")) {
       this.#aboutText = known;
       this.#about = about;
     }
@@ -196,9 +197,11 @@ function jsonOf(text: string): unknown {
 
 const ABOUT = new Set(["t", "at", "model", "usage", "finish"]);
 
-/** Of an answer, and nothing that says more of it than how it came. */
+/** Of an answer, and nothing that says more of it than how it came. What it cost is what its run did, too: that end says nothing of it. */
 function isAbout(about: unknown): about is About {
-  if (typeof about !== "object" || about === null || !("t" in about)) return false;
+  if (typeof about !== "object" || about === null) return false;
+  const { t, usage } = about as About;
+  if (typeof t !== "number" || t === 0 || usage === undefined) return false;
   for (const key in about) if (!ABOUT.has(key)) return false;
   return true;
 }
