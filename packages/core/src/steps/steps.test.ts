@@ -2,11 +2,13 @@ import { describe, expect, test } from "vitest";
 import { BelayError, belayError } from "../error.ts";
 import { approve, reject, respond } from "../interrupt/answer.ts";
 import { humanApproval, humanInput } from "../interrupt/request.ts";
+import { createRunner } from "../runner/runner.ts";
 import type { Store } from "../store/store.ts";
 import { factsOf, stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { type Kit, openKit, settle, unhandled, until } from "../testing/session-kit.ts";
+import { gate, type Kit, openKit, settle, unhandled, until } from "../testing/session-kit.ts";
 import { detachedContext, type ToolContext } from "../tool/context.ts";
+import { defineAgent } from "../workflow/define-agent.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "work", id: "w" }] as const);
@@ -159,6 +161,41 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     expect([computed, caught, await gave(store)]).toEqual([1, [message, message], "went on"]);
     expect(kit.session.state).toBe("completed");
   });
+
+  test.each<[string, () => unknown, string]>([
+    ["larger than maxBytes", () => "x".repeat(2000), "TOO_LARGE"],
+    ["none that can be recorded", () => new Date(), "NOT_SERIALIZABLE"],
+  ])(
+    "P12, Q2: a value that is %s is the outcome of its step also where a stop came meanwhile: it was not cut off, and is not computed again",
+    async (_, value, refusal) => {
+      const store = await make();
+      const [begun, ends] = [gate(), gate()];
+      let charged = 0;
+      const root = defineAgent({
+        name: "root",
+        async run(ctx) {
+          const charge = async () => {
+            charged += 1;
+            begun.open();
+            await ends.opened;
+            return value();
+          };
+          const met = await ctx.step("charge", charge).catch((error) => error.code);
+          return ctx.step("tell", () => met);
+        },
+      });
+      const runner = createRunner({ agent: root, store, maxBytes: 1000 });
+      const session = await runner.open("thread");
+      const run = session.run("go");
+      await begun.opened;
+      const stopped = session.interrupt({ graceMs: 60_000 });
+      ends.open();
+      await stopped;
+      expect((await run.result).status).toBe("interrupted");
+      expect(await session.resume().result).toMatchObject({ status: "completed", output: refusal });
+      expect([charged, stepsOf(await factsOf(store))]).toEqual([1, ["charge", "tell"]]);
+    },
+  );
 
   test("P12, Q2: of what a step threw with words without end, the beginning is recorded, with its name and its code", async () => {
     const store = await make();

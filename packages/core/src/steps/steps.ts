@@ -163,17 +163,20 @@ export class Steps {
     const at = `${address}/s:${key}`;
     let outcome: { readonly value: Json } | { readonly error: ErrorRecord };
     let thrown: unknown;
+    let computed = false;
     try {
       point("step:start", at);
       const ctx = { idempotencyKey: `${idempotencyKey}/s:${key}`, signal };
-      outcome = { value: toJson(await compute(ctx), `The value of step ${key}`, host.maxBytes) };
+      const given = await compute(ctx);
+      computed = true;
+      outcome = { value: toJson(given, `The value of step ${key}`, host.maxBytes) };
     } catch (error) {
       thrown = error;
       outcome = { error: recordOf(error) };
     }
     point("step:end", at);
-    // Thrown because of the stop: it was cut off, and has no outcome.
-    const cut = "error" in outcome && host.isInterrupted();
+    // Thrown because of the stop: it was cut off, and has no outcome. What it gave, and cannot be recorded, is one.
+    const cut = !computed && host.isInterrupted();
     if (!host.leftBehind && !cut) await this.#record((frame) => [frame.step(callId, at, key, outcome)]);
     this.#end();
     if ("value" in outcome) return outcome.value as T;
