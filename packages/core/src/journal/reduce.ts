@@ -164,7 +164,8 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   if (!stays && (fact.state === "paused" || fact.state === "error")) {
     const scope = state.scopes.get(fact.runPath);
     if (scope !== undefined) scope.attempt = fact.attempt - 1;
-    if (fact.pauseType !== "tool_interrupt")
+    // While people are asked others go on to their own end, but for those that a stop has met.
+    if (fact.pauseType !== "tool_interrupt" || fact.interrupts?.some(({ kind }) => kind === "manual"))
       for (const [path, inner] of state.scopes) if (path !== fact.runPath) cut(inner);
   }
   // A model call that was cut may have shown some of its text: the next one is another try at the same message.
