@@ -96,6 +96,8 @@ export class Execution {
   #said: readonly Fact[] = [];
   /** Answers that are being written, or refused. */
   #answers: Set<Promise<void>> | undefined;
+  /** It has ended by a stop that leaves what people are asked, and they are. */
+  keptRequests = false;
   /** Its end is being written: answers are for whoever comes next. */
   #closing = false;
   /** Resolves when it is over. */
@@ -510,6 +512,7 @@ export class Execution {
       intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
       // What keeps the questions, and finds some, is a pause() in all but its haste and its words.
       const kept = asked?.keepsRequests && isAsked(state, ended.facts) ? asked : undefined;
+      this.keptRequests = kept !== undefined;
       if (kept !== undefined) {
         asked = undefined;
         told = leftOpen(ended, state);

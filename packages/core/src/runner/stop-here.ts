@@ -37,13 +37,21 @@ export function stopHere(thread: LiveThread, options: InterruptOptions): Promise
   const stopped =
     receipt === undefined
       ? stopResting(thread, stop, options, notAccepted(thread))
-      : receipt.then((told) => stopPaused(thread, stop, options, told));
+      : receipt.then((told) => {
+          const left = !stop.keepsRequests && (execution?.keptRequests || calls?.keptRequests);
+          return told.accepted && !left ? told : stopPaused(thread, stop, options, told);
+        });
   return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, told));
 }
 
-/** It came while the pause was being written, perhaps that of a stop which keeps what is asked: it is for the pause, too. */
+/** It came while the pause was being written, perhaps that of a stop which keeps what is asked: it is for the pause, and for what an answer has let run in it by now. */
 async function stopPaused(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
-  const ofPause = await stopResting(thread, stop, options, told);
+  const { execution, calls, standing } = thread;
+  const isSame = standing.runId === told.runId && standing.segment === told.segment;
+  const ofCalls = isSame && execution === undefined ? await calls?.interrupt(stop, options) : undefined;
+  // It came to rest before it heard of the stop.
+  if (ofCalls?.accepted === false) return stopPaused(thread, stop, options, told);
+  const ofPause = ofCalls ?? (await stopResting(thread, stop, options, told));
   return told.accepted && !ofPause.accepted ? told : ofPause;
 }
 

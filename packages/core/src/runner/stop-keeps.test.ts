@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { agent } from "../chat/agent.ts";
 import { approve, respond } from "../interrupt/answer.ts";
+import { isRequest } from "../interrupt/interrupt.ts";
 import { humanInput } from "../interrupt/request.ts";
 import type { Append } from "../store/store.ts";
 import { factsOf, toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, heldStore, history, openKit, settle, until } from "../testing/session-kit.ts";
+import { gate, heldStore, history, listen, openKit, settle, until } from "../testing/session-kit.ts";
 import type { ToolContext } from "../tool/context.ts";
 import { parallel } from "../workflow/parallel.ts";
 import { createRunner } from "./runner.ts";
@@ -179,6 +180,64 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     expect(await stopped).toMatchObject({ accepted: true, stopped: ["a"], late: ["d"] });
     expect([kit.session.pauseType, await kit.runner.inbox()]).toEqual(["user_interrupt", []]);
     expect(factProblems(await factsOf(store))).toEqual([]);
+  });
+
+  test.each([undefined, keep])(
+    "S1, S9: and stops what an answer lets run as soon as that is written: %j",
+    async (first) => {
+      const store = await make();
+      const [written, writes, began] = [gate(), gate(), gate()];
+      const before = (_: number, { release }: Append) => {
+        if (!release) return undefined;
+        written.open();
+        return writes.opened;
+      };
+      const pays = (ctx: ToolContext) => {
+        began.open();
+        return untilAborted(ctx);
+      };
+      const deaf = toolOf("deaf", () => (first === undefined ? "heard" : new Promise(() => {})), { graceMs: 0 });
+      const tools = [toolOf("pay", pays, { needsApproval: true }), deaf];
+      const calls = [
+        { call: "pay", id: "p" },
+        { call: "deaf", id: "d" },
+      ];
+      const kit = await openKit([calls, "done"], { store: heldStore(store, { before }), tools });
+      const run = kit.session.run("go");
+      await until(() => kit.session.interrupts.length === 1);
+      if (first !== undefined) void kit.session.interrupt(first);
+      await written.opened;
+      const answered = kit.session.answer(kit.session.interrupts.find(isRequest)!.id, approve());
+      const stopped = kit.session.interrupt();
+      writes.open();
+      expect(await run.result).toMatchObject({ interruptType: "tool_interrupt" });
+      expect(await stopped).toMatchObject({ accepted: true });
+      await answered.catch(() => {});
+      expect([kit.session.pauseType, await kit.runner.inbox()]).toEqual(["user_interrupt", []]);
+      expect(await kit.session.resume({ input: "and?" }).result).toMatchObject({ status: "completed" });
+      expect([kit.problems(), factProblems(await factsOf(store))]).toEqual([[], []]);
+    },
+  );
+
+  test("F1, S3: what it rolls back beside a question is void for readers, too, when it is said again", async () => {
+    const store = await make();
+    const asking = agent({ name: "asking", model: scriptedModel([[{ call: "ask" }], "asked"]), tools: [ask] });
+    const talking = agent({ name: "talking", model: scriptedModel([[{ text: "half" }, { stall: true }], "whole"]) });
+    const runner = createRunner({ agent: parallel({ name: "both", agents: [asking, talking] }), store });
+    const session = await runner.open("thread");
+    const heard = listen(session.events());
+    void session.run("go");
+    await heard.until(({ type }) => type === "text-delta");
+    await until(() => session.interrupts.length === 1);
+    expect(await session.interrupt({ ...keep, rollbackPartial: true })).toMatchObject({ accepted: true });
+    const answers = { [session.interrupts.find(isRequest)!.id]: respond("ann") };
+    expect(await session.resume({ answers }).result).toMatchObject({ output: ["asked", "whole"] });
+    const said = heard.events.flatMap((event) => {
+      if (event.agentName !== "talking" || (event.type !== "text-delta" && event.type !== "superseded")) return [];
+      return [event.type === "superseded" ? "superseded" : `${event.attempt} ${event.text}`];
+    });
+    expect(said).toEqual(["1 half", "superseded", "2 whole"]);
+    await runner.close();
   });
 
   test("S3: is a stop like any other where nobody is asked for anything", async () => {
