@@ -40,6 +40,8 @@ export interface StepsHost {
   readonly frame: Frame | undefined;
   /** True once nobody waits for it any more: what it still does is not recorded. */
   readonly leftBehind: boolean;
+  /** True once it has ended without a word of what it was about to ask: then nobody is asked for it. */
+  readonly isOver?: boolean;
   isInterrupted(): boolean;
   /** True where nobody will answer any more: then it ends here. */
   isDeserted(): boolean;
@@ -254,7 +256,10 @@ export class Steps {
         const interrupt: Interrupt = { id, address: `${address}/s:${key}`, raisedAt, by, key, digest, ...asked, ...of };
         // Before it can be seen: an answer may follow at once.
         this.#wait({ request, interrupt, resolve, reject });
-        const facts = () => [frame.raised(interrupt), ...(frame.desk.unattended ? [frame.declined(id)] : [])];
+        const facts = () => {
+          if (this.#host.isOver) return [];
+          return [frame.raised(interrupt), ...(frame.desk.unattended ? [frame.declined(id)] : [])];
+        };
         void frame.record(facts).then(() => recorded(interrupt));
       }),
     );

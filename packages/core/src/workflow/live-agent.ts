@@ -109,6 +109,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   get leftBehind(): boolean {
     return this.#over;
   }
+  get isOver(): boolean {
+    return this.#over;
+  }
 
   isInterrupted(): boolean {
     return this.#frame.signal.stop !== undefined;
