@@ -14,6 +14,7 @@ import { messageText } from "../message.ts";
 import type { ModelCall, ModelCallEnd } from "./call-model.ts";
 import { keepWithin } from "./compact.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
+import { metBy } from "./met-by.ts";
 import { callHooked } from "./model-hooks.ts";
 import { type Next, stoppedWith } from "./next.ts";
 import { type NextCall, newCall, openCall } from "./open-call.ts";
@@ -127,13 +128,7 @@ function runCalls(
     for (const next of found) if (isReady(next) && "live" in next) next.live.drop();
     // A hook failed: nothing has started, and what is on its way is kept.
     if (calls !== undefined) return { how: "failed", facts: first, error: failureOf(agent, calls.error) };
-    const notStarted: string[] = [];
-    const stopped: string[] = [];
-    for (const call of open) {
-      if (call.status === "held") notStarted.push(call.part.id);
-      else if (call.status === "started") stopped.push(call.part.id);
-    }
-    return stoppedWith(first, { ...noCalls, stopped, notStarted });
+    return stoppedWith(first, { ...noCalls, ...metBy(frame, open) });
   });
   then(next.then((each) => inTurn(each, turn)));
 }

@@ -22,6 +22,7 @@ import { type CallEnding, fittingResult, LiveCall } from "../tool/call.ts";
 import type { ReadyCall } from "../tool/prepare-call.ts";
 import { runChild } from "../workflow/child.ts";
 import type { AnyAgent } from "../workflow/composite.ts";
+import { metBy } from "./met-by.ts";
 import type { AskingCall, NextCall } from "./open-call.ts";
 import type { AfterTool } from "./tool-hooks.ts";
 
@@ -62,6 +63,8 @@ export class TurnCalls implements Recording, StopListener {
   #finished: string[] | undefined;
   /** Recorded as started, and met by a stop before they did. */
   #heldBack: ReadyCall[] | undefined;
+  /** To go on in their place, and met by a stop before they did. */
+  #unmoved: CallState[] | undefined;
   /** Decided by a person, and met by a stop before that was looked at. */
   #unresolved: string[] | undefined;
   /** Why one of them cannot go on. */
@@ -153,9 +156,10 @@ export class TurnCalls implements Recording, StopListener {
     const stopped = [...(this.#stopped ?? none)];
     for (const call of this.#asking ?? none) (call.status === "started" ? stopped : notStarted).push(call.part.id);
     for (const live of this.#parked ?? none) stopped.push(live.callId);
-    for (const { call } of this.#calls.slice(this.#begun)) {
-      if (!this.#asking?.has(call)) notStarted.push(call.part.id);
-    }
+    const left = this.#calls.slice(this.#begun).flatMap(({ call }) => (this.#asking?.has(call) ? [] : [call]));
+    const met = metBy(this.#frame, this.#unmoved === undefined ? left : [...this.#unmoved, ...left]);
+    stopped.push(...met.stopped);
+    notStarted.push(...met.notStarted);
     const finished = [...(this.#finished ?? none)];
     for (const inside of this.#inside?.values() ?? none) {
       stopped.push(...inside.stopped);
@@ -303,7 +307,8 @@ export class TurnCalls implements Recording, StopListener {
     const { agent } = ready.tool;
     if (this.#frame.signal.stop !== undefined) {
       // A call to an agent goes on in its place.
-      if (agent === undefined || !ready.goesOn) this.#heldBack = added(this.#heldBack, ready);
+      if (agent !== undefined && ready.goesOn) this.#unmoved = added(this.#unmoved, ready.call);
+      else this.#heldBack = added(this.#heldBack, ready);
       if (ready.tool.serial) this.#serialRunning = false;
       return;
     }

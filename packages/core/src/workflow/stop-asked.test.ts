@@ -1,16 +1,52 @@
-// A question that code raises while a stop ends that code: nobody is left who is asked for nothing.
+// Questions of code and of agents inside others, and a stop that comes just then.
 
 import { describe, expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
+import { approve } from "../interrupt/answer.ts";
 import { humanInput } from "../interrupt/request.ts";
 import { createRunner } from "../runner/runner.ts";
 import type { Session } from "../runner/session.ts";
+import { jsonSchema } from "../schema/schema.ts";
+import { memoryStore } from "../store/memory.ts";
 import type { Append } from "../store/store.ts";
 import { factsOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, heldStore, settle } from "../testing/session-kit.ts";
+import { tool } from "../tool/tool.ts";
+import { agentTool } from "./agent-tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
+
+const input = jsonSchema<object>({ type: "object" });
+
+test.each(["now", "after-model"] as const)(
+  "S4, S6: a stop (%s) that comes before an approved call inside an agent behind a tool has moved names it, and those that wait beside it",
+  async (mode) => {
+    const [written, writes] = [gate(), gate()];
+    const before = (_n: number, { body }: Append) => {
+      if (!body.includes('"answered":')) return undefined;
+      written.open();
+      return writes.opened;
+    };
+    const store = heldStore(memoryStore(), { before });
+    const pay = tool({ name: "pay", description: "", input, needsApproval: true, execute: () => "paid" });
+    const calls = ["p", "q"].map((id) => ({ call: "pay", id }));
+    const inner = agent({ name: "inner", model: scriptedModel([calls, "paid both"]), tools: [pay] });
+    const model = scriptedModel([[{ call: "inner", id: "i", args: { request: "do" } }], "done"]);
+    const runner = createRunner({ agent: agent({ name: "outer", model, tools: [agentTool(inner)] }), store });
+    const session = await runner.open("thread");
+    await session.run("go").result;
+    const answered = session.answer(session.interrupts.find(({ callId }) => callId === "p")!.id, approve());
+    await written.opened;
+    const stopped = session.interrupt({ mode });
+    writes.open();
+    await answered;
+    expect(await stopped).toMatchObject({ accepted: true, stopped: ["i"], notStarted: ["p", "q"], late: [] });
+    expect(session.pauseType).toBe("user_interrupt");
+  },
+);
 
 describe.each(eachStore)("code that asks while it is ended, on $name", ({ make }) => {
   test.each<[string, (session: Session<unknown>) => Promise<unknown>]>([
