@@ -135,11 +135,12 @@ export class TurnCalls implements Recording, StopListener {
   /** What a stop must still record: calls whose start is on record go back to held. */
   holds(): readonly Fact[] {
     if (this.#heldBack === undefined) return [...this.#childFacts, ...this.breaks()];
-    const held = this.#heldBack.map(({ call, goesOn, resumes }) => {
+    const keeps = this.#frame.signal.stop?.keepsRequests;
+    const held = this.#heldBack.flatMap(({ call, goesOn, resumes }) => {
       const outcome = goesOn || resumes ? "interrupted" : call.cut ? "unknown" : "not-executed";
-      // One that goes on, and waits for another answer, too, has its end: nobody will give it.
+      // One that goes on, and waits for another answer, too, has its end: nobody will give it, unless that is still asked for.
       const waits = goesOn && call.steps?.some(({ kind, settled }) => kind === "ask" && settled === undefined);
-      return this.#frame.toolEnd(call, outcome, null, !waits);
+      return waits && keeps ? [] : [this.#frame.toolEnd(call, outcome, null, !waits)];
     });
     return [...this.#childFacts, ...held, ...this.breaks()];
   }

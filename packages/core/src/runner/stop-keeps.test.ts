@@ -4,7 +4,7 @@ import { approve, respond } from "../interrupt/answer.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
 import { humanInput } from "../interrupt/request.ts";
 import type { Append } from "../store/store.ts";
-import { factsOf, toolOf } from "../testing/asking-tool.ts";
+import { factsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
@@ -218,6 +218,40 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
       expect([kit.problems(), factProblems(await factsOf(store))]).toEqual([[], []]);
     },
   );
+
+  test("S4, Q3: leaves a call open that has one of its answers, and is to go on, while it waits for another", async () => {
+    const store = await make();
+    const [written, writes] = [gate(), gate()];
+    const both = (ctx: ToolContext) =>
+      Promise.all(["a", "b"].map((key) => ctx.ask(humanInput(`${key}?`), { key }))).then((said) => said.join(" "));
+    const tools = [toolOf("both", both), toolOf("pay", () => "paid", { needsApproval: true })];
+    const calls = [
+      { call: "both", id: "c" },
+      { call: "pay", id: "p" },
+    ];
+    const first = await openKit([calls], { store, tools });
+    await first.session.run("go").result;
+    await first.runner.close();
+    const before = (_: number, { body }: Append) => {
+      if (!body.includes('"call":"p"')) return undefined;
+      written.open();
+      return writes.opened;
+    };
+    const kit = await openKit(["done"], { store: heldStore(store, { before }), tools });
+    const asked = (name: string) => kit.session.interrupts.find(({ key, tool }) => (key ?? tool) === name)!.id;
+    const b = asked("b");
+    const run = kit.session.resume({ answers: { [asked("a")]: respond("one"), [asked("pay")]: approve() } });
+    await written.opened;
+    const stopped = kit.session.interrupt(keep);
+    writes.open();
+    expect(await stopped).toMatchObject({ accepted: true });
+    expect(await run.result).toMatchObject({ interruptType: "tool_interrupt" });
+    expect((await kit.runner.inbox()).map(({ id }) => id)).toEqual([b]);
+    expect(factProblems(await factsOf(store))).toEqual([]);
+    expect(await kit.session.resume({ answers: { [b]: respond("two") } }).result).toMatchObject({ text: "done" });
+    expect(toolResult(await factsOf(store), "c")).toBe("one two");
+    expect([kit.problems(), factProblems(await factsOf(store))]).toEqual([[], []]);
+  });
 
   test("F1, S3: what it rolls back beside a question is void for readers, too, when it is said again", async () => {
     const store = await make();
