@@ -106,13 +106,14 @@ export const stop: Deed = (life, process, session) => {
     ...(dice(5) === 0 && { force: true }),
     ...(dice(6) === 0 && { graceMs: 0 }),
     ...(dice(8) === 0 && { id: `stop${dice(3)}` }),
+    ...(dice(4) === 0 && { requests: "keep" }),
   };
   witness.note(`p${process.number} interrupt ${JSON.stringify(options)} while ${session.state}`);
   process.own(
     "interrupt",
     session.interrupt(options).then((receipt) => {
       if (process.dead || !receipt.accepted || session.state === "running" || process.session !== session) return;
-      witness.stopped(process.number, THREAD, receipt);
+      witness.stopped(process.number, THREAD, receipt, options.requests === "keep");
     }),
   );
 };
@@ -120,8 +121,9 @@ export const stop: Deed = (life, process, session) => {
 /** By whichever process has it. */
 export const stopAnywhere: Deed = (life, process) => {
   const mode = oneOf(life.dice, ["now", "after-model", "after-tools"] as const);
-  life.witness.note(`p${process.number} runner.interrupt ${mode}`);
-  process.own("runner.interrupt", process.runner.interrupt(THREAD, { mode }));
+  const requests = oneOf(life.dice, ["withdraw", "keep"] as const);
+  life.witness.note(`p${process.number} runner.interrupt ${mode} ${requests}`);
+  process.own("runner.interrupt", process.runner.interrupt(THREAD, { mode, requests }));
 };
 
 export const pause: Deed = (life, process, session) => {

@@ -156,10 +156,14 @@ export class Witness {
   }
 
   /** A stop that is over names every call that still runs, and every one that is held. */
-  stopped(process: number, threadId: string, receipt: Receipt): void {
+  stopped(process: number, threadId: string, receipt: Receipt, keeps: boolean): void {
     const { runId, segment, late } = receipt;
-    const { run, scopes, pauseType } = this.state(threadId);
+    const state = this.state(threadId);
+    const { run, scopes, pauseType } = state;
     if (run?.id !== runId || run?.segment !== segment) return;
+    const open = openRequests(state);
+    if (!keeps && pauseType !== undefined && open.length > 0)
+      this.problem(`${open.map(({ id }) => id)} is asked, and the stop that took it back is told`);
     const named = new Set([...late, ...receipt.stopped, ...receipt.finished, ...receipt.notStarted]);
     // One that has failed is not stopped: what it has not begun is tried again with it. One that the stretch has not come to is not met.
     const failed = [...scopes.values()].flatMap(({ path, settled }) => (settled === undefined ? [] : [path]));
