@@ -1,27 +1,38 @@
 // The two ways to have done with a thread: for good, or only here.
 
+import type { BelayError } from "../error.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { move } from "../lifecycle.ts";
 import { terminated } from "./idle.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { type EndOptions, readEnd, readStop } from "./options.ts";
 
-/** Stops now, for good. */
+/** Stops now, for good: also what begins before that is on record. */
 export async function terminate(thread: LiveThread, options: EndOptions): Promise<void> {
   const { force } = readEnd(options);
-  thread.refuseIfClosed();
-  if (thread.isWriting) {
-    const stop = stopFor(thread, "terminate", "user");
-    const ending = Promise.all([thread.execution?.terminate(stop), thread.calls?.terminate(stop)]);
-    if (force) endGrace(thread);
-    await ending;
-    if (thread.state === "terminated") return;
-  }
-  // One that came before waits for processes.
-  const isWaiting = thread.state === "terminated" && thread.hot.gone !== undefined;
-  if (!force || !isWaiting) {
+  for (let wasBusy = false; ; ) {
+    thread.refuseIfClosed();
+    if (thread.isWriting) {
+      const stop = stopFor(thread, "terminate", "user");
+      const ending = Promise.all([thread.execution?.terminate(stop), thread.calls?.terminate(stop)]);
+      if (force) endGrace(thread);
+      await ending;
+      if (thread.state === "terminated") return;
+    }
+    // One that came before waits for processes.
+    const isWaiting = thread.state === "terminated" && thread.hot.gone !== undefined;
+    if (force && isWaiting) break;
     move(thread.state, "terminated");
-    await thread.append(terminated);
+    try {
+      await thread.append(terminated);
+      break;
+    } catch (error) {
+      const { code } = error as Partial<BelayError>;
+      const isBusy = code === "THREAD_BUSY";
+      // Somebody was faster, as one who answers is. What runs may be our own, and over by now; else it runs elsewhere.
+      if (code !== "STORE_CONFLICT" && !(isBusy && (thread.isWriting || !wasBusy))) throw error;
+      wasBusy = isBusy;
+    }
   }
   if (force) endGrace(thread);
   await thread.hot.gone;

@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { agent } from "../chat/agent.ts";
 import { belayError } from "../error.ts";
 import { type BelayEvent, isFact, type StateEvent } from "../event.ts";
+import { approve } from "../interrupt/answer.ts";
 import { move, moves, type SessionState } from "../lifecycle.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
+import { toolOf } from "../testing/asking-tool.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, heldStore, type Kit, openKit, said, settle } from "../testing/session-kit.ts";
@@ -165,6 +167,39 @@ describe("what a session goes through", () => {
       expect(await kit.session.pause()).toMatchObject({ accepted: false });
       expect(await head(kit)).toBe(at);
     }
+  });
+
+  it("D1, Q3: terminate() ends it also where an answer is faster, and stops the call that the answer lets run", async () => {
+    const [asked, go, begun] = [gate(), gate(), gate()];
+    const store = memoryStore();
+    let isHeld = false;
+    const before = () => {
+      if (!isHeld) return undefined;
+      isHeld = false;
+      asked.open();
+      return go.opened;
+    };
+    const pay = toolOf(
+      "pay",
+      ({ signal }) => {
+        begun.open();
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+      { needsApproval: true },
+    );
+    const kit = await openKit([[{ call: "pay", id: "p" }]], { store: heldStore(store, { before }), tools: [pay] });
+    await kit.session.run("a").result;
+    isHeld = true;
+    const ended = kit.session.terminate();
+    await asked.opened;
+    expect(await kit.session.answer(kit.session.interrupts[0]!.id, approve())).toEqual({ open: 0 });
+    await begun.opened;
+    go.open();
+    await ended;
+    expect(kit.session.state).toBe("terminated");
+    expect(await states(kit)).toEqual(["initialized", "running", "paused", "terminated"]);
+    expect(kit.session.messages.at(-1)!.parts).toMatchObject([{ id: "p", outcome: "interrupted" }]);
+    expect(kit.problems()).toEqual([]);
   });
 
   it("D33: an error that comes after terminate() leaves it terminated", async () => {
