@@ -3,9 +3,10 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Action } from "../testing/world/action.ts";
 import type { Piece, Turn } from "../testing/world/script.ts";
 import { toolNames } from "../testing/world/tools.ts";
-import { type Action, World } from "../testing/world/world.ts";
+import { World } from "../testing/world/world.ts";
 
 const RUNS = Number(process.env.BELAY_RUNS ?? 400);
 
@@ -81,6 +82,9 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       times: fc.constantFrom(1, 1, 2),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ do: is("steer", "enqueue"), on }) },
+  { weight: 1, arbitrary: fc.record({ do: is("withdraw"), on, back: fc.nat({ max: 1 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: is("interrupt-anywhere"), on, options }) },
   { weight: 1, arbitrary: fc.record({ do: is("release-deaf") }) },
   { weight: 12, arbitrary: fc.record({ do: is("settle"), ticks: fc.integer({ min: 1, max: 12 }) }) },
   {
@@ -94,6 +98,34 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ do: is("slow"), on, fault: delay }) },
 );
+
+/** What people do in a moment, one thing after the other: mostly in one tick. */
+const moment: fc.Arbitrary<Action[]> = fc
+  .array(
+    fc.record({
+      ticks: fc.constantFrom(0, 0, 0, 1, 2, 3),
+      deed: fc.oneof(
+        {
+          weight: 5,
+          arbitrary: fc.record({
+            do: is("answer"),
+            on,
+            which: fc.constantFrom(0, 0, 1),
+            how: is("yes", "yes", "no", "instead"),
+            times: fc.constant(1),
+          }),
+        },
+        { weight: 4, arbitrary: fc.record({ do: is("interrupt"), on, options, times: fc.constantFrom(1, 1, 2) }) },
+        { weight: 1, arbitrary: fc.record({ do: is("interrupt-anywhere"), on, options }) },
+        { weight: 3, arbitrary: fc.record({ do: is("resume"), on, inputs }) },
+        { weight: 1, arbitrary: fc.record({ do: is("resume-handle"), on, back: fc.constant(0), inputs }) },
+        { weight: 3, arbitrary: fc.record({ do: is("pause", "close", "steer", "enqueue"), on }) },
+        { weight: 1, arbitrary: fc.record({ do: is("withdraw"), on, back: fc.constant(0) }) },
+      ),
+    }),
+    { minLength: 2, maxLength: 4, size: "max" },
+  )
+  .map((deeds) => deeds.flatMap(({ deed, ticks }): Action[] => [deed, { do: "settle", ticks }]));
 
 /** Stories that single actions would seldom make; 9 is the youngest process. */
 const story: fc.Arbitrary<Action[]> = fc.oneof(
@@ -149,6 +181,18 @@ const story: fc.Arbitrary<Action[]> = fc.oneof(
       { do: "interrupt", on, options, times: 1 },
       { do: "settle", ticks: 12 },
     ]),
+  // It waits for people, and several things are done in one moment, here or in two processes, with a store that takes its time.
+  fc
+    .record({ before: fc.nat({ max: 3 }), after: fc.nat({ max: 3 }), two: fc.boolean(), ticks: small, moment })
+    .map(({ before, after, two, ticks, moment }): Action[] => [
+      { do: "go", on: 0, inputs: 0 },
+      { do: "settle", ticks: ticks * 2 },
+      ...(two ? [{ do: "start" } as const, { do: "settle", ticks: 2 } as const] : []),
+      { do: "slow", on: 0, fault: { before, after } },
+      ...(two ? [{ do: "slow", on: 1, fault: { before: after, after: before } } as const] : []),
+      ...moment,
+      { do: "settle", ticks: 12 },
+    ]),
 );
 
 const life = fc.record({
@@ -158,10 +202,16 @@ const life = fc.record({
     repair: is("synthetic", "drop"),
   }),
   actions: fc
-    .array(fc.oneof({ weight: 6, arbitrary: action.map((one) => [one]) }, { weight: 1, arbitrary: story }), {
-      maxLength: 30,
-      size: "max",
-    })
+    .array(
+      fc.oneof(
+        { weight: 6, arbitrary: action.map((one) => [one]) },
+        { weight: 1, arbitrary: fc.oneof(story, story, moment) },
+      ),
+      {
+        maxLength: 30,
+        size: "max",
+      },
+    )
     .map((stories) => stories.flat()),
   terminate: fc.constantFrom(false, false, false, false, true),
 });

@@ -28,11 +28,21 @@ import { type Effect, mayOnlyAsk, repeatable } from "./tools.ts";
 
 export type Given = { -readonly [K in keyof GivenInput]: GivenInput[K] };
 
+/** Words that were sent. */
+export interface Sent {
+  readonly text: string;
+  readonly id: string;
+  /** Undefined where nobody can know. */
+  sent: boolean | undefined;
+  withdrawn: boolean | undefined;
+}
+
 export class Witness {
   readonly problems: string[] = [];
   readonly effects: Effect[] = [];
   readonly inputs: Given[] = [];
   readonly said: SaidAnswer[] = [];
+  readonly sent: Sent[] = [];
   readonly #threadId: string;
   readonly #prefill: boolean;
   readonly #lines: () => readonly Line[];
@@ -111,8 +121,11 @@ export class Witness {
     return { open: all.filter(({ id }) => !over.has(id)), decided: all.filter(({ id }) => over.has(id)) };
   }
 
-  /** A model is asked: validly (H1), truthfully (H2), with all that people said. */
-  asked({ messages }: ModelRequest): void {
+  /** A model is asked: validly (H1), truthfully (H2), with all that people said, and not after a stop. */
+  asked(process: Process, { messages }: ModelRequest): void {
+    if (process.current?.stopping && !process.dead) {
+      this.problems.push(`process ${process.number} asks a model after a stop`);
+    }
     const problems = promptProblems(messages, { prefill: this.#prefill });
     this.problems.push(...problems.map((problem) => `request: ${problem}`));
     this.#told(messages);
@@ -175,7 +188,9 @@ export class Witness {
     if (now === this.#checked) return;
     this.#checked = now;
     const { messages, waiting } = this.#history();
-    this.problems.push(...factProblems(this.facts), ...inputProblems(this.inputs, inputsIn([...messages, ...waiting])));
+    const sent = new Set(this.sent.map(({ text }) => text));
+    const given = inputsIn([...messages, ...waiting]).filter((text) => !sent.has(text));
+    this.problems.push(...factProblems(this.facts), ...inputProblems(this.inputs, given));
     this.#told(messages);
   }
 
@@ -183,6 +198,20 @@ export class Witness {
   checkPast(): void {
     this.problems.push(...answerProblems(this.said, this.facts));
     this.problems.push(...prefixProblems(this.#threadId, this.#lines()));
+  }
+
+  /** What was sent is in the history once, or still waits; what was taken back is neither. */
+  checkSent(waiting: ReadonlySet<string>): void {
+    const history = this.#history();
+    const found = inputsIn([...history.messages, ...history.waiting]);
+    for (const { text, id, sent, withdrawn } of this.sent) {
+      const times = found.filter((each) => each === text).length + (waiting.has(id) ? 1 : 0);
+      const most = sent === false || withdrawn === true ? 0 : 1;
+      const least = sent === true && withdrawn === false ? 1 : 0;
+      if (times > most || times < least) {
+        this.problems.push(`${text} (sent ${sent}, withdrawn ${withdrawn}) is ${times} times there`);
+      }
+    }
   }
 
   #history(upTo = Number.POSITIVE_INFINITY): {

@@ -1,45 +1,21 @@
 // Threads under attack: processes that come, die, freeze and revive around one thread in one store, a model and tools
 // that do anything. A witness holds what happens against what must hold, all the time and at the end.
 
-import { type Answer, approve, reject, respond } from "../../interrupt/answer.ts";
+import type { Fact } from "../../event.ts";
 import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import type { Model } from "../../model/model.ts";
 import type { Receipt } from "../../runner/ending.ts";
-import type { InterruptOptions, ResumeOptions } from "../../runner/options.ts";
+import type { InterruptOptions } from "../../runner/options.ts";
 import type { Run } from "../../runner/run.ts";
 import type { Session } from "../../runner/session.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { type FakeClock, fakeClock } from "../fake-clock.ts";
-import type { Fault, FaultyOperation } from "../faulty-store.ts";
+import { type Action, answerTo, type How } from "./action.ts";
 import { LEASE_MS, Process, placeOf } from "./process.ts";
 import { speak, type Turn } from "./script.ts";
 import { ticks } from "./tick.ts";
 import type { Effect } from "./tools.ts";
-import { type Given, Witness } from "./witness.ts";
-
-export type Action =
-  | { readonly do: "run"; readonly on: number; readonly inputs: number }
-  | { readonly do: "resume"; readonly on: number; readonly inputs: number }
-  /** Resumes where that is possible, else runs; nothing where a run is under way. */
-  | { readonly do: "go"; readonly on: number; readonly inputs: number; readonly mode?: ResumeOptions["mode"] }
-  | { readonly do: "resume-handle"; readonly on: number; readonly back: number; readonly inputs: number }
-  | { readonly do: "interrupt"; readonly on: number; readonly options: InterruptOptions; readonly times: number }
-  | { readonly do: "pause" | "terminate" | "close" | "kill" | "freeze" | "thaw"; readonly on: number }
-  /** Says something to a request: `which` of the open ones, counted from the last, or of those that are decided. */
-  | { readonly do: "answer"; readonly on: number; readonly which: number; readonly how: How; readonly times: number }
-  | { readonly do: "start" }
-  | { readonly do: "advance"; readonly ms: number }
-  | { readonly do: "release-deaf" }
-  | { readonly do: "settle"; readonly ticks: number }
-  | {
-      readonly do: "fault";
-      readonly on: number;
-      readonly operation: FaultyOperation;
-      readonly faults: readonly Fault[];
-    }
-  | { readonly do: "slow"; readonly on: number; readonly fault: Fault };
-
-export type How = "yes" | "no" | "instead" | "wrong" | "unknown";
+import { type Given, type Sent, Witness } from "./witness.ts";
 
 export interface WorldSetup {
   readonly turns: readonly Turn[];
@@ -50,6 +26,8 @@ export interface WorldSetup {
 const THREAD = "thread";
 const MAY_BE_TAKEN = new Set(["STORE_FAILED", "STORE_CONFLICT", "FENCED", "SESSION_CLOSED"]);
 const NOT_TAKEN = new Set(["THREAD_BUSY", "TOKEN_SPENT", "TOKEN_UNKNOWN", "INVALID_STATE", "NEED_RESUME"]);
+/** Codes by which what was to be sent is nowhere. */
+const NOT_SENT = new Set(["INVALID_STATE"]);
 
 export class World {
   readonly clock: FakeClock = fakeClock();
@@ -71,6 +49,16 @@ export class World {
     const key = { tenant: "default", threadId: THREAD };
     this.#witness = new Witness(THREAD, setup.prefill, () => this.#inner.linesSync?.(key) ?? []);
     this.#start();
+  }
+
+  /** The journal as it is in the store. */
+  get facts(): readonly Fact[] {
+    return this.#witness.facts;
+  }
+
+  /** What people are asked for. */
+  get open(): readonly Interrupt[] {
+    return this.#witness.requests.open;
   }
 
   /** What does not fit; empty while all promises hold. */
@@ -122,6 +110,8 @@ export class World {
         return;
       case "resume-handle":
         return this.#resumeHandle(process, action.back, action.inputs);
+      case "interrupt-anywhere":
+        return this.#interruptAnywhere(process, action.options);
       default: {
         const { session } = process;
         if (session === undefined) return process.open();
@@ -149,6 +139,11 @@ export class World {
         return;
       case "pause":
         return process.own(session.pause().then((receipt) => this.#witness.stopped(process, receipt)));
+      case "steer":
+      case "enqueue":
+        return this.#send(process, session, action.do);
+      case "withdraw":
+        return this.#withdraw(process, session, action.back);
       case "terminate":
         if (process.current !== undefined) process.current.stopping = true;
         return process.own(session.terminate().catch(alreadyTerminated));
@@ -162,7 +157,7 @@ export class World {
       this.#processes.length,
       {
         clock: this.clock,
-        model: this.#model(),
+        model: this.#model(() => process),
         repair: this.#setup.repair,
         threadId: THREAD,
         problem: (what) => this.problems.push(what),
@@ -188,14 +183,14 @@ export class World {
     };
   }
 
-  #model(): Model {
+  #model(of: () => Process): Model {
     const next = () => (this.#calm ? [{ text: "done" }] : (this.#setup.turns[this.#turn++] ?? [{ text: "done" }]));
     return {
       id: "world",
       provider: "world",
       prefill: this.#setup.prefill,
       stream: (request, options) => {
-        this.#witness.asked(request);
+        this.#witness.asked(of(), request);
         return speak(next(), request, options.signal);
       },
     };
@@ -261,6 +256,35 @@ export class World {
     process.answer(id, answerTo(request, how), said);
   }
 
+  #send(process: Process, session: Session, how: "steer" | "enqueue"): void {
+    const text = `${how} ${++this.#words}`;
+    const sent: Sent = { text, id: `sent ${this.#words}`, sent: undefined, withdrawn: false };
+    this.#witness.sent.push(sent);
+    const asked = session[how](text, { id: sent.id });
+    process.own(
+      asked.then(
+        () => {
+          sent.sent = true;
+        },
+        (error) => {
+          if (NOT_SENT.has(process.refusal(error))) sent.sent = false;
+        },
+      ),
+    );
+  }
+
+  #withdraw(process: Process, session: Session, back: number): void {
+    const sent = this.#witness.sent.at(-1 - back);
+    if (sent === undefined || sent.withdrawn !== false) return;
+    sent.withdrawn = undefined;
+    process.own(
+      session.withdraw(sent.id).then((withdrawn) => {
+        // Where it was not there yet it may still come.
+        sent.withdrawn = withdrawn;
+      }),
+    );
+  }
+
   #interrupt(process: Process, session: Session, options: InterruptOptions): void {
     const { current } = process;
     const asked = session.interrupt(options);
@@ -272,6 +296,16 @@ export class World {
     // Of a pause, it tells nothing of what was begun after it.
     const told = (receipt: Receipt) => process.watched.length > stretches || this.#witness.stopped(process, receipt);
     process.own(asked.then(told));
+    this.#rollBack(asked, options);
+  }
+
+  #interruptAnywhere(process: Process, options: InterruptOptions): void {
+    const asked = process.runner.interrupt(THREAD, options);
+    process.own(asked);
+    this.#rollBack(asked, options);
+  }
+
+  #rollBack(asked: Promise<unknown>, options: InterruptOptions): void {
     if (!options.rollbackPartial) return;
     // It may reach whoever has the thread, or has it next.
     for (const { current: any } of this.#processes) if (any !== undefined) any.rolledBack = true;
@@ -294,6 +328,13 @@ export class World {
     await this.#goOn(this.#start());
     this.#witness.check();
     this.#witness.checkPast();
+    this.#witness.checkSent(await this.#waiting());
+  }
+
+  /** What was sent and is not part of the thread, by its id. */
+  async #waiting(): Promise<ReadonlySet<string>> {
+    const loaded = await this.#inner.load({ tenant: "default", threadId: THREAD }, Number.MAX_SAFE_INTEGER);
+    return new Set(loaded?.commands.map(({ key }) => key));
   }
 
   async #stopAll(): Promise<void> {
@@ -339,24 +380,6 @@ export class World {
       return void this.problems.push(`the thread cannot go on: ${why}`);
     }
     this.problems.push("the thread asks without end");
-  }
-}
-
-function answerTo({ kind, key }: Interrupt, how: How): Answer {
-  const question = kind === "input" || kind === "custom";
-  switch (how) {
-    case "yes":
-    case "unknown":
-      return question ? respond("yes") : approve();
-    case "no":
-      return reject("no");
-    case "instead":
-      return kind === "approval" && key !== undefined ? approve() : respond("instead");
-    case "wrong":
-      if (kind === "approval" && key !== undefined) return respond("yes");
-      return question ? approve() : approve({ args: "none" });
-    default:
-      return how satisfies never;
   }
 }
 
