@@ -228,6 +228,7 @@ export class World {
     const texts = Array.from({ length: inputs }, () => `input ${++this.#words}`);
     const given: Given = { texts, process: -1 - this.#witness.inputs.length, taken: undefined };
     if (texts.length > 0) this.#witness.inputs.push(given);
+    process.begun += 1;
     const asked = process.runner.resume(handle, { input: texts });
     process.own(
       asked.then(
@@ -292,9 +293,9 @@ export class World {
       const now = (options.mode ?? "now") === "now" || options.force === true;
       if (now) current.stopping = true;
     }
-    const stretches = process.watched.length;
+    const { begun } = process;
     // Of a pause, it tells nothing of what was begun after it.
-    const told = (receipt: Receipt) => process.watched.length > stretches || this.#witness.stopped(process, receipt);
+    const told = (receipt: Receipt) => process.begun > begun || this.#witness.stopped(process, receipt);
     process.own(asked.then(told));
     this.#rollBack(asked, options);
   }
