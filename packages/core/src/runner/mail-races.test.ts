@@ -58,7 +58,7 @@ describe("as a run ends", () => {
     await kit.session.enqueue("second");
     await settle();
     written.open();
-    expect(await Promise.race([run.result, pass(500)])).toMatchObject({ status: "completed" });
+    expect(await Promise.race([run.result, pass(20_000)])).toMatchObject({ status: "completed" });
     await until(() => kit.session.messages.length === 6);
   });
 
