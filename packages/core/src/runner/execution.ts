@@ -81,6 +81,8 @@ export class Execution {
   #asked: Stop | undefined;
   /** pause() was asked for. */
   #parking = false;
+  /** pause() is being written, and leaves what people are asked. */
+  #parked = false;
   /** Ids that callers gave to their stops. */
   #stopIds: string[] | undefined;
   #intent: "terminate" | "close" | undefined;
@@ -420,7 +422,9 @@ export class Execution {
     else this.signal.haltAt(mode);
     if (force) this.signal.force();
     if (timeoutMs !== undefined) this.#escalateAfter(timeoutMs);
-    return this.#waitForReceipt();
+    const receipt = this.#waitForReceipt();
+    // What was accepted then is the pause: the stop is for what that has left open.
+    return this.#parked && !stop.keepsRequests ? receipt.then((told) => ({ ...told, accepted: false })) : receipt;
   }
 
   /** Parks at the next boundary, whichever it is. Calls that people have answered run: the thread is paused as it is. */
@@ -508,6 +512,7 @@ export class Execution {
     let told = ended;
     const make = (): readonly Fact[] => {
       asked = this.#asked;
+      this.#parked = asked === undefined && this.#parking && isAsked(state, ended.facts);
       const stopped = asked !== undefined || this.#parking;
       intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
       // What keeps the questions, and finds some, is a pause() in all but its haste and its words.

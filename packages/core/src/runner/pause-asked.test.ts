@@ -4,7 +4,7 @@ import { humanInput } from "../interrupt/request.ts";
 import { factsOf, toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
-import { gate, openKit, until } from "../testing/session-kit.ts";
+import { gate, heldStore, openKit, until } from "../testing/session-kit.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "ask", id: "a" }] as const);
@@ -33,6 +33,35 @@ describe.each(eachStore)("pause() while the thread is paused, on $name", ({ make
     expect(await ends()).toEqual(["ok"]);
     expect(kit.session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
     expect((await kit.session.resume().result).status).toBe("completed");
+    expect(factProblems(await factsOf(store))).toEqual([]);
+  });
+});
+
+describe.each(eachStore)("a stop while pause() is being written, on $name", ({ make }) => {
+  test("S2, S9: takes back what people are asked: the pause has left that open, and its receipt is not the stop's", async () => {
+    const [written, writes] = [gate(), gate()];
+    let isHeld = false;
+    const store = heldStore(await make(), {
+      before: (_, { release }) => {
+        if (!isHeld || !release) return undefined;
+        isHeld = false;
+        written.open();
+        return writes.opened;
+      },
+    });
+    const pay = toolOf("pay", () => "paid", { needsApproval: true });
+    const { session } = await openKit([[{ call: "pay", id: "p" }], "done"], { store, tools: [pay] });
+    await session.run("go").result;
+    isHeld = true;
+    const run = session.resume();
+    const paused = session.pause();
+    await written.opened;
+    const stopped = session.interrupt();
+    writes.open();
+    expect(await paused).toMatchObject({ accepted: true });
+    expect(await run.result).toMatchObject({ interruptType: "tool_interrupt" });
+    expect(await stopped).toMatchObject({ accepted: true, notStarted: ["p"] });
+    expect([session.pauseType, await store.requests("default")]).toEqual(["user_interrupt", []]);
     expect(factProblems(await factsOf(store))).toEqual([]);
   });
 });
