@@ -20,6 +20,8 @@ export interface FaultyStore extends Store {
   plan(operation: FaultyOperation, ...faults: readonly Fault[]): void;
   /** What happens to every operation without a plan of its own. */
   always(fault: Fault): void;
+  /** What was planned, and what happened to every operation, does no more. */
+  calm(): void;
   /** Operations and answers wait from now on, until `thaw`: the process stands still. */
   freeze(): void;
   thaw(): void;
@@ -66,6 +68,10 @@ export function faultyStore(store: Store): FaultyStore {
     plan: (operation, ...faults) => void plans.set(operation, [...faults]),
     always: (fault) => {
       usual = fault;
+    },
+    calm() {
+      plans.clear();
+      usual = {};
     },
     freeze() {
       if (frozen !== undefined) return;

@@ -342,8 +342,7 @@ export class World {
     for (const process of this.#processes) {
       if (process.dead) continue;
       process.store.thaw();
-      process.store.always({});
-      process.store.plan("append");
+      process.store.calm();
     }
     for (let round = 0; round < 5; round++) {
       for (const process of this.#processes) {
