@@ -186,13 +186,14 @@ function stopAnswered(
   );
 }
 
-/** As the store has it: nobody runs it, and people are asked for something in the stretch that the stop is for. */
+/** As the store has it: nobody runs it, it has not failed, and people are asked for something in the stretch that the stop is for. */
 async function asksStill(thread: LiveThread, of: Receipt): Promise<boolean> {
   const loaded = await thread.recall.read(Number.MAX_SAFE_INTEGER);
   if (loaded === undefined || loaded.row.lease !== undefined) return false;
   await thread.refresh();
   const { runId, segment, interrupts } = thread.standing;
-  return of.runId === runId && of.segment === segment && interrupts.some(isRequest);
+  const isSame = of.runId === runId && of.segment === segment;
+  return isSame && thread.state === "paused" && interrupts.some(isRequest);
 }
 
 /** What another process tells of a stop does not know of the calls that still run in this one. */

@@ -7,6 +7,7 @@ import { asker, doing, echo, enter, factsIn, gated, type Log, newLog, worker, wr
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { until } from "../testing/session-kit.ts";
+import { wrapStore } from "../testing/wrap-store.ts";
 import { tool } from "../tool/tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
@@ -153,5 +154,30 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
       output: ["a[hm]", "b[ok done]"],
     });
     expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("S2: a stop by one who has not heard that it has failed meets nothing: what is asked in it is kept for who goes on", async () => {
+    const store = await make();
+    const asks = (name: string, then: () => unknown) =>
+      defineAgent({ name, run: (ctx) => ctx.ask(humanInput(`${name}?`)).then(then) });
+    const fails = () => {
+      throw new Error("no");
+    };
+    const root = () => parallel({ name: "par", agents: [asks("a", () => "well"), asks("b", fails)] });
+    const first = await enter(root(), store);
+    await first.run("hi").result;
+    let reads = 0;
+    const counted = wrapStore(store, {
+      load: async (...args) => {
+        if (++reads > 200) throw new Error("It looks without end.");
+        return store.load(...args);
+      },
+    });
+    const other = await enter(root(), counted);
+    const [, second] = first.interrupts;
+    expect(await first.resume({ answers: { [second!.id]: respond("x") } }).result).toMatchObject({ status: "failed" });
+    reads = 0;
+    expect(await other.interrupt()).toMatchObject({ accepted: false });
+    expect([other.state, await store.requests("default")]).toMatchObject(["error", [{}]]);
   });
 });
