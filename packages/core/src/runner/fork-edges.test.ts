@@ -1,13 +1,19 @@
 import { describe, expect, test } from "vitest";
+import { agent } from "../chat/agent.ts";
 import { approve } from "../interrupt/answer.ts";
+import { isRequest } from "../interrupt/interrupt.ts";
 import { humanApproval } from "../interrupt/request.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
+import { factProblems } from "../testing/journal-checks.ts";
+import { scriptedModel } from "../testing/scripted-model.ts";
 import { openKit } from "../testing/session-kit.ts";
+import { parallel } from "../workflow/parallel.ts";
 import { readFacts } from "./read-facts.ts";
+import { createRunner } from "./runner.ts";
 
 const factsOf = (store: Store, threadId: string) => readFacts(store, key(threadId), 0);
 const key = (threadId: string) => ({ tenant: "default", threadId });
@@ -68,6 +74,33 @@ describe("a fork", () => {
     const { head } = (await it.store.load(key("thread")))!.row;
     const { session } = await it.runner.fork("thread", { at: head });
     expect(await session.run("more").result).toMatchObject({ status: "completed", text: "two" });
+  });
+
+  test("T2, Q3: where that is cut among the ends of its agents, they go on in it, and are answered", async () => {
+    const pay = toolOf("pay", () => "paid", { needsApproval: true });
+    const payer = (name: string) =>
+      agent({
+        name,
+        model: scriptedModel(({ messages }) => (messages.length > 1 ? "done" : [{ call: "pay" }])),
+        tools: [pay],
+      });
+    const store = memoryStore();
+    const all = parallel({ name: "all", agents: [payer("a"), payer("b")] });
+    const runner = createRunner<unknown, unknown>({ agent: all, store });
+    const session = await runner.open("thread");
+    await session.run("go").result;
+    const { length: resting } = await factsOf(store, "thread");
+    await session.terminate();
+    const { length } = await factsOf(store, "thread");
+    for (let at = 0; at <= length; at++) {
+      const { session: fork } = await runner.fork("thread", { at, as: `at ${at}` });
+      if (fork.state === "paused") {
+        const answers = Object.fromEntries(fork.interrupts.filter(isRequest).map(({ id }) => [id, approve()]));
+        const { status } = await fork.resume({ answers }).result;
+        if (at >= resting) expect([at, status]).toEqual([at, "completed"]);
+      }
+      expect(factProblems(await factsOf(store, fork.threadId)), `${at} of ${length}`).toEqual([]);
+    }
   });
 
   test("T2: between the end of a run that failed and the beginning of the next, it goes on with the one that failed", async () => {

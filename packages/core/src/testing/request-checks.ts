@@ -23,6 +23,8 @@ export function requestProblems(facts: readonly Fact[]): string[] {
   const steps = new Set<string>();
   /** Calls and agents that have ended, well or not, and were not begun again. */
   const ended = new Set<string>();
+  /** Those of them that had no output. */
+  const failed = new Set<string>();
   for (const fact of facts) {
     switch (fact.type) {
       case "action": {
@@ -53,7 +55,10 @@ export function requestProblems(facts: readonly Fact[]): string[] {
         if (!fact.held) ended.add(`${fact.address}/`);
         break;
       case "run-end":
-        if (fact.runPath.includes("/")) ended.add(`${fact.runPath}/`);
+        if (!fact.runPath.includes("/")) break;
+        ended.add(`${fact.runPath}/`);
+        if (fact.status === "completed") failed.delete(`${fact.runPath}/`);
+        else failed.add(`${fact.runPath}/`);
         break;
       case "run-start":
         if (fact.runPath.includes("/")) ended.delete(`${fact.runPath}/`);
@@ -70,6 +75,8 @@ export function requestProblems(facts: readonly Fact[]): string[] {
         break;
       }
       case "state": {
+        // Cut from the line that ended all of them, a fork goes on with those that came to nothing.
+        if (fact.forked !== undefined) for (const path of failed) ended.delete(path);
         if (fact.state === "paused") problems.push(...forgotten(requests, ended, fact.seq));
         if (fact.state !== "completed" && fact.state !== "terminated") break;
         for (const [id, { decided }] of requests) {
