@@ -21,6 +21,8 @@ export function requestProblems(facts: readonly Fact[]): string[] {
   const requests = new Map<string, Asked>();
   const running = new Set<string>();
   const steps = new Set<string>();
+  /** What a fork has of a line that it is cut from is written anew, with its own time. */
+  const forkedAt = new Set(facts.flatMap((fact) => (fact.type === "state" && fact.forked ? [fact.at] : [])));
   /** Calls and agents that have ended, well or not, and were not begun again. */
   const ended = new Set<string>();
   /** Those of them that had no output. */
@@ -43,7 +45,7 @@ export function requestProblems(facts: readonly Fact[]): string[] {
         const request = requests.get(fact.id);
         if (fact.refused !== undefined) break;
         if (request === undefined) problems.push(`request ${fact.id} is answered and was never raised`);
-        else problems.push(...decide(request, fact));
+        else problems.push(...decide(request, fact, forkedAt.has(fact.at)));
         break;
       }
       case "tool-start":
@@ -99,7 +101,7 @@ function forgotten(requests: ReadonlyMap<string, Asked>, ended: ReadonlySet<stri
   });
 }
 
-function decide(request: Asked, fact: RequestAnsweredEvent): string[] {
+function decide(request: Asked, fact: RequestAnsweredEvent, isCopied: boolean): string[] {
   const { interrupt, votes } = request;
   const { id, by, answer, digest, at } = fact;
   const { expiresAt = Number.POSITIVE_INFINITY, quorum = 1 } = interrupt;
@@ -116,7 +118,7 @@ function decide(request: Asked, fact: RequestAnsweredEvent): string[] {
     }
   }
   if (answer.type === "expire" && at < expiresAt) problems.push(`request ${id} expires before its time`);
-  const late = answer.type !== "expire" && answer.type !== "withdraw" && at >= expiresAt;
+  const late = answer.type !== "expire" && answer.type !== "withdraw" && at >= expiresAt && !isCopied;
   if (late) problems.push(`request ${id} is answered after its time`);
   if (fact.open) votes.push({ by, digest });
   else request.decided ??= fact;
