@@ -50,8 +50,10 @@ export class Process {
   readonly store: FaultyStore;
   readonly runner: Runner;
   readonly watched: Watched[] = [];
-  /** How often it was asked to begin, or to go on: by a handle it does so later. */
+  /** How often it was asked to begin, or to go on. */
   begun = 0;
+  /** How often it was asked to go on by a handle, and does not yet: what comes meanwhile may come first, or not. */
+  goingOn = 0;
   readonly pending = new Set<Promise<unknown>>();
   readonly said: SaidAnswer[] = [];
   session: Session | undefined;
