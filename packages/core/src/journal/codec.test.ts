@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { BelayError } from "../error.ts";
 import type { EventBase, Fact } from "../event.ts";
 import type { Message } from "../message.ts";
 import { decode, encode, KEYS, type Line } from "./codec.ts";
+import { fold } from "./fold.ts";
+import { newThread } from "./state.ts";
 
 const at = 1_700_000_000_000;
 const threadId = "thread";
@@ -235,7 +238,66 @@ describe("a line of the journal", () => {
     expect(() => decode(threadId, body('{"run":"start"},{"run":"start"}'))).toThrow(code("JOURNAL_CORRUPT"));
     expect(() => decode(threadId, lineOf("not JSON", 1))).toThrow(code("JOURNAL_CORRUPT"));
   });
+
+  test("C4: is refused when what it says of its place is none: a run, an agent, its path, a segment, an attempt", () => {
+    const line = (head: object, fact: object = {}) =>
+      lineOf(JSON.stringify({ v: 1, r: "run", n: "agent", ...head, e: [{ run: "start", ...fact }] }), 1);
+    expect(decode(threadId, line({}))).toHaveLength(1);
+    const heads = [
+      { r: undefined },
+      { r: 1 },
+      { n: undefined },
+      { n: null },
+      { p: 3 },
+      { p: null },
+      { s: "2" },
+      { s: 0 },
+    ];
+    const facts = [{ n: 1 }, { n: null }, { p: {} }, { x: "2" }, { x: 1.5 }];
+    for (const damaged of [...heads.map((head) => line(head)), ...facts.map((fact) => line({}, fact))]) {
+      const refused = expect.objectContaining({
+        code: "JOURNAL_CORRUPT",
+        details: expect.objectContaining({ threadId, seq: 7 }),
+      });
+      expect(() => decode(threadId, damaged), damaged.body).toThrow(refused);
+    }
+  });
+
+  test("C4: that proves to be as it was written, and makes no sense, is JOURNAL_CORRUPT or JOURNAL_VERSION, naming thread and position, and nothing else", () => {
+    fc.assert(
+      fc.property(line, fc.infiniteStream(fc.nat()), json, (facts, chance, value) => {
+        const body = JSON.stringify(damaged(JSON.parse(encode(facts)), chance, value));
+        const state = newThread(threadId);
+        state.head = 6;
+        for (const read of [
+          () => decode(threadId, lineOf(body, facts.length)),
+          () => fold(state, [lineOf(body, facts.length)]),
+        ]) {
+          try {
+            read();
+          } catch (error) {
+            const { code, details } = error as BelayError;
+            expect([code, details?.threadId]).toEqual([expect.stringMatching(/^JOURNAL_(CORRUPT|VERSION)$/), threadId]);
+            expect(details.seq).toBeGreaterThanOrEqual(7);
+          }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 });
+
+/** The same with one value in it, anywhere, gone or become `value`. */
+function damaged(whole: unknown, chance: Iterator<number>, value: unknown): unknown {
+  const next = () => chance.next().value as number;
+  if (typeof whole !== "object" || whole === null || Object.keys(whole).length === 0 || next() % 8 === 0) return value;
+  const keys = Object.keys(whole);
+  const key = keys[next() % keys.length]!;
+  const copy = (Array.isArray(whole) ? [...whole] : { ...whole }) as Record<string, unknown>;
+  if (next() % 8 === 0) delete copy[key];
+  else copy[key] = damaged(copy[key], chance, value);
+  return copy;
+}
 
 // golden/v2.txt has lines as version 2 writes them, each followed by the facts that it was made of. They are never made
 // anew: what they hold must stay readable for ever. What the format can say beyond them is added at their end.

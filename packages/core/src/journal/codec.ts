@@ -9,7 +9,7 @@
 //
 // Long, and still one piece: each way of writing stands beside its way of reading.
 
-import { belayError } from "../error.ts";
+import { BelayError, belayError } from "../error.ts";
 import type {
   ActionEvent,
   BreakpointEvent,
@@ -391,10 +391,29 @@ function isList(value: WrittenUsage): value is readonly (number | null)[] {
 }
 
 /** Reads a line back. `argsOf` finds what a started call was asked for, where its message is not in the same line. */
-export function decode(threadId: string, line: Line, argsOf?: (callId: string) => Json | undefined): Fact[] {
+export function decode(threadId: string, line: Line, argsOf?: ArgsOf): Fact[] {
+  try {
+    return readLine(threadId, line, argsOf);
+  } catch (error) {
+    throw damageAt(threadId, line.seq, error);
+  }
+}
+
+type ArgsOf = (callId: string) => Json | undefined;
+
+/** Of a line that the store proves to be as it was written, and that makes no sense. */
+export function damageAt(threadId: string, seq: number, error: unknown): BelayError {
+  if (error instanceof BelayError && error.code.startsWith("JOURNAL_")) return error;
+  const problem = error instanceof Error ? error.message : String(error);
+  return belayError("JOURNAL_CORRUPT", { threadId, seq, problem }, error);
+}
+
+function readLine(threadId: string, line: Line, argsOf: ArgsOf | undefined): Fact[] {
   const body = parse(threadId, line);
   const { at } = line;
   const { r: runId, e, n, p = n, s: segment = 1 } = body;
+  if (typeof runId !== "string") throw corrupt(threadId, line.seq, "a line without a run");
+  refuseNoPlace(threadId, line.seq, n, p, segment);
   const facts = new Array<Fact>(e.length);
   let asked: Map<string, Json> | undefined;
   let inputs = 0;
@@ -413,6 +432,7 @@ export function decode(threadId: string, line: Line, argsOf?: (callId: string) =
     }
     refuseUnknown(threadId, seq, one);
     const { x: attempt = 1, n: agentName = n, p: runPath = one.n ?? p } = one;
+    refuseNoPlace(threadId, seq, agentName, runPath, attempt);
     const place: EventBase = { seq, at, threadId, runId, segment, attempt, agentName, runPath };
     if ("m" in one) {
       const fact = readMessage(one, place, inputs);
@@ -583,6 +603,12 @@ function readState(written: Own<StateEvent>, place: EventBase): StateEvent {
   if (written.forked !== undefined) fact.forked = written.forked;
   if (written.missed !== undefined) fact.missed = written.missed;
   return fact;
+}
+
+/** `count` is the segment, or the attempt. */
+function refuseNoPlace(threadId: string, seq: number, agentName: unknown, runPath: unknown, count: number): void {
+  if (typeof agentName === "string" && typeof runPath === "string" && Number.isInteger(count) && count > 0) return;
+  throw corrupt(threadId, seq, `no place is ${JSON.stringify([agentName, runPath, count])}`);
 }
 
 function refuseUnknown(threadId: string, seq: number, written: object): void {

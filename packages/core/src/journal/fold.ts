@@ -3,7 +3,7 @@
 // the facts around them. What comes of it is what `reduce` makes of all of them.
 
 import type { Message } from "../message.ts";
-import { decode, type Line, messageOf, type WrittenMessage } from "./codec.ts";
+import { damageAt, decode, type Line, messageOf, type WrittenMessage } from "./codec.ts";
 import { addAnswer, addInput } from "./history.ts";
 import { reduce } from "./reduce.ts";
 import type { Scope, ThreadState } from "./state.ts";
@@ -16,8 +16,18 @@ export function fold(state: ThreadState, lines: readonly Line[]): void {
       i += 2;
       continue;
     }
-    for (const fact of decode(state.threadId, lines[i]!)) reduce(state, fact);
+    foldLine(state, lines[i]!);
     i += 1;
+  }
+}
+
+/** Fact by fact. What cannot be is JOURNAL_CORRUPT, at its place: also a move that no thread makes. */
+export function foldLine(state: ThreadState, line: Line): void {
+  const facts = decode(state.threadId, line);
+  try {
+    for (const fact of facts) reduce(state, fact);
+  } catch (error) {
+    throw damageAt(state.threadId, state.head + 1, error);
   }
 }
 

@@ -2,7 +2,7 @@
 // same whatever was said before.
 
 import { addUsage } from "../message.ts";
-import { decode, type Line } from "./codec.ts";
+import { damageAt, decode, type Line } from "./codec.ts";
 import { reduce } from "./reduce.ts";
 import { newScope, newThread, type ThreadState } from "./state.ts";
 
@@ -22,7 +22,11 @@ export function openFold(threadId: string, lines: readonly Line[]): ThreadState 
       }
       // Going on in the same line: the pause before it is not in these.
       if (fact.type === "state" && fact.state === "running") state.state = "paused";
-      reduce(state, fact);
+      try {
+        reduce(state, fact);
+      } catch (error) {
+        throw damageAt(threadId, fact.seq, error);
+      }
     }
   }
   // Whatever is open, those around it have begun, too.

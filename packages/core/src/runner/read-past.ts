@@ -1,8 +1,8 @@
 // Everything that can be read of a thread, damaged or not.
 
-import { BelayError, belayError } from "../error.ts";
+import { belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
-import { decode, type Line } from "../journal/codec.ts";
+import { damageAt, decode, type Line } from "../journal/codec.ts";
 import { reduce } from "../journal/reduce.ts";
 import { newThread } from "../journal/state.ts";
 import type { Json } from "../json.ts";
@@ -37,7 +37,7 @@ export async function readPast(store: Store, key: ThreadKey): Promise<ReadPast> 
       facts.push(...read);
       lines.push(line);
     } catch (error) {
-      damage = { seq: line.seq, error: asDamage(threadId, line, error) };
+      damage = { seq: line.seq, error: damageAt(threadId, line.seq, error) };
       break;
     }
     for (const fact of facts.slice(-line.count)) {
@@ -47,11 +47,4 @@ export async function readPast(store: Store, key: ThreadKey): Promise<ReadPast> 
   }
   const agent = past.agent ?? state.agent ?? facts[0]?.agentName ?? "";
   return { agent, lines, facts, ...(damage && { damage }) };
-}
-
-/** A line that the store proves to be as it was written, and that is no sense. */
-function asDamage(threadId: string, { seq }: Line, error: unknown): BelayError {
-  if (error instanceof BelayError && error.code.startsWith("JOURNAL_")) return error;
-  const problem = error instanceof Error ? error.message : String(error);
-  return belayError("JOURNAL_CORRUPT", { threadId, seq, problem }, error);
 }
