@@ -11,6 +11,7 @@ import type { Agent, Ended } from "../agent.ts";
 import { BelayError, belayError, errorRecord, UserInterrupt } from "../error.ts";
 import type { Breakpoint, Fact, MissedStop } from "../event.ts";
 import { Frame, type FramePlace } from "../frame.ts";
+import { report } from "../hooks/call-hooks.ts";
 import { overriding, type Stop, StopSignal, withdrawing } from "../interrupt/stop-signal.ts";
 import { openRequests } from "../journal/requests.ts";
 import type { ThreadState } from "../journal/state.ts";
@@ -120,6 +121,7 @@ export class Execution {
       (mail) => this.#stopByMail(mail),
       () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
       (mail, key) => void this.answer(mail, key)?.catch(() => {}),
+      (damage) => report({ place: this.#place, desk: host.setup }, damage),
     );
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }

@@ -2,8 +2,9 @@
 // 1. A command has no effect until an append consumes it (F3); a stop alone acts at once, and is consumed by the
 //    append that records it. Reading one twice is harmless: it is known by its key.
 // 2. A stop is for one segment of one run: one that comes too late for it hits nothing else (S2).
+// 3. One that cannot be read holds up no other: it stays where it is, and is told (C4).
 
-import { belayError } from "../error.ts";
+import { BelayError, belayError } from "../error.ts";
 import type {
   Action,
   ActionEvent,
@@ -79,15 +80,20 @@ export class Mailbox {
   readonly #stop: (mail: StopMail) => boolean;
   readonly #news: () => void;
   readonly #answer: (mail: AnswerMail, key: string) => void;
+  readonly #tell: (damage: BelayError) => void;
+  /** Damage that was told. */
+  readonly #told = new Set<string>();
 
-  /** `stop` heeds one, or says that it is for another stretch; `news` is called when inputs have come. */
+  /** `stop` heeds one, or says that it is for another stretch; `news` is called when inputs have come; `tell` hears of what cannot be read, once. */
   constructor(
     store: Store,
     key: ThreadKey,
     stop: (mail: StopMail) => boolean,
     news: () => void,
     answer: (mail: AnswerMail, key: string) => void,
+    tell: (damage: BelayError) => void,
   ) {
+    this.#tell = tell;
     this.#answer = answer;
     this.#store = store;
     this.#key = key;
@@ -100,9 +106,15 @@ export class Mailbox {
     try {
       const loaded = await this.#store.load(this.#key, Number.MAX_SAFE_INTEGER);
       if (loaded !== undefined) this.deliver(loaded.commands);
-    } catch {
-      // As said.
+    } catch (error) {
+      this.#damaged(error);
     }
+  }
+
+  #damaged(error: unknown): void {
+    if (!(error instanceof BelayError) || !error.code.startsWith("JOURNAL_") || this.#told.has(error.message)) return;
+    this.#told.add(error.message);
+    this.#tell(error);
   }
 
   deliver(commands: readonly Command[]): void {
@@ -110,7 +122,11 @@ export class Mailbox {
       this.#known ??= new Set();
       if (this.#known.has(command.key)) continue;
       this.#known.add(command.key);
-      this.#sort(command);
+      try {
+        this.#sort(command);
+      } catch (error) {
+        this.#damaged(error);
+      }
     }
     if (this.#fresh.length > 0) this.#news();
   }
@@ -303,16 +319,38 @@ export function stopKey(id: string): string {
   return `stop:${id}`;
 }
 
-export function read<T>(key: ThreadKey, command: Command): T {
+/** What was sent. Throws where that is damaged: all that a reader relies on is there. */
+export function read<T extends Mail>(key: ThreadKey, command: Command): T {
+  let mail: unknown;
   try {
-    return JSON.parse(command.body) as T;
+    mail = JSON.parse(command.body);
   } catch {
-    throw belayError("JOURNAL_CORRUPT", {
-      threadId: key.threadId,
-      seq: 0,
-      problem: `command ${command.key} is not JSON`,
-    });
+    throw damaged(key, command, "is not JSON");
   }
+  if (typeof mail !== "object" || mail === null || !isMail[command.kind](mail)) {
+    throw damaged(key, command, `is no ${command.kind}`);
+  }
+  return mail as T;
+}
+
+type Mail = StopMail | InputMail | LateMail | AnswerMail;
+
+const isMail: Readonly<
+  Record<Command["kind"], (mail: Partial<StopMail & InputMail & LateMail & AnswerMail>) => boolean>
+> = {
+  stop: ({ runId, segment }) => typeof runId === "string" && typeof segment === "number",
+  steer: isInput,
+  input: isInput,
+  late: ({ path, callId }) => typeof path === "string" && typeof callId === "string",
+  answer: ({ id, answer }) => typeof id === "string" && typeof answer === "object" && answer !== null,
+};
+
+function isInput({ messages }: Partial<InputMail>): boolean {
+  return Array.isArray(messages) && messages.every((message) => Array.isArray(message?.parts));
+}
+
+function damaged({ threadId }: ThreadKey, { key }: Command, what: string): BelayError {
+  return belayError("JOURNAL_CORRUPT", { threadId, seq: 0, problem: `command ${key} ${what}` });
 }
 
 function base(place: FramePlace) {

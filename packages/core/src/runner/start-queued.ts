@@ -6,10 +6,10 @@ import { type InputMail, inputFactsOf, read } from "./mailbox.ts";
 import { takeObserved } from "./observe.ts";
 import { newRun } from "./openings.ts";
 
-/** A run has ended, and more has come meanwhile. */
+/** A run has ended, and more has come meanwhile. Nobody waits for this: what cannot be read is told to the log. */
 export async function startWaiting(thread: LiveThread): Promise<void> {
   await takeObserved(thread).catch(() => {});
-  await startQueued(thread);
+  await startQueued(thread).catch((error) => report({ place: thread.resting(), desk: thread.setup }, error));
 }
 
 /** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. */
