@@ -128,8 +128,7 @@ async function live({ turn, ticks }: (typeof scenes)[string], moment: Moment): P
   await world.act({ do: "advance", ms: 200 });
   const { state } = world.facts.findLast((fact) => fact.type === "state")!;
   const here = !elsewhere && first !== "a close";
-  // What goes on by its handle is looked for in the store first: a stop may be for the pause before it.
-  if (here && stops.includes(second) && first !== "a resume by its handle") {
+  if (here && stops.includes(second)) {
     if (state === "running") world.problems.push("the stop left it running");
     if (world.open.length > 0) world.problems.push("the stop left it waiting for an answer");
   }

@@ -15,6 +15,7 @@ import type { DriveSetup } from "./drive.ts";
 import type { Receipt } from "./ending.ts";
 import { Execution, type ExecutionHost, type Opening } from "./execution.ts";
 import type { Feed } from "./feed.ts";
+import type { GoingOn } from "./going-on.ts";
 import { type HotHost, HotSession } from "./hot.ts";
 import { appendIdle, type IdleFacts } from "./idle.ts";
 import { woken } from "./openings.ts";
@@ -33,6 +34,8 @@ export interface SessionHost {
   feed(threadId: string): Feed;
   /** False once it lets go of its threads: nothing begins any more. */
   accepts(): boolean;
+  /** Who goes on with that thread by a handle, and has not begun yet; the first who asked first. */
+  goingOn(threadId: string): readonly GoingOn[];
 }
 
 /** A stop of a thread that only waits for people, until it is told. Who asks for another one in the same stretch joins it. */

@@ -9,6 +9,7 @@ import type { ThreadKey } from "../store/store.ts";
 import type { DriveSetup } from "./drive.ts";
 import { busy, type Execution } from "./execution.ts";
 import { Feed, type Reader } from "./feed.ts";
+import { GoingOn } from "./going-on.ts";
 import { Leases } from "./leases.ts";
 import type { SessionHost } from "./live-thread.ts";
 import { type EndOptions, type EventOptions, readCursor, readEnd, readId, refuseSlip } from "./options.ts";
@@ -31,6 +32,8 @@ export class OpenSessions<Out, Deps> {
   readonly #feeds = new WeakTable<Feed>();
   /** Those whose thread is still being read. */
   readonly #openings = new Map<string, Promise<Session<Out>>>();
+  /** Those that somebody goes on with by a handle. */
+  readonly #goingOn = new Map<string, readonly GoingOn[]>();
   /** Nothing begins any more. */
   closed = false;
 
@@ -55,6 +58,7 @@ export class OpenSessions<Out, Deps> {
       },
       feed: (threadId) => this.#feed(threadId),
       accepts: () => !this.closed,
+      goingOn: (threadId) => this.#goingOn.get(threadId) ?? [],
     };
   }
 
@@ -139,6 +143,19 @@ export class OpenSessions<Out, Deps> {
     const onlooker = this.onlooker(threadId);
     await onlooker.refresh();
     return onlooker;
+  }
+
+  /** Somebody goes on with it by a handle: who stops it from now on stops what that begins. To be called when it has begun, or is refused. */
+  goOn(threadId: string): () => void {
+    const goingOn = new GoingOn();
+    const others = () => (this.#goingOn.get(threadId) ?? []).filter((each) => each !== goingOn);
+    this.#goingOn.set(threadId, [...others(), goingOn]);
+    return () => {
+      const left = others();
+      if (left.length > 0) this.#goingOn.set(threadId, left);
+      else this.#goingOn.delete(threadId);
+      goingOn.over();
+    };
   }
 
   /** What is asked by name is asked of what has it now: a session that was known may be of one that was deleted since. */

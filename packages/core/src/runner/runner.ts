@@ -108,14 +108,21 @@ export class Runner<Out = string, Deps = unknown> {
   /** Goes on from a handle, in any process. Rejects where the store refuses; then nothing is spent. */
   async resume(handle: Handle, options: ResumeOptions = {}): Promise<Run<Out>> {
     const { threadId } = readHandle(handle);
-    const session = await this.#sessions.with(threadId, async () => {
-      const known = this.#sessions.known(threadId);
-      const opened = await this.#sessions.open(threadId, {}, true);
-      if (known !== undefined) await opened.refresh();
-      return opened;
-    });
-    const tokenHash = checkHandle(handle, session.standing, this.#setup.clock.now());
-    const run = session.resumeBy(tokenHash, options);
+    const over = this.#sessions.goOn(threadId);
+    let session: Session<Out>;
+    let run: Run<Out>;
+    try {
+      session = await this.#sessions.with(threadId, async () => {
+        const known = this.#sessions.known(threadId);
+        const opened = await this.#sessions.open(threadId, {}, true);
+        if (known !== undefined) await opened.refresh();
+        return opened;
+      });
+      const tokenHash = checkHandle(handle, session.standing, this.#setup.clock.now());
+      run = session.resumeBy(tokenHash, options);
+    } finally {
+      over();
+    }
     // Whoever has the run hears what is said from then on: nothing is waited for after this.
     const refusal = await session.opening;
     if (refusal !== undefined) throw refusal;

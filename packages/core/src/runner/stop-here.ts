@@ -9,6 +9,7 @@ import type { ThreadState } from "../journal/state.ts";
 import { sayOfIdleStop } from "./after-stop.ts";
 import { interruptOf, newHandle, type Receipt } from "./ending.ts";
 import { stateFact } from "./facts.ts";
+import type { GoingOn } from "./going-on.ts";
 import { alsoStopped, stopWaiting } from "./idle.ts";
 import type { LiveThread, RestingStop } from "./live-thread.ts";
 import { type InterruptOptions, readStop } from "./options.ts";
@@ -16,8 +17,15 @@ import type { Standing } from "./recall.ts";
 import { recordedReceipt, stopElsewhere } from "./remote-stop.ts";
 import { waitingCalls } from "./requests.ts";
 
-/** The signal is set before this returns (S1); throws where the options cannot be. */
-export function stopHere(thread: LiveThread, options: InterruptOptions): Promise<Receipt> {
+/** How long a stop waits for who goes on by a handle, and has asked to before it: a store need not give word of that at all. */
+const BEGIN_MS = 1_000;
+
+/** The signal is set before this returns (S1); throws where the options cannot be. `before`: who has asked to go on before it. */
+export function stopHere(
+  thread: LiveThread,
+  options: InterruptOptions,
+  before = thread.host.goingOn(thread.key.threadId),
+): Promise<Receipt> {
   const { execution, calls, recall, setup } = thread;
   const stop = readStop(options, setup.clock.now(), setup.maxBytes);
   const { id, runId, segment } = options;
@@ -29,6 +37,13 @@ export function stopHere(thread: LiveThread, options: InterruptOptions): Promise
     return Promise.resolve({ ...notAccepted(thread), runId: missed.runId, segment: missed.segment });
   }
   const at = execution?.run ?? thread.standing;
+  const [goingOn, ...others] = before;
+  // What it begins is another segment than the one that is there.
+  if (goingOn !== undefined && execution === undefined && segment !== at.segment) {
+    const ofCalls = calls?.interrupt(stop, options);
+    const ofRun = whenBegun(thread, goingOn, (hasBegun) => stopHere(thread, options, hasBegun ? others : []));
+    return eitherOf(ofRun, ofCalls)!;
+  }
   const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
   if (other) return Promise.resolve(notAccepted(thread));
   // Answered calls that a resume() waits for are stopped with it.
@@ -42,6 +57,29 @@ export function stopHere(thread: LiveThread, options: InterruptOptions): Promise
           return told.accepted && !left ? told : stopPaused(thread, stop, options, told);
         });
   return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, told));
+}
+
+/** Stops in the tick in which it begins; also where it is refused, or does not begin for long. */
+function whenBegun(
+  { setup: { clock } }: LiveThread,
+  goingOn: GoingOn,
+  stop: (hasBegun: boolean) => Promise<Receipt>,
+): Promise<Receipt> {
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    const over = (hasBegun: boolean) => {
+      if (isOver) return;
+      isOver = true;
+      clock.clearTimeout(timer);
+      try {
+        resolve(stop(hasBegun));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const timer = clock.setTimeout(() => over(false), BEGIN_MS);
+    goingOn.whenOver(() => over(true));
+  });
 }
 
 /** It came while the pause was being written, perhaps that of a stop which keeps what is asked: it is for the pause, and for what an answer has let run in it by now. */

@@ -50,10 +50,8 @@ export class Process {
   readonly store: FaultyStore;
   readonly runner: Runner;
   readonly watched: Watched[] = [];
-  /** How often it was asked to begin, or to go on. */
+  /** How often it was asked to begin, or to go on: by a handle it does so later. */
   begun = 0;
-  /** How often it was asked to go on by a handle, and does not yet: what comes meanwhile may come first, or not. */
-  goingOn = 0;
   readonly pending = new Set<Promise<unknown>>();
   readonly said: SaidAnswer[] = [];
   session: Session | undefined;
@@ -149,7 +147,8 @@ export class Process {
     const watched: Watched = { run, result: undefined, stopping: false, rolledBack: false };
     void this.#look(run, live);
     this.watched.push(watched);
-    this.begun += 1;
+    // By a handle it was asked for before.
+    if (live) this.begun += 1;
     this.own(
       run.result.then((result) => {
         watched.result = result;

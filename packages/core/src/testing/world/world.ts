@@ -229,10 +229,7 @@ export class World {
     const given: Given = { texts, process: -1 - this.#witness.inputs.length, taken: undefined };
     if (texts.length > 0) this.#witness.inputs.push(given);
     process.begun += 1;
-    process.goingOn += 1;
-    const asked = process.runner.resume(handle, { input: texts }).finally(() => {
-      process.goingOn -= 1;
-    });
+    const asked = process.runner.resume(handle, { input: texts });
     process.own(
       asked.then(
         (run) => {
@@ -296,9 +293,9 @@ export class World {
       const now = (options.mode ?? "now") === "now" || options.force === true;
       if (now) current.stopping = true;
     }
-    const { begun, goingOn } = process;
+    const { begun } = process;
     // Of a pause, it tells nothing of what was begun after it.
-    const told = (receipt: Receipt) => process.begun > begun || goingOn > 0 || this.#witness.stopped(process, receipt);
+    const told = (receipt: Receipt) => process.begun > begun || this.#witness.stopped(process, receipt);
     process.own(asked.then(told));
     this.#rollBack(asked, options);
   }
