@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { approve } from "../interrupt/answer.ts";
 import { factsOf, toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
+import { happens, paying, pays, requestOf } from "../testing/paying.ts";
 import { gate, openKit, said } from "../testing/session-kit.ts";
 
 const key = { tenant: "default", threadId: "thread" };
@@ -68,5 +70,34 @@ describe.each(eachStore)("a stop of an owner that stands still past its lease, o
     go.open();
     expect(await stopping).toMatchObject({ accepted: true, finished: ["call_1"] });
     expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "user_interrupt" });
+  });
+
+  it("S2, Q3: nor does one that met answered calls of a process that died hit the next that is answered in the same pause", async () => {
+    const store = await make();
+    const side = faultyStore(store);
+    const { tools, ran } = paying();
+    const begun = gate();
+    const never = () => {
+      begun.open();
+      return new Promise(() => {});
+    };
+    const stuck = toolOf("stuck", never, { needsApproval: true });
+    const all = [...tools, stuck];
+    const turn = [{ call: "stuck", id: "s" }, ...pays("a")];
+    const owner = await openKit([turn, "done"], { tools: all, store: side, leaseTtlMs: 200 });
+    const run = owner.session.run("go");
+    await run.result;
+    const [s, a] = [requestOf(owner, "s").id, requestOf(owner, "a").id];
+    const other = await openKit([], { tools: all, store, threadId: "elsewhere" });
+    void owner.session.answer(s, approve());
+    await begun.opened;
+    side.kill();
+    const told = await other.runner.interrupt("thread", { requests: "keep" });
+    expect(told).toMatchObject({ accepted: false, runId: run.runId, segment: 1 });
+    expect((await store.load(key))?.commands).toEqual([]);
+    await other.runner.answer(a, approve());
+    await happens(ran, "pay 1");
+    expect(said(await factsOf(store)).at(-1)).not.toContain("user_interrupt");
+    expect(said(await factsOf(store))).toContain("tool-end a ok");
   });
 });
