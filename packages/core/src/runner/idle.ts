@@ -104,7 +104,8 @@ export function alsoStopped(
 ): IdleFacts {
   return (place, state) => {
     const { threadId, runId, segment } = place;
-    if (state.state !== "paused" || runId !== of.runId || segment !== of.segment) {
+    const isSame = state.state === "paused" && runId === of.runId && segment === of.segment;
+    if (!isSame || state.stops?.has(id)) {
       throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
     }
     return [{ ...samePause(place, state), stops: [id] }];

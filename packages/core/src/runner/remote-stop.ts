@@ -18,12 +18,16 @@ import { loadThread, readFacts } from "./read-facts.ts";
 const LOOK_MS = 250;
 const FIRST_LOOK_MS = 25;
 
-/** `end` is the end of the thread as it was a moment ago, where that is known. */
+/**
+ * `end` is the end of the thread as it was a moment ago, where that is known; `joined` hears of a stop that is told of
+ * another one, which was written, or nearly, when it came: it is not on record.
+ */
 export async function stopElsewhere(
   setup: DriveSetup,
   key: ThreadKey,
   options: InterruptOptions,
   end?: Loaded,
+  joined: (told: Receipt) => Promise<void> = async () => {},
 ): Promise<Receipt> {
   readStop(options, 0, setup.maxBytes);
   const { store, clock } = setup;
@@ -48,7 +52,7 @@ export async function stopElsewhere(
   try {
     // Sent before: for this stretch, or for one that was over before its owner could heed it.
     if (!(await store.send(key, command)) && !(await isFor(mail, store, key, id))) return nothing;
-    return await waitForReceipt(store, key, row, nothing, news.come, id);
+    return await waitForReceipt(store, key, row, nothing, news.come, id, joined);
   } finally {
     news.end();
   }
@@ -119,6 +123,7 @@ async function waitForReceipt(
   nothing: Receipt,
   news: () => Promise<void>,
   id: string,
+  joined: (told: Receipt) => Promise<void>,
 ): Promise<Receipt> {
   let fence = owner?.fence ?? 0;
   /** How often in a row nobody had it. */
@@ -134,6 +139,7 @@ async function waitForReceipt(
       // Running again means that the owner died, and that somebody has taken over since.
       if (!told.accepted && fact.state === "paused" && !isConsumed) continue;
       if (!isConsumed) await takeBack(store, key, id);
+      if (!isConsumed && told.accepted) await joined(told);
       return told;
     }
     if (loaded?.row.lease !== undefined) {

@@ -136,7 +136,14 @@ export class Runner<Out = string, Deps = unknown> {
     const end = await this.#end(threadId);
     const resting = await this.#stopResting(threadId, options, end?.row);
     if (resting !== undefined) return resting;
-    const receipt = await stopElsewhere(this.#setup, this.#key(threadId), options, end);
+    const { id } = options;
+    const joined = async (told: Receipt) => {
+      if (id === undefined) return;
+      // It was stopped, and that is told whatever comes of this: somebody may have gone on since, and this runner need not have its agent.
+      const session = await this.#sessions.open(threadId, {}).catch(() => undefined);
+      await session?.wasStopped(id, told).catch(() => {});
+    };
+    const receipt = await stopElsewhere(this.#setup, this.#key(threadId), options, end, joined);
     if (receipt.accepted) return receipt;
     // It came to rest before it heard of the stop: people may be asked for something. Who has gone on since means it.
     const { runId, segment } = receipt;

@@ -49,7 +49,7 @@ import { removeRule } from "./remove-rule.ts";
 import type { Run } from "./run.ts";
 import { send, withdraw } from "./send.ts";
 import { startQueued, startWaiting } from "./start-queued.ts";
-import { notAccepted, stopHere } from "./stop-here.ts";
+import { notAccepted, onRecord, stopHere } from "./stop-here.ts";
 import { type Waiting, waitingFor } from "./waiting.ts";
 
 export class Session<Out = string> {
@@ -184,6 +184,12 @@ export class Session<Out = string> {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** For the runner: a stop from here that was told what another one did, of a process that may have the thread no more. */
+  async wasStopped(id: string, told: Receipt): Promise<void> {
+    await this.refresh();
+    await onRecord(this.#thread, id, told);
   }
 
   /** Parks at the next step boundary; nothing is aborted. */

@@ -94,7 +94,7 @@ async function stopPaused(thread: LiveThread, stop: Stop, options: InterruptOpti
 }
 
 /** It joined another one when that was written, or nearly: its id is on record all the same, and hits nothing that comes later. */
-async function onRecord(thread: LiveThread, id: string, told: Receipt): Promise<Receipt> {
+export async function onRecord(thread: LiveThread, id: string, told: Receipt): Promise<Receipt> {
   if (!told.accepted || thread.isWriting || thread.recall.now().stops?.has(id)) return told;
   try {
     await thread.append(alsoStopped(id, told));
