@@ -55,6 +55,19 @@ describe.each(eachStore)("a stop while somebody goes on by a handle, on $name", 
     expect(requests).toHaveLength(1);
   });
 
+  it("R5: a pause() that comes meanwhile parks what it begins, as one after resume() does", async () => {
+    const lives = ["by a handle", "by its session"].map(async (how) => {
+      const { runner, session, handle, requests } = await stopped(await make());
+      const resumed = how === "by a handle" ? runner.resume(handle) : session.resume();
+      const receipt = await session.pause();
+      const { status } = await (await resumed).result;
+      return [receipt.accepted, receipt.segment, status, session.state, session.pauseType, requests.length];
+    });
+    const [byHandle, bySession] = await Promise.all(lives);
+    expect(bySession).toEqual([true, 2, "interrupted", "paused", "manual", 1]);
+    expect(byHandle).toEqual(bySession);
+  });
+
   it("S9: where the handle is refused the stop is for the pause", async () => {
     const { runner, session, handle, store } = await asking(await make());
     store.always({ before: 2, after: 2 });

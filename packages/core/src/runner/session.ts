@@ -49,7 +49,7 @@ import { removeRule } from "./remove-rule.ts";
 import type { Run } from "./run.ts";
 import { send, withdraw } from "./send.ts";
 import { startQueued, startWaiting } from "./start-queued.ts";
-import { notAccepted, onRecord, stopHere } from "./stop-here.ts";
+import { onRecord, pauseHere, stopHere } from "./stop-here.ts";
 import { type Waiting, waitingFor } from "./waiting.ts";
 
 export class Session<Out = string> {
@@ -194,7 +194,7 @@ export class Session<Out = string> {
 
   /** Parks at the next step boundary; nothing is aborted. */
   pause(): Promise<Receipt> {
-    return this.#thread.live?.pause() ?? Promise.resolve(notAccepted(this.#thread));
+    return pauseHere(this.#thread);
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */

@@ -1,4 +1,4 @@
-// A stop in this process: of what runs, or of a thread that only waits for people.
+// A stop in this process: of what runs, or of a thread that only waits for people; and pause().
 
 import { type BelayError, belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
@@ -57,6 +57,15 @@ export function stopHere(
           return told.accepted && !left ? told : stopPaused(thread, stop, options, told);
         });
   return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, told));
+}
+
+/** As a stop, it is for what somebody begins who has asked to go on before it. */
+export function pauseHere(thread: LiveThread, before = thread.host.goingOn(thread.key.threadId)): Promise<Receipt> {
+  const [goingOn, ...others] = before;
+  if (goingOn === undefined || thread.execution !== undefined) {
+    return thread.live?.pause() ?? Promise.resolve(notAccepted(thread));
+  }
+  return whenBegun(thread, goingOn, (hasBegun) => pauseHere(thread, hasBegun ? others : []));
 }
 
 /** Stops in the tick in which it begins; also where it is refused, or does not begin for long. */
