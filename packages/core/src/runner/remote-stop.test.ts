@@ -6,7 +6,7 @@ import { factsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import type { ScriptedTurn } from "../testing/scripted-model.ts";
-import { gate, heldStore, listen, openKit, until } from "../testing/session-kit.ts";
+import { gate, listen, openKit, until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
 import type { ToolContext } from "../tool/context.ts";
 import { tool } from "../tool/tool.ts";
@@ -375,43 +375,5 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     held.open();
     expect(await going.result).toMatchObject({ status: "completed", text: "done" });
     expect(loads).toBeLessThanOrEqual(1);
-  });
-
-  it("S2: one that was told of another one, which was being written when it came, is on record, too, and sent again hits nothing later", async () => {
-    const [closing, go] = [gate(), gate()];
-    const inner = await make();
-    const store = heldStore(inner, {
-      before: async (_, { state, release }) => {
-        if (state !== "paused" || !release) return;
-        closing.open();
-        await go.opened;
-      },
-    });
-    const owner = await openKit(
-      [
-        [{ text: "half" }, { stall: true }],
-        [{ text: " more" }, { stall: true }],
-      ],
-      { store },
-    );
-    const first = owner.session.run("go");
-    await listen(first).until((event) => event.type === "text-delta");
-    const stopped = owner.session.interrupt();
-    await closing.opened;
-    const other = await openKit([], { store: inner, threadId: "elsewhere" });
-    const merged = other.runner.interrupt("thread", { id: "x" });
-    await until(async () => (await inner.load(key))?.commands.length === 1);
-    go.open();
-    const receipt = await stopped;
-    expect([receipt.accepted, await merged]).toEqual([true, receipt]);
-    expect((await inner.load(key))?.commands).toEqual([]);
-    expect(await other.runner.interrupt("thread", { id: "x" })).toEqual(receipt);
-    const second = owner.session.resume();
-    await listen(second).until((event) => event.type === "text-delta");
-    expect(await owner.session.interrupt({ id: "x" })).toEqual(receipt);
-    expect(await other.runner.interrupt("thread", { id: "x" })).toEqual(receipt);
-    expect(owner.session.state).toBe("running");
-    await owner.session.interrupt();
-    expect((await factsOf(inner)).filter((fact) => fact.type === "state" && fact.stops !== undefined)).toHaveLength(1);
   });
 });

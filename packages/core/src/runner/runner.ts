@@ -2,12 +2,12 @@
 // it (open-sessions), like what each thing that is asked begins.
 
 import type { Agent } from "../agent.ts";
-import { type BelayError, belayError } from "../error.ts";
+import { belayError } from "../error.ts";
 import type { BelayEvent } from "../event.ts";
 import { type Answer, readAnswer } from "../interrupt/answer.ts";
 import type { Handle } from "../interrupt/interrupt.ts";
 import type { RememberedRule } from "../permission/remembered.ts";
-import { isMovable, type Loaded, type ThreadKey, type ThreadRow } from "../store/store.ts";
+import { isMovable, type ThreadKey, type ThreadRow } from "../store/store.ts";
 import { checkHandle, readHandle } from "./check-handle.ts";
 import { deleteThread } from "./delete-thread.ts";
 import type { DriveSetup } from "./drive.ts";
@@ -25,12 +25,12 @@ import { type PruneOptions, pruneThreads, readIdle } from "./prune.ts";
 import { loadThread } from "./read-facts.ts";
 import { readPast } from "./read-past.ts";
 import { answerAnywhere, answerMail } from "./remote-answer.ts";
-import { stopElsewhere } from "./remote-stop.ts";
 import { type Lost, repairThread } from "./repair.ts";
 import type { Run } from "./run.ts";
 import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
 import { withdraw } from "./send.ts";
 import type { Session } from "./session.ts";
+import { stopByName } from "./stop-by-name.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
 
@@ -131,50 +131,7 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** Stops the thread's run, whichever process is running it; one that waits for people waits no more. */
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
-    const session = this.#sessions.known(threadId);
-    if (session?.state === "running") return session.interrupt(options);
-    const end = await this.#end(threadId);
-    const resting = await this.#stopResting(threadId, options, end?.row);
-    if (resting !== undefined) return resting;
-    const { id } = options;
-    const joined = async (told: Receipt) => {
-      if (id === undefined) return;
-      // It was stopped, and that is told whatever comes of this: somebody may have gone on since, and this runner need not have its agent.
-      const session = await this.#sessions.open(threadId, {}).catch(() => undefined);
-      await session?.wasStopped(id, told).catch(() => {});
-    };
-    const receipt = await stopElsewhere(this.#setup, this.#key(threadId), options, end, joined);
-    if (receipt.accepted) return receipt;
-    // It came to rest before it heard of the stop: people may be asked for something. Who has gone on since means it.
-    const { runId, segment } = receipt;
-    const rests = await this.#stopResting(threadId, { ...options, runId, segment }, (await this.#end(threadId))?.row);
-    return rests?.accepted ? rests : receipt;
-  }
-
-  #end(threadId: string): Promise<Loaded | undefined> {
-    return loadThread(this.#setup.store, this.#key(threadId), "rest");
-  }
-
-  /** Undefined where it does not rest. */
-  async #stopResting(
-    threadId: string,
-    options: InterruptOptions,
-    row: ThreadRow | undefined,
-  ): Promise<Receipt | undefined> {
-    if (row === undefined || row.lease !== undefined || (row.state !== "paused" && row.state !== "running")) {
-      return undefined;
-    }
-    try {
-      return await this.#sessions.with(threadId, async () => {
-        const session = await this.#sessions.open(threadId, {});
-        await session.refresh();
-        return session.interrupt(options);
-      });
-    } catch (error) {
-      // Somebody began to run it meanwhile.
-      if ((error as Partial<BelayError>).code !== "THREAD_BUSY") throw error;
-      return undefined;
-    }
+    return stopByName(this.#setup, this.#key(threadId), this.#sessions, options);
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
