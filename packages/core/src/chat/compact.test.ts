@@ -6,12 +6,17 @@ import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import { readFacts } from "../runner/read-facts.ts";
 import { jsonSchema } from "../schema/schema.ts";
+import { memoryStore } from "../store/memory.ts";
+import { enter, factsIn, type Speech } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
+import { factProblems } from "../testing/journal-checks.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, type KitOptions, listen, openKit, settle, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
+import { parallel } from "../workflow/parallel.ts";
+import { agent } from "./agent.ts";
 import { cutIndex } from "./compact.ts";
 
 const key = { tenant: "default", threadId: "thread" };
@@ -80,6 +85,26 @@ describe("H4: a budget", () => {
     for (const { messages } of kit.requests) expect(messages.filter((m) => m.summary).length).toBeLessThanOrEqual(1);
     expect(history(kit.session.messages)).toHaveLength(14);
     expect(kit.problems()).toEqual([]);
+  });
+
+  it("H1, H4: agents that sum up to the same words of a person have a summary each, with an id of its own", async () => {
+    const speak: Speech = ({ messages }) => {
+      if (messages[0]?.id === "summarise") return "what was said";
+      return messages.some(({ summary }) => summary !== undefined) ? "done" : [{ text: "well" }, { stall: true }];
+    };
+    const context = { maxTokens: 300, keepTokens: 20 };
+    const chats = ["a", "b"].map((name) => agent({ name, model: scriptedModel(speak), context }));
+    const store = memoryStore();
+    const session = await enter(parallel({ name: "both", agents: chats }), store);
+    const heard = listen(session.run(long("q1")));
+    await until(() => heard.events.filter(({ type }) => type === "text-delta").length === 2);
+    await session.interrupt();
+    const result = await session.resume({ input: [long("q2"), long("q3"), "short"] }).result;
+    expect(result).toMatchObject({ status: "completed", output: ["done", "done"] });
+    const made = await summaries(store);
+    expect(new Set(made.map(({ summary }) => summary!.coversTo)).size).toBe(1);
+    expect(new Set(made.map(({ id }) => id)).size).toBe(2);
+    expect(factProblems(await factsIn(store))).toEqual([]);
   });
 
   it("a stop while the summary is made stops it, adds nothing, and the run goes on from there", async () => {

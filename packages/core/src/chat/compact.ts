@@ -69,9 +69,11 @@ export async function keepWithin(
     if (summary === "") return failed(model.id, "the summary is empty");
   }
   const last = covered.at(-1)!;
-  const { runId, segment } = frame.place;
+  const { runId, segment, runPath } = frame.place;
+  // What a person said to several agents has one id in all of their histories.
+  const place = runPath.includes("/") ? `${runId}.${runPath}` : runId;
   const message: Message = {
-    id: `${runId}.s${segment}.${last.id}`,
+    id: `${place}.s${segment}.${last.id}`,
     role: "user",
     parts: [{ type: "text", text: `[Summary of the conversation so far]\n${summary}` }],
     at: frame.clock.now(),
