@@ -118,6 +118,11 @@ export class Steps {
     return this.#isParked;
   }
 
+  /** What was on record has been asked for and handed out. */
+  get isCaughtUp(): boolean {
+    return this.#recorded.size === 0 && !this.#giving;
+  }
+
   /** Says, where the code has ended, whether it left something out that is on record. */
   leftOut(): BelayError | undefined {
     const [left] = this.#recorded.keys();
@@ -153,7 +158,7 @@ export class Steps {
 
   async #compute<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
     this.#begin();
-    if (this.#recorded.size > 0 || this.#giving) await this.#novel(key);
+    if (!this.isCaughtUp) await this.#novel(key);
     const host = this.#host;
     if (host.frame === undefined) await new Promise<Frame>((stands) => this.#on(stands));
     if (host.parks?.()) {
@@ -196,7 +201,7 @@ export class Steps {
 
   /** Settles when what is on record has been asked for and handed out: something new may begin. */
   async beginsNew(key: string): Promise<void> {
-    if (this.#recorded.size > 0 || this.#giving) {
+    if (!this.isCaughtUp) {
       this.#begin();
       await this.#novel(key);
       this.#end();
@@ -244,7 +249,7 @@ export class Steps {
       });
     }
     this.#begin();
-    if (this.#recorded.size > 0 || this.#giving) await this.#novel(key);
+    if (!this.isCaughtUp) await this.#novel(key);
     const raised = await new Promise<Interrupt>((recorded) =>
       this.#on((frame) => {
         if (this.#host.isDeserted()) return;
@@ -358,7 +363,7 @@ export class Steps {
   /** Something that is not on record: what is, is asked for and handed out before it. */
   async #novel(key: string): Promise<void> {
     let patience = PATIENCE_MS;
-    while (this.#recorded.size > 0 || this.#giving) {
+    while (!this.isCaughtUp) {
       const { size } = this.#recorded;
       const given = this.#given;
       await new Promise((resolve) => setImmediate(resolve));

@@ -55,6 +55,37 @@ describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => 
     expect(log.calls).toHaveLength(1);
   });
 
+  test.each(["gives something", "fails"])(
+    "Q2: a race that a child has won is won by it again: another one, which goes on and %s at once, comes after what is on record",
+    async (how) => {
+      const store = await make();
+      const log = newLog();
+      const once: { hung?: boolean } = {};
+      const slow = () =>
+        talker(log, "slow", () => {
+          if (once.hung) return how === "fails" ? refused() : "slow";
+          once.hung = true;
+          return [{ stall: true }];
+        });
+      const root = () =>
+        defineAgent({
+          name: "code",
+          run: async (ctx) => {
+            const first = await Promise.race([ctx.run(slow(), "x"), ctx.run(echo(log, "quick"), "y")]);
+            return [first, await ctx.step("first", () => first)];
+          },
+        });
+      const session = await enter(root(), store);
+      void session.run("hi");
+      await until(async () => (await factsIn(store)).some(({ type }) => type === "step"));
+      await session.interrupt();
+      await session.close();
+      const other = await enter(root(), store);
+      expect(await other.resume().result).toMatchObject(done(["quick(y)", "quick(y)"]));
+      expect(await wrong(store, log)).toEqual([]);
+    },
+  );
+
   test("S6: pause() parks code of one's own before its next step", async () => {
     const store = await make();
     const log = newLog();

@@ -261,14 +261,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
           this.#children -= 1;
           if (end.how === "completed") {
             if (end.action?.exit !== undefined) this.#act(end.action);
-            if (settled === undefined) resolve(end.output);
-            else this.#steps.handOut(settled, () => resolve(end.output));
+            this.#handOut(place.path, settled, () => resolve(end.output));
           } else if (end.how === "failed") {
             this.#unended = true;
             const fails = () => reject(end.error);
             // First on record: code that goes on all the same must meet it again.
-            if (settled !== undefined && end.facts.length === 0) this.#steps.handOut(settled, fails);
-            else this.#recorded(() => [...this.#closed(place.path), ...end.facts], fails);
+            const hands = () => this.#handOut(place.path, settled, fails);
+            if (settled !== undefined && end.facts.length === 0) hands();
+            else this.#recorded(() => [...this.#closed(place.path), ...end.facts], hands);
           } else if (end.how === "asking") {
             this.#unended = true;
             const waits = () => this.#listen(place.path, key, { again: begin, end: { ...end, facts: [] } });
@@ -281,6 +281,12 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       else begin();
     });
     return onRecord(ran);
+  }
+
+  /** What a child gave, in its place: where that is new, too, what was on record before it comes first. */
+  #handOut(path: string, settled: number | undefined, give: () => void): void {
+    if (settled === undefined && this.#steps.isCaughtUp) return give();
+    this.#steps.handOut(settled ?? this.#frame.desk.scope(path)?.settled ?? Number.POSITIVE_INFINITY, give);
   }
 
   /** Until they are on record, the child has not come to rest. */
