@@ -76,12 +76,9 @@ const nothing: readonly never[] = [];
 
 export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, circumstances: Circumstances): Ending {
   const { intent, asked, stops } = circumstances;
-  if (ended.how === "asking" && intent !== "let-go" && (asked !== undefined || intent === "terminate")) {
-    // Nobody has seen what would be asked with the pause, and nobody will be.
-    const facts = ended.facts.filter((fact) => fact.type !== "action" || !isRequest(fact.action.interrupted));
-    const { turn, calls } = ended;
-    const stopped: Ended = { how: "stopped", facts, calls, partialText: "", attempt: 1 };
-    return endingOf(turn === undefined ? stopped : { turn, ...stopped }, place, state, circumstances);
+  if (intent !== "let-go" && (asked !== undefined || intent === "terminate")) {
+    const unasked = withoutQuestions(ended);
+    if (unasked !== ended) return endingOf(unasked, place, state, circumstances);
   }
   const usage = addUsage(state.run?.usage, usageOf(ended.facts));
   if (intent === "terminate") {
@@ -158,10 +155,23 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   }
 }
 
+/** Nobody has seen what would be asked with the end of a stretch that is stopped, and nobody will be. */
+function withoutQuestions(ended: Ended): Ended {
+  const facts = ended.facts.filter((fact) => !isQuestion(fact));
+  if (ended.how !== "asking") return facts.length === ended.facts.length ? ended : { ...ended, facts };
+  const { turn, calls } = ended;
+  const stopped: Ended = { how: "stopped", facts, calls, partialText: "", attempt: 1 };
+  return turn === undefined ? stopped : { turn, ...stopped };
+}
+
+function isQuestion(fact: Fact): boolean {
+  return fact.type === "action" && isRequest(fact.action.interrupted);
+}
+
 /** People are asked for something, or are from now on. */
 export function isAsked(state: ThreadState, facts: readonly Fact[]): boolean {
   if (openRequests(state).length > 0) return true;
-  return facts.some((fact) => fact.type === "action" && isRequest(fact.action.interrupted));
+  return facts.some(isQuestion);
 }
 
 /** What a stop tells that left the calls alone that wait for people: they are cut no more than before. */

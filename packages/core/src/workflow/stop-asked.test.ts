@@ -3,17 +3,19 @@
 import { describe, expect, test } from "vitest";
 import { agent } from "../chat/agent.ts";
 import { approve } from "../interrupt/answer.ts";
+import { isRequest } from "../interrupt/interrupt.ts";
 import { humanInput } from "../interrupt/request.ts";
 import { createRunner } from "../runner/runner.ts";
 import type { Session } from "../runner/session.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Append } from "../store/store.ts";
+import { doing, enter, gated, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { factsOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, heldStore, settle } from "../testing/session-kit.ts";
+import { gate, heldStore, settle, until } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
 import { agentTool } from "./agent-tool.ts";
 import { defineAgent } from "./define-agent.ts";
@@ -84,3 +86,37 @@ describe.each(eachStore)("code that asks while it is ended, on $name", ({ make }
     await runner.close();
   });
 });
+
+describe.each(eachStore)(
+  "an agent that comes to ask while an answered call of another one runs, on $name",
+  ({ make }) => {
+    test.each<[string, (session: Session<unknown>) => Promise<unknown>, string]>([
+      ["interrupt()", (session) => session.interrupt(), "paused"],
+      ["terminate()", (session) => session.terminate(), "terminated"],
+    ])("S9: what it was about to ask is not asked any more after %s", async (_, end, state) => {
+      const store = await make();
+      const log = newLog();
+      const works = gate();
+      const hangs = doing(log, "hangs", ({ signal }) => {
+        works.open();
+        return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      });
+      const hanging = worker(log, "worker", { ...hangs, needsApproval: true }, "hangs-call");
+      const payer = talker(log, "payer", () => [{ call: "pay", id: "p" }, { stall: true }], [gated(log, "pay")]);
+      const root = parallel({ name: "both", agents: [hanging, payer] });
+      const first = await enter(root, store);
+      void first.run("go");
+      await until(() => first.interrupts.length === 1 && log.calls.length === 2);
+      await settle();
+      await first.close();
+      const session = await enter(root, store);
+      await session.answer(session.interrupts.find(isRequest)!.id, approve());
+      await works.opened;
+      await settle();
+      await end(session);
+      expect(session.state).toBe(state);
+      expect(session.interrupts.filter(isRequest)).toEqual([]);
+      expect(await wrong(store, log)).toEqual([]);
+    });
+  },
+);
