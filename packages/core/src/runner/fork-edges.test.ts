@@ -103,6 +103,44 @@ describe("a fork", () => {
     }
   });
 
+  test("T2, Q3: where that is cut among the ends of agents that fail, what others ask is answered in it, and heard once they are tried again", async () => {
+    const now = { well: false };
+    const bad = agent({
+      name: "bad",
+      model: scriptedModel(() =>
+        now.well ? "well" : [{ throw: Object.assign(new Error("no"), { isRetryable: false }) }],
+      ),
+    });
+    const pay = toolOf("pay", () => "paid", { needsApproval: true });
+    const payer = agent({
+      name: "payer",
+      model: scriptedModel(({ messages }) => (messages.length > 1 ? "done" : [{ call: "pay" }])),
+      tools: [pay],
+    });
+    const inner = parallel({ name: "inner", agents: [bad, payer] });
+    const store = memoryStore();
+    const runner = createRunner<unknown, unknown>({ agent: parallel({ name: "all", agents: [inner] }), store });
+    const session = await runner.open("thread");
+    expect((await session.run("go").result).status).toBe("failed");
+    now.well = true;
+    const facts = await factsOf(store, "thread");
+    const raised = facts.find((fact) => fact.type === "action")!.seq;
+    expect(facts.slice(raised).flatMap(({ type, runPath }) => (type === "run-end" ? runPath : []))).toEqual([
+      "all/0:inner/0:bad",
+      "all/0:inner",
+      "all",
+    ]);
+    for (let at = raised; at <= facts.length; at++) {
+      const { session: fork } = await runner.fork("thread", { at, as: `at ${at}` });
+      const answers = Object.fromEntries(fork.interrupts.filter(isRequest).map(({ id }) => [id, approve()]));
+      let { status } = await fork.resume({ answers }).result;
+      // What is on record of the failure is told first.
+      if (status === "failed") ({ status } = await fork.resume().result);
+      expect([at, status]).toEqual([at, "completed"]);
+      expect(factProblems(await factsOf(store, fork.threadId)), `${at} of ${facts.length}`).toEqual([]);
+    }
+  });
+
   test("T2: between the end of a run that failed and the beginning of the next, it goes on with the one that failed", async () => {
     const broken = { throw: Object.assign(new Error("no"), { isRetryable: false }) };
     const it = await openKit([[broken], [broken], "two", "one"]);

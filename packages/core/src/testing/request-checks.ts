@@ -58,7 +58,7 @@ export function requestProblems(facts: readonly Fact[]): string[] {
         break;
       case "run-end":
         if (!fact.runPath.includes("/")) break;
-        ended.add(`${fact.runPath}/`);
+        if (fact.status !== "failed" || !FAILS_ALL.test(fact.runPath)) ended.add(`${fact.runPath}/`);
         if (fact.status === "completed") failed.delete(`${fact.runPath}/`);
         else failed.add(`${fact.runPath}/`);
         break;
@@ -92,6 +92,9 @@ export function requestProblems(facts: readonly Fact[]): string[] {
   }
   return problems;
 }
+
+/** One with a number, or a node: whoever runs it fails with it, at the latest when the others have ended, and both are tried again. Code may go on without one. */
+const FAILS_ALL = /(\/[\d.]+|#\d+):[^/]*$/;
 
 /** Nobody is asked what nobody waits for: in a pause nothing is open inside what has ended. A run that failed may go on with it. */
 function forgotten(requests: ReadonlyMap<string, Asked>, ended: ReadonlySet<string>, seq: number): string[] {

@@ -10,8 +10,10 @@ import {
   enter,
   factsIn,
   gated,
+  hanging,
   type Log,
   newLog,
+  runs,
   talker,
   worker,
   wrong,
@@ -145,6 +147,31 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     expect(await other.resume().result).toMatchObject({
       status: "completed",
       output: [["well", "asks[ok heard ann]"], "slow[ok waited]"],
+    });
+    expect(await wrong(store, log)).toEqual([]);
+  });
+
+  test("S9, Q3: a stop that keeps the questions, where a branch has failed beside one that it cuts: what is asked in it is heard once that is tried again", async () => {
+    const store = await make();
+    const log = newLog();
+    const now = { well: false };
+    const inner = () => parallel({ name: "inner", agents: [failing(log, "bad", now), asking(log, "asks")] });
+    const root = () => parallel({ name: "par", agents: [inner(), hanging(log, "slow", once)] });
+    const once: { hung?: boolean } = {};
+    const session = await enter(root(), store);
+    const run = session.run("hi");
+    await until(() => session.interrupts.length === 1 && once.hung === true);
+    await settle();
+    await session.interrupt({ requests: "keep" });
+    expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
+    expect(runs(await factsIn(store))).toContain("! par/0:inner");
+    const { id } = session.interrupts.find(({ kind }) => kind === "input")!;
+    expect(await session.answer(id, respond("ann"))).toEqual({ open: 0 });
+    expect(await session.resume().result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
+    now.well = true;
+    expect(await session.resume().result).toMatchObject({
+      status: "completed",
+      output: [["well", "asks[ok heard ann]"], "one two"],
     });
     expect(await wrong(store, log)).toEqual([]);
   });
