@@ -170,6 +170,11 @@ export class Drive implements Desk {
     return this.#fence;
   }
 
+  /** It gives the lease back: the answer of the store tells whether it had it. */
+  get isReleasing(): boolean {
+    return this.#batch?.at(-1)?.released !== undefined;
+  }
+
   publish(draft: Draft): void {
     if (!this.#over) this.#feed.publish(draft);
   }

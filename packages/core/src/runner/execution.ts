@@ -478,7 +478,7 @@ export class Execution {
     } catch {
       return; // The next append tells whether the store is gone; the lease is not lost before its time.
     }
-    if (!kept && !this.#over) {
+    if (!kept && !this.#over && !drive.isReleasing) {
       drive.abandon();
       this.#fail(belayError("FENCED", { threadId: this.#host.key.threadId }));
     }

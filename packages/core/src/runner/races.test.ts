@@ -3,10 +3,13 @@
 import { describe, expect, test } from "vitest";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
+import type { Append } from "../store/store.ts";
+import { toolOf } from "../testing/asking-tool.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { factProblems, factsOf } from "../testing/journal-checks.ts";
-import { history, openKit, said, settle } from "../testing/session-kit.ts";
+import type { ScriptedTurn } from "../testing/scripted-model.ts";
+import { gate, heldStore, history, listen, openKit, said, settle, unpaired } from "../testing/session-kit.ts";
 import { tool } from "../tool/tool.ts";
 
 const input = jsonSchema<Record<string, never>>({ type: "object" });
@@ -55,6 +58,33 @@ describe("races", () => {
     expect([again === session, again.state, again.pauseType]).toEqual([false, "paused", "crash"]);
     expect((await again.resume().result).status).toBe("completed");
   });
+
+  test.each(["completes", "pauses"])(
+    "F6, E2: a lease that its own last append has given back is not lost: a run that %s, with the answer of its store under way, ends as it is on record",
+    async (how) => {
+      const clock = fakeClock();
+      const [written, answers] = [gate(), gate()];
+      const inner = memoryStore({ clock });
+      const after = (_: number, { release }: Append) => {
+        if (!release) return undefined;
+        written.open();
+        return answers.opened;
+      };
+      const store = heldStore(inner, { after });
+      const tools = [toolOf("pay", () => "paid", { needsApproval: true })];
+      const turns: ScriptedTurn[] = how === "pauses" ? [[{ call: "pay", id: "c" }]] : ["hello"];
+      const { session } = await openKit(turns, { store, clock, tools, leaseTtlMs: 900 });
+      const run = session.run("hi");
+      const heard = listen(run);
+      await written.opened;
+      // Time to make the lease last longer.
+      await clock.advance(400);
+      await settle();
+      answers.open();
+      expect(await run.result).toMatchObject({ status: how === "pauses" ? "interrupted" : "completed" });
+      expect(unpaired(await heard.all)).toEqual([]);
+    },
+  );
 
   test("X3: the receipt of a pause that a lost lease made void names the calls that still run", async () => {
     const clock = fakeClock();
