@@ -19,7 +19,10 @@ export async function stopAll(life: Life): Promise<void> {
     store.thaw();
     for (const operation of ["append", "send", "load", "renew"] as const) store.plan(operation);
   }
-  for (let round = 0; round < 5; round++) {
+  // Forks are not stopped: those that run come to their own end.
+  const forkMoves = () =>
+    life.alive.some(({ pending }) => [...pending.values()].some((what) => what.startsWith("move ")));
+  for (let round = 0; round < 5 || (round < 30 && forkMoves()); round++) {
     for (const process of life.alive) {
       if (process.session === undefined) process.open();
       else process.own("the last stop", process.session.interrupt({ force: true }));

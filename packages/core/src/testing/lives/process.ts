@@ -166,6 +166,7 @@ export class LifeProcess {
     const { rollsBack } = this.#options;
     const host: ReaderHost = {
       rollsBack,
+      head: witness.facts(THREAD).length,
       get disturbed() {
         return witness.disturbed;
       },

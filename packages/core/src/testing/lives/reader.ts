@@ -8,6 +8,8 @@ export interface ReaderHost {
   readonly disturbed: boolean;
   /** Stops may take back what was said. */
   readonly rollsBack: boolean;
+  /** What was on record when it came: turns may have begun before that. */
+  readonly head: number;
   problem(what: string): void;
 }
 
@@ -18,6 +20,8 @@ export class Reader {
   readonly #turns = new Set<string>();
   readonly #facts: Fact[] = [];
   #last = 0;
+  /** The stretch that it came into, if there was one, is over. */
+  #saw = false;
 
   constructor(name: string, host: ReaderHost) {
     this.#name = name;
@@ -68,13 +72,16 @@ export class Reader {
     if (event.type === "turn-start" || event.type === "turn-end") {
       const turn = `${event.runPath} ${event.turn}`;
       if (event.type === "turn-end") {
-        if (!this.#turns.delete(turn) && !this.#host.disturbed) this.#problem(`turn ${turn} ends without a start`);
+        const began = this.#turns.delete(turn) || !this.#saw || this.#host.disturbed;
+        if (!began) this.#problem(`turn ${turn} ends without a start`);
       } else {
-        if (this.#turns.has(turn)) this.#problem(`turn ${turn} starts twice`);
+        // One that was cut with its stretch has no end.
+        if (this.#turns.has(turn) && !this.#host.disturbed) this.#problem(`turn ${turn} starts twice`);
         this.#turns.add(turn);
       }
     }
     if (event.type !== "state" || event.state === "initialized") return;
+    this.#saw ||= event.seq > this.#host.head;
     if (event.state !== "running" && this.#turns.size > 0 && !this.#host.disturbed) {
       this.#problem(`${event.state} at ${event.seq}, and turns have no end: ${[...this.#turns].join(", ")}`);
     }
