@@ -179,6 +179,29 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     dead.open();
   });
 
+  test("Q6: who may have lost the thread, and hears nothing of its store, does not say that there is no such request", async () => {
+    const store = await make();
+    let isCut = false;
+    const cut = wrapStore(store, {
+      async renew(at, fence, ttl) {
+        if (isCut) throw new Error("no way to the store");
+        return store.renew(at, fence, ttl);
+      },
+    });
+    const { kit, tools, ran } = await running(cut);
+    const { lease } = (await store.load(key))!.row;
+    await store.release(key, lease!.fence);
+    const other = await openKit([[{ call: "pay", id: "q", args: { n: 7 } }], "done"], { store, tools });
+    await other.session.resume({ input: "another way" }).result;
+    const { id } = requestOf(other, "q");
+    isCut = true;
+    await expect(kit.session.answer(id, approve())).rejects.toMatchObject({ code: "STORE_FAILED" });
+    expect(other.session.interrupts.map((each) => each.id)).toEqual([id]);
+    isCut = false;
+    expect(await kit.session.answer(id, approve())).toEqual({ open: 0 });
+    await happens(ran, "pay 7");
+  });
+
   test("Q3: an answer whose sender died, too, is collected by the next resume()", async () => {
     const { tools, ran } = paying();
     const store = await make();

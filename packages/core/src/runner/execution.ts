@@ -233,8 +233,10 @@ export class Execution {
     // What is being written may be what it answers: the store shows a request before its owner hears that it has it. And
     // somebody may have taken over, and asked.
     if (!drive.state.requests?.has(id)) {
-      await this.renew();
+      const unknown = await this.renew();
       await new Promise<void>((recorded) => drive.record({ facts: () => [], recorded, alone: true }));
+      // One that came by a command is refused by an append, which proves that the thread is ours.
+      if (unknown !== undefined && key === undefined && !drive.state.requests?.has(id)) throw unknown;
     }
     const check = checkAnswer(this.#host, drive.state, id, answer).then(
       () => "fits" as const,
@@ -467,21 +469,23 @@ export class Execution {
     this.#opened(undefined);
   }
 
-  /** Makes the lease last longer; a lost one ends the execution. */
-  async renew(): Promise<void> {
+  /** Makes the lease last longer; a lost one ends the execution. Resolves to why nobody knows whether it is. */
+  async renew(): Promise<BelayError | undefined> {
     const drive = this.#drive;
-    if (drive === undefined || this.#over) return;
+    if (drive === undefined || this.#over) return undefined;
     const { store, leaseTtlMs } = this.#host.setup;
     let kept: boolean;
     try {
       kept = await store.renew(this.#host.key, drive.fence, leaseTtlMs);
-    } catch {
-      return; // The next append tells whether the store is gone; the lease is not lost before its time.
+    } catch (error) {
+      // The next append tells whether the store is gone; the lease is not lost before its time.
+      return storeError(this.#host.key, error);
     }
     if (!kept && !this.#over && !drive.isReleasing) {
       drive.abandon();
       this.#fail(belayError("FENCED", { threadId: this.#host.key.threadId }));
     }
+    return undefined;
   }
 
   #escalateAfter(ms: number): void {
