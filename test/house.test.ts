@@ -109,9 +109,9 @@ function name(at: House, file: string): string {
 }
 
 function roomOf(at: House, file: string): string {
-  return name(at, file)
-    .split("/")[0]!
-    .replace(/\.tsx?$/, "");
+  const [first, second] = name(at, file).split("/");
+  const room = first === "runner" && second !== undefined ? `${first}/${second}` : first!;
+  return room.replace(/\.tsx?$/, "");
 }
 
 function withoutComments(file: string): string {

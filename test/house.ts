@@ -17,7 +17,17 @@ const data = [
   "read-name",
 ];
 
-/** A room is a folder or a file of packages/core/src; it may import from itself and from the rooms named here. */
+const RUNNER = ["given", "read", "decide", "write", "thread", "past", "front"].map((room) => `runner/${room}`);
+
+/** Rooms of which each may import the ones before it, and all of `below`. */
+function inARow(rooms: readonly string[], below: readonly string[]): Record<string, readonly string[]> {
+  return Object.fromEntries(rooms.map((room, i) => [room, [...below, ...rooms.slice(0, i)]]));
+}
+
+/**
+ * A room is a folder or a file of packages/core/src, or a folder of runner/. It may import from itself and from the rooms
+ * named here. A test may import what its room may, and the doors.
+ */
 export const arrows: Record<string, readonly string[]> = {
   error: [],
   clock: ["error"],
@@ -58,7 +68,8 @@ export const arrows: Record<string, readonly string[]> = {
   // The loop never saves: it knows neither store nor runner.
   chat: [...data, "journal", "frame", "agent", "hooks", "model", "tool", "workflow", "point", "history-problems"],
   store: ["error", "clock", "json", "lifecycle", "journal"],
-  runner: [...data, "journal", "frame", "agent", "reply", "hooks", "log", "store", "point", "built-in"],
+  // The runner is seven rooms. Each may import the rooms before it: given ← read ← decide ← write ← thread ← past ← front.
+  ...inARow(RUNNER, [...data, "journal", "frame", "agent", "reply", "hooks", "log", "store", "point", "built-in"]),
   testing: [
     ...data,
     "point",
@@ -73,7 +84,7 @@ export const arrows: Record<string, readonly string[]> = {
     "chat",
     "workflow",
     "store",
-    "runner",
+    ...RUNNER,
     "index",
   ],
   sqlite: ["store"],
@@ -92,7 +103,7 @@ export const arrows: Record<string, readonly string[]> = {
     "graph",
     "chat",
     "store",
-    "runner",
+    ...RUNNER,
   ],
 };
 

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { agent } from "./chat/agent.ts";
-import { createRunner } from "./runner/runner.ts";
-import { jsonSchema } from "./schema/schema.ts";
+import { agent, createRunner, jsonSchema, tool } from "./index.ts";
 import { scriptedModel } from "./testing/scripted-model.ts";
-import { tool } from "./tool/tool.ts";
 
 const pay = { name: "pay", description: "", input: jsonSchema<object>({ type: "object" }), execute: () => "paid" };
 const bot = { name: "bot", model: scriptedModel("hi") };

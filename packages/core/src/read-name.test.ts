@@ -1,16 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, approve, reject, respond } from "./interrupt/answer.ts";
-import { humanInput } from "./interrupt/request.ts";
-import { createRunner } from "./runner/runner.ts";
-import { memoryStore } from "./store/memory.ts";
+import {
+  type AgentContext,
+  type Answer,
+  approve,
+  createRunner,
+  defineAgent,
+  humanInput,
+  memoryStore,
+  reject,
+  respond,
+  type ToolContext,
+} from "./index.ts";
 import { factsIn } from "./testing/agent-tree.ts";
 import { toolOf } from "./testing/asking-tool.ts";
 import { eachStore } from "./testing/each-store.ts";
 import { paying, requestOf, waiting } from "./testing/paying.ts";
 import { history, listen, openKit, until } from "./testing/session-kit.ts";
-import type { ToolContext } from "./tool/context.ts";
-import { defineAgent } from "./workflow/define-agent.ts";
-import type { AgentContext } from "./workflow/live-agent.ts";
 
 const longest = "x".repeat(1024);
 /** As few characters, and more bytes. */

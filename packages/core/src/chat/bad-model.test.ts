@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Model, ModelEvent } from "../model/model.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { jsonSchema, type Model, type ModelEvent, tool } from "../index.ts";
 import { history, listen, openKit, said } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 
 /** A model that says these events in its first turn, and "ok" in the next. */
 function says(...events: unknown[]): Model {

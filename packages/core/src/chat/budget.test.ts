@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../message.ts";
-import { messageText } from "../message.ts";
-import type { Model, ModelRequest } from "../model/model.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { jsonSchema, type Message, type Model, type ModelRequest, messageText, tool } from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { listen, openKit } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import { agent } from "./agent.ts";
 
 const words = (bytes: number) => "word ".repeat(Math.ceil(bytes / 5)).slice(0, bytes);

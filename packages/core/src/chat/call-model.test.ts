@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../message.ts";
-import type { Model, ModelEvent } from "../model/model.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { jsonSchema, type Message, type Model, type ModelEvent, tool } from "../index.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import type { ScriptedTurn } from "../testing/scripted-model.ts";
 import { history, type Kit, type KitOptions, listen, openKit, said, unpaired } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 
 const fails = (fields: object, message = "failed") => [{ throw: Object.assign(new Error(message), fields) }];
 

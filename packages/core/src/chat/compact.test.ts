@@ -1,12 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { jsonSchema, type Message, memoryStore, messageText, type Part, parallel, tool } from "../index.ts";
 import { addAnswer, addInput, addSummary, endCall, isReplaceable, lateResult } from "../journal/history.ts";
 import { newScope, type Scope } from "../journal/state.ts";
-import type { Message, Part } from "../message.ts";
-import { messageText } from "../message.ts";
-import { readFacts } from "../runner/read-facts.ts";
-import { jsonSchema } from "../schema/schema.ts";
-import { memoryStore } from "../store/memory.ts";
+import { readFacts } from "../runner/read/read-facts.ts";
 import { enter, factsIn, type Speech } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
@@ -14,8 +11,6 @@ import { factProblems } from "../testing/journal-checks.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, type KitOptions, listen, openKit, settle, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
-import { parallel } from "../workflow/parallel.ts";
 import { agent } from "./agent.ts";
 import { cutIndex } from "./compact.ts";
 

@@ -1,10 +1,7 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { createRunner } from "../runner/runner.ts";
-import { jsonSchema } from "../schema/schema.ts";
-import { memoryStore } from "../store/memory.ts";
+import { createRunner, jsonSchema, memoryStore, type Tool, tool } from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { type Tool, tool } from "../tool/tool.ts";
 import { agent } from "./agent.ts";
 
 const model = scriptedModel(["ok"]);

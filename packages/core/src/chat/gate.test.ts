@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import { humanApproval, humanInput } from "../interrupt/request.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { humanApproval, humanInput, jsonSchema, tool } from "../index.ts";
 import { openKit } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 
 /** What is asked, or what ran, when a tool's needsApproval gives `verdict`. */
 async function gate(verdict: unknown): Promise<string | undefined> {

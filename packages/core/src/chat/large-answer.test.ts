@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { messageText, type Part } from "../message.ts";
-import type { Model, ModelEvent } from "../model/model.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { jsonSchema, type Model, type ModelEvent, messageText, type Part, tool } from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { history, listen, openKit, shown } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 
 const most = 1000;
 const limited = { runner: { maxBytes: most } };

@@ -1,11 +1,9 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { createRunner } from "../runner/runner.ts";
-import { memoryStore } from "../store/memory.ts";
+import { createRunner, memoryStore, parallel } from "../index.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, listen, said, unpaired } from "../testing/session-kit.ts";
-import { parallel } from "../workflow/parallel.ts";
 import { agent } from "./agent.ts";
 
 const city = z.object({ name: z.string(), size: z.coerce.number().int() });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRunner } from "../runner/runner.ts";
+import { createRunner } from "../index.ts";
 import { until } from "../testing/session-kit.ts";
 import { graph } from "./graph.ts";
 import type { NodeContext } from "./node.ts";

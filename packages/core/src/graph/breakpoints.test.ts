@@ -1,19 +1,21 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { agent } from "../chat/agent.ts";
-import { approve } from "../index.ts";
-import type { Json } from "../json.ts";
-import { createRunner } from "../runner/runner.ts";
-import { jsonSchema } from "../schema/schema.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { Store } from "../store/store.ts";
+import {
+  type Agent,
+  agent,
+  agentTool,
+  approve,
+  createRunner,
+  type Json,
+  jsonSchema,
+  loop,
+  memoryStore,
+  type Store,
+  tool,
+} from "../index.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, listen, settle, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
-import { agentTool } from "../workflow/agent-tool.ts";
-import { loop } from "../workflow/loop.ts";
 import { type Graph, graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 

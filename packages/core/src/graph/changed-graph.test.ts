@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { humanInput } from "../interrupt/request.ts";
-import type { Json } from "../json.ts";
-import { createRunner } from "../runner/runner.ts";
+import { type Agent, createRunner, humanInput, type Json, sequential } from "../index.ts";
 import { eachStore } from "../testing/each-store.ts";
-import { sequential } from "../workflow/sequential.ts";
 import { graph } from "./graph.ts";
 import type { NodeContext } from "./node.ts";
 import { END, START } from "./shape.ts";

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import type { Json } from "../json.ts";
-import { createRunner } from "../runner/runner.ts";
+import { type Agent, createRunner, type Json } from "../index.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { graph } from "./graph.ts";
 import { rerun } from "./rerun.ts";

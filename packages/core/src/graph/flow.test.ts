@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Json } from "../json.ts";
+import type { Json } from "../index.ts";
 import { Flow, type Trigger } from "./flow.ts";
 import { type Branch, END, START, shapeWith } from "./shape.ts";
 

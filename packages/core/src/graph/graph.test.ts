@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { agent } from "../chat/agent.ts";
-import type { Json } from "../json.ts";
-import { createRunner } from "../runner/runner.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { Store } from "../store/store.ts";
+import { type Agent, agent, createRunner, type Json, memoryStore, type Store, sequential } from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, listen } from "../testing/session-kit.ts";
-import { sequential } from "../workflow/sequential.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 

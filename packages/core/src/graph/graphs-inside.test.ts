@@ -1,13 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { agent } from "../chat/agent.ts";
-import { respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import { createRunner } from "../runner/runner.ts";
+import { type Agent, agent, agentTool, createRunner, humanInput, parallel, respond } from "../index.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import { agentTool } from "../workflow/agent-tool.ts";
-import { parallel } from "../workflow/parallel.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 

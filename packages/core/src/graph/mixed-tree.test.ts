@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Clock } from "../clock.ts";
-import { memoryStore } from "../store/memory.ts";
+import { type Clock, memoryStore } from "../index.ts";
 import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";

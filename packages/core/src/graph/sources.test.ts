@@ -1,19 +1,23 @@
 // The examples that the source designs give of themselves, run here.
+
 import { describe, expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { approve, reject } from "../interrupt/answer.ts";
-import { humanApproval } from "../interrupt/request.ts";
-import type { InterruptView } from "../interrupt/view.ts";
-import type { RunResult } from "../runner/run.ts";
+import {
+  agent,
+  approve,
+  humanApproval,
+  type InterruptView,
+  loop,
+  parallel,
+  type RunResult,
+  reject,
+  sequential,
+} from "../index.ts";
 import { asker, echo, enter, factsIn, gated, hanging, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { history, listen } from "../testing/session-kit.ts";
 import { speak } from "../testing/speak.ts";
-import { loop } from "../workflow/loop.ts";
-import { parallel } from "../workflow/parallel.ts";
-import { sequential } from "../workflow/sequential.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 

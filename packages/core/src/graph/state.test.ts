@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { defineAgent, humanInput, respond } from "../index.ts";
-import type { Json } from "../json.ts";
-import { createRunner } from "../runner/runner.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { Store } from "../store/store.ts";
+import {
+  type Agent,
+  createRunner,
+  defineAgent,
+  humanInput,
+  type Json,
+  memoryStore,
+  respond,
+  type Store,
+} from "../index.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { gate, listen, settle } from "../testing/session-kit.ts";
 import { graph } from "./graph.ts";

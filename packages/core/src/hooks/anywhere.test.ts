@@ -1,11 +1,8 @@
 import { expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { agent, agentTool, jsonSchema, tool } from "../index.ts";
 import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { speak } from "../testing/speak.ts";
-import { tool } from "../tool/tool.ts";
-import { agentTool } from "../workflow/agent-tool.ts";
 
 test("W5, C2, H1: hooks that look on, change and speak, with every fault at every point", async () => {
   const report = await interruptAnywhere({

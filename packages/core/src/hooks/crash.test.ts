@@ -1,13 +1,10 @@
 import { expect, test } from "vitest";
-import type { Json } from "../json.ts";
-import { jsonSchema } from "../schema/schema.ts";
-import { memoryStore } from "../store/memory.ts";
+import { type Json, jsonSchema, memoryStore, tool } from "../index.ts";
 import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { openDatabase } from "../testing/open-database.ts";
 import { gate, openKit } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import type { Hooks } from "./hooks.ts";
 
 const stores = ["memory", "sqlite"] as const;

@@ -1,13 +1,7 @@
 import { expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import type { LogEntry } from "../log.ts";
-import { messageText } from "../message.ts";
-import { createRunner } from "../runner/runner.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { agent, createRunner, jsonSchema, type LogEntry, messageText, sequential, tool } from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { history, listen, openKit, said, unpaired, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
-import { sequential } from "../workflow/sequential.ts";
 import type { HookName, Hooks } from "./hooks.ts";
 
 const work = (ran: string[] = []) =>

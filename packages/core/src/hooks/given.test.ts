@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
-import type { LogEntry } from "../log.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { jsonSchema, type LogEntry, tool } from "../index.ts";
 import { openKit } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import type { Hooks } from "./hooks.ts";
 
 const turns = [[{ text: "Let me see. " }, { call: "pay", args: { amount: 5 }, id: "c1" }], "done"] as const;

@@ -1,10 +1,6 @@
 import { expectTypeOf, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { createRunner } from "../runner/runner.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { agent, createRunner, jsonSchema, type ToolContext, tool } from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
-import type { ToolContext } from "../tool/context.ts";
-import { tool } from "../tool/tool.ts";
 
 interface Shop {
   readonly price: number;

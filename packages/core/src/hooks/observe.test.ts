@@ -1,13 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { messageText } from "../message.ts";
-import { hub } from "../runner/hub.ts";
-import { createRunner } from "../runner/runner.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { agent, createRunner, hub, jsonSchema, messageText, tool } from "../index.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, history, listen, openKit, said, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import type { Hooks } from "./hooks.ts";
 
 describe("session.observe()", () => {

@@ -1,19 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { type Fact, isFact } from "../event.ts";
-import { respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import type { LogEntry } from "../log.ts";
-import { messageText } from "../message.ts";
-import { readFacts } from "../runner/read-facts.ts";
-import { createRunner } from "../runner/runner.ts";
-import { jsonSchema } from "../schema/schema.ts";
-import { memoryStore } from "../store/memory.ts";
+import { isFact } from "../event.ts";
+import {
+  agent,
+  createRunner,
+  type Fact,
+  humanInput,
+  jsonSchema,
+  type LogEntry,
+  memoryStore,
+  messageText,
+  respond,
+  sequential,
+  tool,
+} from "../index.ts";
+import { readFacts } from "../runner/read/read-facts.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { history, listen, openKit, said, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
-import { sequential } from "../workflow/sequential.ts";
 
 const work = (ran: string[] = []) =>
   tool({

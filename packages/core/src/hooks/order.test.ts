@@ -1,15 +1,17 @@
 import { expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { approve } from "../interrupt/answer.ts";
-import type { Json } from "../json.ts";
-import { messageText } from "../message.ts";
-import { createRunner } from "../runner/runner.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import {
+  agent,
+  agentTool,
+  approve,
+  createRunner,
+  type Json,
+  jsonSchema,
+  messageText,
+  sequential,
+  tool,
+} from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { openKit } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
-import { agentTool } from "../workflow/agent-tool.ts";
-import { sequential } from "../workflow/sequential.ts";
 import type { HookName, Hooks } from "./hooks.ts";
 
 const names: readonly HookName[] = [

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { LogEntry } from "../log.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { jsonSchema, type LogEntry, tool } from "../index.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { gate, history, listen, openKit, unpaired, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import type { HookName, Hooks } from "./hooks.ts";
 
 const work = (ran: string[] = []) =>

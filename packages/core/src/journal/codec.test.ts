@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { BelayError } from "../error.ts";
-import type { EventBase, Fact } from "../event.ts";
-import type { Message } from "../message.ts";
+import type { EventBase } from "../event.ts";
+import type { BelayError, Fact, Message } from "../index.ts";
 import { decode, encode, KEYS, type Line } from "./codec.ts";
 import { fold } from "./fold.ts";
 import { newThread } from "./state.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { memoryStore } from "../store/memory.ts";
+import { memoryStore } from "../index.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import type { ScriptedTurn } from "../testing/scripted-model.ts";
 import { openKit } from "../testing/session-kit.ts";

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Fact } from "../event.ts";
-import { readFacts } from "../runner/read-facts.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { Store } from "../store/store.ts";
+import { type Fact, memoryStore, type Store } from "../index.ts";
+import { readFacts } from "../runner/read/read-facts.ts";
 import { heldStore, history, listen, openKit } from "../testing/session-kit.ts";
 import type { Line } from "./codec.ts";
 import { fold } from "./fold.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Json } from "../json.ts";
-import type { CallPart, Message, Outcome, Part } from "../message.ts";
+import type { Json, Message, Part } from "../index.ts";
+import type { CallPart, Outcome } from "../message.ts";
 import { NAME } from "../message.ts";
 import { joined, resultPart, sendable } from "./render.ts";
 

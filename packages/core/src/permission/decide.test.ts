@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Json } from "../json.ts";
+import type { Json } from "../index.ts";
 import { decide, type RuleSource, type ToolNature } from "./decide.ts";
 import { rememberedRule } from "./remembered.ts";
 import { type PermissionRule, ruleMatches } from "./rule.ts";

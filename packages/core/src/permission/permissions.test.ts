@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BelayError } from "../error.ts";
+import { BelayError } from "../index.ts";
 import { type Permissions, readPermissions } from "./permissions.ts";
 import type { PermissionRule } from "./rule.ts";
 

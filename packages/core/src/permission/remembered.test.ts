@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Json } from "../index.ts";
 import { canonical } from "../interrupt/digest.ts";
-import type { Json } from "../json.ts";
 import { rememberedRule } from "./remembered.ts";
 import { ruleMatches } from "./rule.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Json } from "../json.ts";
+import type { Json } from "../index.ts";
 import { type PermissionRule, ruleMatches } from "./rule.ts";
 
 const rule = (tool: string, args?: PermissionRule["args"]): PermissionRule => ({

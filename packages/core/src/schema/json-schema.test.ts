@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Json } from "../json.ts";
+import type { Json } from "../index.ts";
 import { compileJsonSchema } from "./json-schema.ts";
 
 /** Everything wrong with a value, one line each. */

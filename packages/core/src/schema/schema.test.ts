@@ -2,7 +2,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { assert, describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import type { Json } from "../json.ts";
+import type { Json } from "../index.ts";
 import {
   type InferInput,
   type InferOutput,

@@ -1,12 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { respond } from "../interrupt/answer.ts";
-import { humanApproval, humanInput } from "../interrupt/request.ts";
-import type { Store } from "../store/store.ts";
+import { humanApproval, humanInput, respond, type Store, type ToolContext } from "../index.ts";
 import { factsOf, stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { history, openKit, said, until } from "../testing/session-kit.ts";
-import type { ToolContext } from "../tool/context.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "work", id: "w" }] as const);

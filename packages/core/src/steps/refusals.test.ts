@@ -1,22 +1,25 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { graph } from "../graph/graph.ts";
-import type { NodeContext } from "../graph/node.ts";
-import { END, START } from "../graph/shape.ts";
-import { respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import { createRunner } from "../runner/runner.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { Store } from "../store/store.ts";
+import {
+  type Agent,
+  type AgentContext,
+  createRunner,
+  defineAgent,
+  END,
+  graph,
+  humanInput,
+  memoryStore,
+  type NodeContext,
+  respond,
+  START,
+  type Store,
+  type ToolContext,
+} from "../index.ts";
 import { type AnyAgent, factsIn, runs } from "../testing/agent-tree.ts";
 import { stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { openKit, until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
-import type { ToolContext } from "../tool/context.ts";
-import { defineAgent } from "../workflow/define-agent.ts";
-import type { AgentContext } from "../workflow/live-agent.ts";
 
 const large = "x".repeat(2000);
 const key = { tenant: "default", threadId: "thread" };

@@ -1,14 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { BelayError, belayError } from "../error.ts";
-import { approve, reject, respond } from "../interrupt/answer.ts";
-import { humanApproval, humanInput } from "../interrupt/request.ts";
-import { createRunner } from "../runner/runner.ts";
-import type { Store } from "../store/store.ts";
+import { belayError } from "../error.ts";
+import {
+  approve,
+  BelayError,
+  createRunner,
+  defineAgent,
+  humanApproval,
+  humanInput,
+  reject,
+  respond,
+  type Store,
+  type ToolContext,
+} from "../index.ts";
 import { factsOf, stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { gate, type Kit, openKit, settle, unhandled, until } from "../testing/session-kit.ts";
-import { detachedContext, type ToolContext } from "../tool/context.ts";
-import { defineAgent } from "../workflow/define-agent.ts";
+import { detachedContext } from "../tool/context.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "work", id: "w" }] as const);

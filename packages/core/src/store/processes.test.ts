@@ -3,16 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isFact } from "../event.ts";
-import { messageText } from "../message.ts";
-import { readFacts } from "../runner/read-facts.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { jsonSchema, messageText, tool } from "../index.ts";
+import { readFacts } from "../runner/read/read-facts.ts";
 import { bundlePrograms } from "../testing/processes/bundle.mjs";
 import { type Child, startChild } from "../testing/processes/child.ts";
 import { type OpenStore, openStore } from "../testing/processes/open-store.ts";
 import { places } from "../testing/processes/places.ts";
 import type { Share } from "../testing/processes/share.ts";
 import { history, listen, openKit, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import type { Store } from "./store.ts";
 
 const threadId = "thread";

@@ -3,7 +3,7 @@
 import type { Fact } from "../event.ts";
 import { type Answer, approve, reject, respond } from "../interrupt/answer.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
-import type { Runner } from "../runner/runner.ts";
+import type { Runner } from "../runner/front/runner.ts";
 import type { Append, Store } from "../store/store.ts";
 import { faultyStore } from "./faulty-store.ts";
 import { answerProblems, type SaidAnswer } from "./request-checks.ts";

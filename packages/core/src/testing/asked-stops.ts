@@ -7,7 +7,7 @@
 
 import { errorText } from "../error.ts";
 import type { Fact, StateEvent } from "../event.ts";
-import type { Receipt } from "../runner/ending.ts";
+import type { Receipt } from "../runner/decide/ending.ts";
 import type { Append, Store } from "../store/store.ts";
 import { wrapStore } from "./wrap-store.ts";
 

@@ -1,7 +1,7 @@
 // A session that reads everything anew must see the same history as the one that lived through it.
 
 import type { Message } from "../message.ts";
-import type { Runner } from "../runner/runner.ts";
+import type { Runner } from "../runner/front/runner.ts";
 
 /** Closes `runner`, which has not seen the thread before. */
 export async function freshProblems<Out, Deps>(

@@ -4,7 +4,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { belayError, errorText } from "../error.ts";
 import { onPoint } from "../point.ts";
-import type { RunResult } from "../runner/run.ts";
+import type { RunResult } from "../runner/read/run.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { Attack, attackedThread, type Plan } from "./attack.ts";

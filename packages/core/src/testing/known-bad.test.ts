@@ -9,7 +9,7 @@ import { type Desk, Frame } from "../frame.ts";
 import { humanApproval, humanInput } from "../interrupt/request.ts";
 import { StopSignal } from "../interrupt/stop-signal.ts";
 import type { Message } from "../message.ts";
-import type { Drive } from "../runner/drive.ts";
+import type { Drive } from "../runner/write/drive.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Append, Store } from "../store/store.ts";

@@ -1,7 +1,7 @@
 // A session as it is handed to whoever plays a person: it is told when they want that what is being said is not kept.
 
-import type { InterruptOptions } from "../runner/options.ts";
-import type { Session } from "../runner/session.ts";
+import type { Session } from "../runner/front/session.ts";
+import type { InterruptOptions } from "../runner/given/options.ts";
 
 export function observedSession<Out>(session: Session<Out>, rolledBack: () => void): Session<Out> {
   const interrupt = (options: InterruptOptions = {}) => {

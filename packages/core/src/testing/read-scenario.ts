@@ -1,7 +1,7 @@
 // A scenario as it was given. One that is not what its author thinks finds nothing, and says that all is well.
 
 import { type BelayError, belayError, shown } from "../error.ts";
-import { refuseSlip } from "../runner/options.ts";
+import { refuseSlip } from "../runner/given/options.ts";
 import { allFaults, type Scenario } from "./scenario.ts";
 
 const OPTIONS: Readonly<Record<keyof Scenario, true>> = {

@@ -4,7 +4,7 @@ import type { Agent } from "../agent.ts";
 import type { Clock } from "../clock.ts";
 import type { Answer } from "../interrupt/answer.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
-import type { Session } from "../runner/session.ts";
+import type { Session } from "../runner/front/session.ts";
 import type { Store } from "../store/store.ts";
 import { answerFaults } from "./answering.ts";
 import type { AttackPoint } from "./numbered.ts";

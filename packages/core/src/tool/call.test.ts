@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchema } from "../schema/schema.ts";
+import { jsonSchema } from "../index.ts";
 import { fakeClock } from "../testing/fake-clock.ts";
 import { gate, history, listen, openKit, settle, unpaired } from "../testing/session-kit.ts";
 import { type Tool, type ToolOptions, tool } from "./tool.ts";

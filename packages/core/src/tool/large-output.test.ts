@@ -1,7 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { jsonSchema, type StandardResult, type StandardSchema } from "../schema/schema.ts";
+import { jsonSchema } from "../index.ts";
+import type { StandardResult, StandardSchema } from "../schema/schema.ts";
 import { factsOf, toolOf } from "../testing/asking-tool.ts";
 import { gate, listen, openKit, settle } from "../testing/session-kit.ts";
 import type { ToolContext } from "./context.ts";

@@ -1,11 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { graph } from "../graph/graph.ts";
-import { END, START } from "../graph/shape.ts";
-import { approve } from "../interrupt/answer.ts";
+import { approve, END, graph, START, tool } from "../index.ts";
 import { type AnyAgent, doing, enter, type Log, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { gate, settle, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 

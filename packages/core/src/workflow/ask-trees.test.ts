@@ -1,14 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { approve, reject, respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import { Runner } from "../runner/runner.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { approve, createRunner, humanInput, jsonSchema, reject, respond, tool } from "../index.ts";
 import { asker, doing, echo, enter, factsIn, gated, type Log, newLog, worker, wrong } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";
 import { until } from "../testing/session-kit.ts";
 import { wrapStore } from "../testing/wrap-store.ts";
-import { tool } from "../tool/tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
@@ -138,7 +134,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
     const asks = doing(newLog(), "asks", (ctx) => ctx.ask(humanInput("Who?", { onNewInput: "keep" })));
     const root = () => parallel({ name: "par", agents: [worker(log, "a", asks), worker(log, "b", again)] });
     const dying = faultyStore(store);
-    const first = await new Runner({ agent: root(), store: dying, leaseTtlMs: 50 }).open("thread");
+    const first = await createRunner({ agent: root(), store: dying, leaseTtlMs: 50 }).open("thread");
     void first.run("hi");
     await until(() => log.did.length === 1 && first.interrupts.length === 1);
     dying.kill();

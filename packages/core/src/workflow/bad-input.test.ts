@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
+import { agent } from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { agentTool } from "./agent-tool.ts";
 import { defineAgent } from "./define-agent.ts";

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { approve, respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { agent, approve, humanInput, jsonSchema, respond, tool } from "../index.ts";
 import {
   asker,
   doing,
@@ -19,7 +16,6 @@ import {
 import { eachStore } from "../testing/each-store.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { listen, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";

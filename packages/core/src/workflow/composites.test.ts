@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { approve } from "../interrupt/answer.ts";
+import { approve } from "../index.ts";
 import { asker, echo, enter, factsIn, gated, newLog, runs, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";

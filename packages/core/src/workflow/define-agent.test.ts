@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { approve, respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import { memoryStore } from "../store/memory.ts";
+import { approve, humanInput, memoryStore, respond } from "../index.ts";
 import { echo, enter, factsIn, gated, hanging, newLog, runs, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { listen, settle, unhandled, until } from "../testing/session-kit.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { humanInput } from "../interrupt/request.ts";
+import { humanInput } from "../index.ts";
 import { doing, echo, enter, factsIn, newLog, runs, talker, wrong } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { gate, listen, settle, unpaired, until } from "../testing/session-kit.ts";

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { approve, respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import type { Store } from "../store/store.ts";
+import { approve, humanInput, respond, type Store } from "../index.ts";
 import {
   type AnyAgent,
   asker,

@@ -1,8 +1,5 @@
 import { expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { approve, respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import type { ModelRequest } from "../model/model.ts";
+import { agent, approve, humanInput, type ModelRequest, respond } from "../index.ts";
 import { asker, lastWords, newLog, talker, worker } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";

@@ -1,17 +1,20 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { agent } from "../chat/agent.ts";
-import type { BelayError } from "../error.ts";
-import { graph } from "../graph/graph.ts";
-import type { NodeContext } from "../graph/node.ts";
-import { rerun } from "../graph/rerun.ts";
-import { END, START } from "../graph/shape.ts";
-import { respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import type { Json } from "../json.ts";
-import { createRunner } from "../runner/runner.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { Store } from "../store/store.ts";
+import {
+  type Agent,
+  agent,
+  type BelayError,
+  createRunner,
+  END,
+  graph,
+  humanInput,
+  type Json,
+  memoryStore,
+  type NodeContext,
+  rerun,
+  respond,
+  START,
+  type Store,
+} from "../index.ts";
 import { type AnyAgent, factsIn, runs } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { faultyStore } from "../testing/faulty-store.ts";

@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { Runner } from "../runner/runner.ts";
-import type { Store } from "../store/store.ts";
+import { agent, createRunner, type Store, type ToolContext } from "../index.ts";
 import { type AnyAgent, echo, enter, factsIn, newLog, worker, wrong } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { type ScriptedPart, scriptedModel } from "../testing/scripted-model.ts";
 import { gate, until } from "../testing/session-kit.ts";
-import type { ToolContext } from "../tool/context.ts";
 import { agentTool } from "./agent-tool.ts";
 import { loop } from "./loop.ts";
 import { sequential } from "./sequential.ts";
@@ -160,11 +157,11 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     const again = toolOf("deaf", () => failing.opened, { repeatable: true });
     const call: ScriptedPart[] = [{ call: "deaf", id: "d" }];
     const first = agent({ name: "w", model: scriptedModel([call]), tools: [slow.tool] });
-    const run = (await new Runner({ agent: first, store, leaseTtlMs: 30 }).open("thread")).run("go");
+    const run = (await createRunner({ agent: first, store, leaseTtlMs: 30 }).open("thread")).run("go");
     await slow.begun;
     await store.release(key, (await store.load(key))!.row.lease!.fence);
     const second = agent({ name: "w", model: scriptedModel(["B said"]), tools: [again] });
-    const { result } = (await new Runner({ agent: second, store }).open("thread")).resume();
+    const { result } = (await createRunner({ agent: second, store }).open("thread")).resume();
     expect(await run.result).toMatchObject({ status: "failed", error: { code: "FENCED" } });
     slow.end();
     await mailIn(store);

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { approve, respond } from "../interrupt/answer.ts";
-import { humanInput } from "../interrupt/request.ts";
-import { messageText } from "../message.ts";
-import { Runner } from "../runner/runner.ts";
+import { approve, createRunner, humanInput, messageText, respond } from "../index.ts";
 import {
   type AnyAgent,
   asker,
@@ -154,7 +151,7 @@ describe.each(eachStore)("every start has its end, also of agents that nobody go
           return ctx.run(inner, "x");
         },
       });
-    const first = await new Runner<unknown, unknown>({ agent: root(), store: dying, leaseTtlMs: 20 }).open("thread");
+    const first = await createRunner<unknown, unknown>({ agent: root(), store: dying, leaseTtlMs: 20 }).open("thread");
     void first.run("hi");
     await until(() => log.did.length === 1);
     dying.kill();

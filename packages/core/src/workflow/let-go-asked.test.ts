@@ -1,13 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { graph } from "../graph/graph.ts";
-import { END, START } from "../graph/shape.ts";
+import {
+  createRunner,
+  END,
+  graph,
+  humanInput,
+  memoryStore,
+  type Runner,
+  type Session,
+  START,
+  type Store,
+  type Tool,
+  type ToolContext,
+} from "../index.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
-import { humanInput } from "../interrupt/request.ts";
 import { onPoint } from "../point.ts";
-import { Runner } from "../runner/runner.ts";
-import type { Session } from "../runner/session.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { Store } from "../store/store.ts";
 import {
   type AnyAgent,
   asker,
@@ -20,8 +26,6 @@ import {
   wrong,
 } from "../testing/agent-tree.ts";
 import { answersFor, toolOf } from "../testing/asking-tool.ts";
-import type { ToolContext } from "../tool/context.ts";
-import type { Tool } from "../tool/tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";
@@ -130,7 +134,7 @@ type LetGo = (runner: Runner<unknown, unknown>, session: Session<unknown>) => Pr
 
 /** Runs it, and lets go of it at the point, or never; gives how many points there were. */
 async function begun(root: AnyAgent, store: Store, at: number, letGo: LetGo): Promise<number> {
-  const runner = new Runner<unknown, unknown>({ agent: root, store });
+  const runner = createRunner<unknown, unknown>({ agent: root, store });
   const session = await runner.open("thread");
   let points = 0;
   let gone: Promise<unknown> | undefined;
@@ -160,7 +164,7 @@ describe("a program that ends while people are asked for something", () => {
         const store = memoryStore();
         const log = newLog();
         await begun(make(log), store, at, letGo);
-        const runner = new Runner<unknown, unknown>({ agent: make(log), store });
+        const runner = createRunner<unknown, unknown>({ agent: make(log), store });
         const told = `${way} at ${at}`;
         const facts = await factsIn(store);
         const asked = facts.flatMap((fact) =>

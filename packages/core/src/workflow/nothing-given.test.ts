@@ -1,10 +1,5 @@
 import { expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { agent } from "../chat/agent.ts";
-import { graph } from "../graph/graph.ts";
-import { END, START } from "../graph/shape.ts";
-import type { Json } from "../json.ts";
-import { createRunner } from "../runner/runner.ts";
+import { type Agent, agent, createRunner, END, graph, type Json, START } from "../index.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { defineAgent } from "./define-agent.ts";
 import { sequential } from "./sequential.ts";

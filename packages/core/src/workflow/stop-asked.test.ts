@@ -1,14 +1,8 @@
 // Questions of code and of agents inside others, and a stop that comes just then.
 
 import { describe, expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { approve } from "../interrupt/answer.ts";
+import { agent, approve, createRunner, humanInput, jsonSchema, memoryStore, type Session, tool } from "../index.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
-import { humanInput } from "../interrupt/request.ts";
-import { createRunner } from "../runner/runner.ts";
-import type { Session } from "../runner/session.ts";
-import { jsonSchema } from "../schema/schema.ts";
-import { memoryStore } from "../store/memory.ts";
 import type { Append } from "../store/store.ts";
 import { doing, enter, gated, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
 import { factsOf } from "../testing/asking-tool.ts";
@@ -16,7 +10,6 @@ import { eachStore } from "../testing/each-store.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";
 import { gate, heldStore, settle, until } from "../testing/session-kit.ts";
-import { tool } from "../tool/tool.ts";
 import { agentTool } from "./agent-tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";

@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { graph } from "../graph/graph.ts";
-import { END, START } from "../graph/shape.ts";
-import { approve } from "../interrupt/answer.ts";
+import { approve, createRunner, END, graph, START, type Store } from "../index.ts";
 import { reduce } from "../journal/reduce.ts";
 import { newThread } from "../journal/state.ts";
-import { Runner } from "../runner/runner.ts";
-import type { Store } from "../store/store.ts";
 import {
   type AnyAgent,
   asker,
@@ -318,7 +314,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     await until(() => log.did.includes("pay"));
     await session.close();
     // Answers do not speak for whoever has paused it.
-    const claims = new Runner<unknown, unknown>({ agent: root(), store });
+    const claims = createRunner<unknown, unknown>({ agent: root(), store });
     const enough = new AbortController();
     const working = claims.work({ signal: enough.signal, pollMs: 1 });
     const state = async () => (await factsIn(store)).findLast((fact) => fact.type === "state");

@@ -1,15 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import { approve } from "../interrupt/answer.ts";
-import type { ModelRequest } from "../model/model.ts";
-import { jsonSchema } from "../schema/schema.ts";
+import { agent, approve, jsonSchema, type ModelRequest, type Tool, tool } from "../index.ts";
 import { echo, enter, factsIn, gated, type Log, lastWords, newLog, worker, wrong } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { promptProblems } from "../testing/providers/render.ts";
 import { type ScriptedPart, scriptedModel } from "../testing/scripted-model.ts";
 import { listen, until } from "../testing/session-kit.ts";
-import { type Tool, tool } from "../tool/tool.ts";
 import { agentTool } from "./agent-tool.ts";
 import { sequential } from "./sequential.ts";
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { agent } from "../chat/agent.ts";
-import type { BelayEvent } from "../event.ts";
+import { agent, type BelayEvent } from "../index.ts";
 import { enter, newLog, talker } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { scriptedModel } from "../testing/scripted-model.ts";

@@ -1,12 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../agent.ts";
-import { approve } from "../interrupt/answer.ts";
-import type { Interrupt } from "../interrupt/interrupt.ts";
-import { humanInput } from "../interrupt/request.ts";
-import type { InterruptView } from "../interrupt/view.ts";
+import { type Agent, approve, humanInput, type Interrupt, type InterruptView, type RunResult } from "../index.ts";
 import { newScope, newThread } from "../journal/state.ts";
-import { nest } from "../runner/nest.ts";
-import type { RunResult } from "../runner/run.ts";
+import { nest } from "../runner/decide/nest.ts";
 import { asker, echo, enter, gated, hanging, newLog, worker } from "../testing/agent-tree.ts";
 import { eachStore } from "../testing/each-store.ts";
 import { listen, until } from "../testing/session-kit.ts";

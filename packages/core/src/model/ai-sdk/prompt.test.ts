@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json } from "../../json.ts";
-import type { Message, Part } from "../../message.ts";
-import { fromAiSdk } from "../from-ai-sdk.ts";
+import { fromAiSdk, type Json, type Message, type Part } from "../../index.ts";
 import { by, fake, finishV3, message, request, sent, signal, text, user } from "../wire/fake-model.ts";
 
 describe("what the model is asked", () => {

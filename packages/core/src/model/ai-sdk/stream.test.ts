@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Part } from "../../message.ts";
-import { type AiSdkModel, fromAiSdk } from "../from-ai-sdk.ts";
+import { fromAiSdk, type Part } from "../../index.ts";
+import type { AiSdkModel } from "../from-ai-sdk.ts";
 import {
   by,
   events,

@@ -4,12 +4,11 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Message, Part } from "../../message.ts";
+import { fromAiSdk, type Message, type Model, type ModelEvent, type ModelRequest, type Part } from "../../index.ts";
 import { anthropicProblems } from "../../testing/providers/anthropic.ts";
 import { openAiProblems } from "../../testing/providers/openai.ts";
 import { openAiResponsesProblems } from "../../testing/providers/openai-responses.ts";
-import { fromAiSdk } from "../from-ai-sdk.ts";
-import type { Model, ModelEvent, ModelRequest, ToolSpec } from "../model.ts";
+import type { ToolSpec } from "../model.ts";
 import { message, request, text, user } from "./fake-model.ts";
 import { type WireServer, wireServer } from "./wire-server.ts";
 

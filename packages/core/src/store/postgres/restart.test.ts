@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ownPostgres } from "../../../../../scripts/services/postgres.mjs";
-import { readFacts } from "../../runner/read-facts.ts";
-import { jsonSchema } from "../../schema/schema.ts";
+import { jsonSchema, tool } from "../../index.ts";
+import { readFacts } from "../../runner/read/read-facts.ts";
 import { factProblems } from "../../testing/journal-checks.ts";
 import { openPool, type TestPool } from "../../testing/open-pool.ts";
 import { openKit } from "../../testing/session-kit.ts";
-import { tool } from "../../tool/tool.ts";
 import { postgresStore } from "./postgres.ts";
 
 const key = { tenant: "default", threadId: "thread" };

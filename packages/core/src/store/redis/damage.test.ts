@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Store } from "../../index.ts";
 import { redisServer } from "../../testing/processes/places.ts";
 import { service } from "../../testing/services.ts";
-import type { Append, RequestRow, Store, ThreadKey } from "../store.ts";
+import type { Append, RequestRow, ThreadKey } from "../store.ts";
 import { redisStore } from "./redis.ts";
 
 let client: Redis;

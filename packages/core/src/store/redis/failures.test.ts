@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ownRedis } from "../../../../../scripts/services/redis.mjs";
-import { readFacts } from "../../runner/read-facts.ts";
-import { jsonSchema } from "../../schema/schema.ts";
+import { jsonSchema, type Store, tool } from "../../index.ts";
+import { readFacts } from "../../runner/read/read-facts.ts";
 import { history, openKit } from "../../testing/session-kit.ts";
-import { tool } from "../../tool/tool.ts";
-import type { Append, Store } from "../store.ts";
+import type { Append } from "../store.ts";
 import { redisStore } from "./redis.ts";
 
 const key = { tenant: "default", threadId: "thread" };

@@ -4,9 +4,9 @@ import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { SessionState } from "../../lifecycle.ts";
+import type { SessionState, Store } from "../../index.ts";
 import { service } from "../../testing/services.ts";
-import { type Append, type Command, isMovable, type Store, type ThreadKey } from "../store.ts";
+import { type Append, type Command, isMovable, type ThreadKey } from "../store.ts";
 import { redisStore } from "./redis.ts";
 
 const NOW = 1_000;

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { readFacts } from "../../runner/read-facts.ts";
+import { readFacts } from "../../runner/read/read-facts.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { bundlePrograms } from "../../testing/processes/bundle.mjs";
 import { type Child, startChild } from "../../testing/processes/child.ts";

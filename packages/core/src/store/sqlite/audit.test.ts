@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { agent } from "../../chat/agent.ts";
-import { messageText } from "../../message.ts";
-import { createRunner } from "../../runner/runner.ts";
+import { agent, createRunner, messageText, type Store } from "../../index.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { scriptedModel } from "../../testing/scripted-model.ts";
-import type { Append, Store, ThreadKey } from "../store.ts";
+import type { Append, ThreadKey } from "../store.ts";
 import { type DatabaseSync, fromText } from "./database.ts";
 import { lineCrc, lineHash, type Row, rowCrc } from "./rows.ts";
 import { sqliteStore } from "./sqlite.ts";

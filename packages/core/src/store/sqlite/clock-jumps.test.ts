@@ -2,14 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Clock, systemClock } from "../../clock.ts";
+import { systemClock } from "../../clock.ts";
+import { type Clock, jsonSchema, tool } from "../../index.ts";
 import { onPoint } from "../../point.ts";
-import { readFacts } from "../../runner/read-facts.ts";
-import { jsonSchema } from "../../schema/schema.ts";
+import { readFacts } from "../../runner/read/read-facts.ts";
 import { factProblems } from "../../testing/journal-checks.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { history, openKit } from "../../testing/session-kit.ts";
-import { tool } from "../../tool/tool.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 

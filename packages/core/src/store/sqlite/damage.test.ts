@@ -6,9 +6,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BelayError } from "../../error.ts";
+import { BelayError, type Store } from "../../index.ts";
 import { openDatabase } from "../../testing/open-database.ts";
-import type { Append, Loaded, Past, RequestRow, Store } from "../store.ts";
+import type { Append, Loaded, Past, RequestRow } from "../store.ts";
 import { lineCrc } from "./rows.ts";
 import { sqliteStore } from "./sqlite.ts";
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import type { Store } from "../../index.ts";
 import { openDatabase } from "../../testing/open-database.ts";
-import type { Append, Store } from "../store.ts";
+import type { Append } from "../store.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 

@@ -2,15 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { graph } from "../../graph/graph.ts";
-import { END, START } from "../../graph/shape.ts";
-import { approve } from "../../interrupt/answer.ts";
-import { readFacts } from "../../runner/read-facts.ts";
-import { createRunner } from "../../runner/runner.ts";
-import { jsonSchema } from "../../schema/schema.ts";
+import { approve, createRunner, END, graph, jsonSchema, START, tool } from "../../index.ts";
+import { readFacts } from "../../runner/read/read-facts.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { history, line, openKit } from "../../testing/session-kit.ts";
-import { tool } from "../../tool/tool.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import type { Store } from "../../index.ts";
 import { openDatabase } from "../../testing/open-database.ts";
-import type { Append, Store } from "../store.ts";
+import type { Append } from "../store.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-"));

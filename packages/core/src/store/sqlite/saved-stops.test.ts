@@ -2,16 +2,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { agent } from "../../chat/agent.ts";
-import type { Model, ModelEvent } from "../../model/model.ts";
-import { readFacts } from "../../runner/read-facts.ts";
-import { createRunner } from "../../runner/runner.ts";
-import type { Session } from "../../runner/session.ts";
-import { jsonSchema } from "../../schema/schema.ts";
+import {
+  agent,
+  createRunner,
+  jsonSchema,
+  type Model,
+  type ModelEvent,
+  type Session,
+  type Store,
+  tool,
+} from "../../index.ts";
+import { readFacts } from "../../runner/read/read-facts.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { wrapStore } from "../../testing/wrap-store.ts";
-import { tool } from "../../tool/tool.ts";
-import type { Store } from "../store.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 const STOPS = 1_000;

@@ -2,13 +2,10 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { agent } from "../../chat/agent.ts";
-import { createRunner } from "../../runner/runner.ts";
-import { jsonSchema } from "../../schema/schema.ts";
+import { agent, createRunner, jsonSchema, tool } from "../../index.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { scriptedModel } from "../../testing/scripted-model.ts";
 import { history, lastText, openKit } from "../../testing/session-kit.ts";
-import { tool } from "../../tool/tool.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Fact } from "../../event.ts";
+import type { Fact } from "../../index.ts";
 import { factsOf } from "../../testing/asking-tool.ts";
 import { factProblems } from "../../testing/journal-checks.ts";
 import { mixedRepeatable } from "../../testing/mixed-tree.ts";

@@ -2,8 +2,8 @@
 // is left, to its end.
 
 import { isRequest } from "../../interrupt/interrupt.ts";
-import type { RunResult } from "../../runner/run.ts";
-import type { Session } from "../../runner/session.ts";
+import type { Session } from "../../runner/front/session.ts";
+import type { RunResult } from "../../runner/read/run.ts";
 import { ticks } from "../world/tick.ts";
 import { yes } from "./answers.ts";
 import type { Life } from "./life.ts";

@@ -3,9 +3,9 @@
 import type { Clock } from "../../clock.ts";
 import { BelayError } from "../../error.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
-import type { Run, RunResult } from "../../runner/run.ts";
-import { createRunner, type Runner } from "../../runner/runner.ts";
-import type { Session } from "../../runner/session.ts";
+import { createRunner, type Runner } from "../../runner/front/runner.ts";
+import type { Session } from "../../runner/front/session.ts";
+import type { Run, RunResult } from "../../runner/read/run.ts";
 import type { Store } from "../../store/store.ts";
 import { type FaultyStore, faultyStore } from "../faulty-store.ts";
 import type { AnyAgent } from "./code.ts";

@@ -3,8 +3,8 @@
 import { BelayError } from "../../error.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
-import type { InterruptOptions, ResumeOptions } from "../../runner/options.ts";
-import type { Session } from "../../runner/session.ts";
+import type { Session } from "../../runner/front/session.ts";
+import type { InterruptOptions, ResumeOptions } from "../../runner/given/options.ts";
 import { someAnswer } from "./answers.ts";
 import { oneOf } from "./dice.ts";
 import type { Life } from "./life.ts";

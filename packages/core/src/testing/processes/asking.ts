@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { agent } from "../../chat/agent.ts";
 import { humanApproval, humanInput } from "../../interrupt/request.ts";
 import { onPoint } from "../../point.ts";
-import { createRunner } from "../../runner/runner.ts";
+import { createRunner } from "../../runner/front/runner.ts";
 import { goOnToTheEnd, toolOf } from "../asking-tool.ts";
 import { scriptedModel } from "../scripted-model.ts";
 import type { Life } from "./life.ts";

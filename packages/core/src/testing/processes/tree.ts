@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { isRequest } from "../../interrupt/interrupt.ts";
 import type { ModelEvent } from "../../model/model.ts";
 import { onPoint } from "../../point.ts";
-import { Runner } from "../../runner/runner.ts";
+import { Runner } from "../../runner/front/runner.ts";
 import { mixedAnswer, mixedTree } from "../mixed-tree.ts";
 import { promptProblems } from "../providers/render.ts";
 import type { Life } from "./life.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { agent } from "../../chat/agent.ts";
 import { messageText } from "../../message.ts";
 import type { Model } from "../../model/model.ts";
-import { createRunner } from "../../runner/runner.ts";
+import { createRunner } from "../../runner/front/runner.ts";
 import { jsonSchema } from "../../schema/schema.ts";
 import { tool } from "../../tool/tool.ts";
 import { promptProblems } from "../providers/render.ts";

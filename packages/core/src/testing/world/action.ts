@@ -2,7 +2,7 @@
 
 import { type Answer, approve, reject, respond } from "../../interrupt/answer.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
-import type { InterruptOptions, ResumeOptions } from "../../runner/options.ts";
+import type { InterruptOptions, ResumeOptions } from "../../runner/given/options.ts";
 import type { Fault, FaultyOperation } from "../faulty-store.ts";
 
 export type Action =

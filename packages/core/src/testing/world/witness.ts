@@ -9,8 +9,8 @@ import type { Line } from "../../journal/codec.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { ModelRequest } from "../../model/model.ts";
-import type { Receipt } from "../../runner/ending.ts";
-import type { Session } from "../../runner/session.ts";
+import type { Receipt } from "../../runner/decide/ending.ts";
+import type { Session } from "../../runner/front/session.ts";
 import {
   factProblems,
   factsOf,

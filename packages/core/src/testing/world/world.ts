@@ -4,10 +4,10 @@
 import type { Fact } from "../../event.ts";
 import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import type { Model } from "../../model/model.ts";
-import type { Receipt } from "../../runner/ending.ts";
-import type { InterruptOptions } from "../../runner/options.ts";
-import type { Run } from "../../runner/run.ts";
-import type { Session } from "../../runner/session.ts";
+import type { Receipt } from "../../runner/decide/ending.ts";
+import type { Session } from "../../runner/front/session.ts";
+import type { InterruptOptions } from "../../runner/given/options.ts";
+import type { Run } from "../../runner/read/run.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { type FakeClock, fakeClock } from "../fake-clock.ts";
 import { type Action, answerTo, type How } from "./action.ts";

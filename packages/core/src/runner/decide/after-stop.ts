@@ -1,0 +1,148 @@
+// What `onInterrupt` hooks say after a stop: each agent that was cut may speak, in its own history. They are asked all at
+// once, and the stop waits for them no longer than its grace; what comes later is not recorded.
+
+import type { Agent } from "../../agent.ts";
+import type { Fact, MessageEvent } from "../../event.ts";
+import type { FramePlace } from "../../frame.ts";
+import { callHook, GRACE_MS, type HookHost, hookFailed, report, spoken, withinGrace } from "../../hooks/call-hooks.ts";
+import { type Hook, hooksNamed, type ReplyInput, type Spoken } from "../../hooks/hooks.ts";
+import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { type Stop, StopSignal } from "../../interrupt/stop-signal.ts";
+import type { Scope, ThreadState } from "../../journal/state.ts";
+import { fitting } from "../../json.ts";
+import type { Message } from "../../message.ts";
+import { agentAt } from "./agent-at.ts";
+import type { ReplyHost } from "./reply-input.ts";
+import { underWay } from "./under-way.ts";
+
+interface Speaker {
+  readonly maxBytes: number;
+  readonly host: HookHost;
+  readonly hooks: readonly Hook[];
+  readonly input: ReplyInput;
+}
+
+/** The stop as they are told of it. */
+export interface ToldStop {
+  readonly interrupt: Interrupt;
+  readonly partialText: string;
+  /** How long it waits for them. */
+  readonly graceMs: number | undefined;
+}
+
+/** Those who may speak: the agents of this run that have begun and not ended, where they have something to say. */
+export function speakersOf(host: ReplyHost, place: FramePlace, state: ThreadState, signal: StopSignal): Speaker[] {
+  const { setup, deps } = host;
+  const speakers: Speaker[] = [];
+  const root = state.scopes.get(place.runPath);
+  for (const scope of [...(root === undefined ? [] : [root]), ...underWay(state, place.runPath, place.runId)]) {
+    const { path } = scope;
+    const agent = speaking(agentAt(host.agent, path), scope.active);
+    const hooks = agent === undefined || agent.plain ? undefined : hooksNamed(setup.hooks, agent.hooks, "onInterrupt");
+    if (hooks === undefined) continue;
+    const at = { ...place, agentName: agent!.name, runPath: path };
+    const input = inputOf(scope);
+    const { maxBytes } = setup;
+    speakers.push({ maxBytes, host: { place: at, signal, clock: setup.clock, deps, desk: setup }, hooks, input });
+  }
+  return speakers;
+}
+
+/** The agent that has the word there, where it was handed over. */
+function speaking(agent: Agent<unknown, never> | undefined, active: string | undefined) {
+  if (active === undefined || agent === undefined || agent.name === active) return agent;
+  const waiting = [...agent.children];
+  for (const child of waiting) {
+    if (child.name === active) return child;
+    waiting.push(...child.children.filter((each) => !waiting.includes(each)));
+  }
+  return agent;
+}
+
+function inputOf({ given, later, input }: Scope): ReplyInput {
+  return input === undefined ? { messages: [...given, ...later] } : { value: input };
+}
+
+/** What they say, to be recorded with the stop. Never rejects. */
+export async function sayAfterStop(speakers: readonly Speaker[], stop: ToldStop): Promise<readonly Fact[]> {
+  const said = await Promise.all(speakers.map((speaker) => hear(speaker, stop)));
+  return speakers.flatMap(({ host }, i) => said[i]!.map((words, n) => fact(host, words, n)));
+}
+
+/** The same for a stop of a thread that only waits for people. Reads it only where somebody may speak. */
+export async function sayOfIdleStop(
+  host: ReplyHost,
+  place: FramePlace,
+  stop: Stop,
+  load: () => Promise<ThreadState>,
+  told: (place: FramePlace, state: ThreadState) => Interrupt,
+): Promise<readonly Fact[]> {
+  if (host.setup.hooks?.onInterrupt === undefined && !maySpeak(host.agent)) return [];
+  const state = await load();
+  const signal = new StopSignal();
+  signal.raise(stop);
+  // The stretch that it rests after, as the store has it: what a session knew may be old.
+  const { run } = state;
+  const at = run === undefined ? place : { ...place, runId: run.id, segment: run.segment };
+  const speakers = speakersOf(host, at, state, signal);
+  if (speakers.length === 0) return [];
+  return sayAfterStop(speakers, { interrupt: told(at, state), partialText: "", graceMs: stop.graceMs });
+}
+
+function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, never>>()): boolean {
+  if (seen.has(agent)) return false;
+  seen.add(agent);
+  return agent.hooks?.onInterrupt !== undefined || agent.children.some((child) => maySpeak(child, seen));
+}
+
+/** What it has said when all is said, or when the stop can wait no longer. */
+async function hear({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): Promise<readonly Spoken[]> {
+  const said: Spoken[] = [];
+  const { interrupt, partialText } = stop;
+  // Not that of the stop, which has fired: theirs does when nobody waits for them any more.
+  const signal = new StopSignal();
+  const sayAll = async () => {
+    for (const hook of hooks) {
+      try {
+        const given = await callHook({ ...host, signal }, "onInterrupt", hook, { interrupt, partialText, input });
+        const words = given === undefined ? undefined : read(host, given, maxBytes);
+        if (words !== undefined) said.push(words);
+      } catch (error) {
+        report(host, error);
+      }
+    }
+    return "all";
+  };
+  const heard = await withinGrace(host, sayAll(), stop.graceMs ?? GRACE_MS);
+  if (heard === undefined) {
+    if (host.signal.stop !== undefined) signal.raise(host.signal.stop);
+    report(host, hookFailed(host, "onInterrupt", "it took longer than the stop could wait"));
+  }
+  return said.slice();
+}
+
+function read(host: HookHost, given: unknown, most: number): Spoken | undefined {
+  try {
+    const words = spoken(given);
+    if (words !== undefined) fitting(words.parts, "What it says", most);
+    return words;
+  } catch (error) {
+    throw hookFailed(host, "onInterrupt", (error as Error).message, error);
+  }
+}
+
+function fact({ place, clock }: HookHost, { parts }: Spoken, n: number): MessageEvent {
+  const { threadId, runId, segment, agentName, runPath } = place;
+  const at = runPath.includes("/") ? `${runId}.${runPath}` : runId;
+  const id = `${at}.h${segment}.${n}`;
+  const message: Message = {
+    id,
+    role: "assistant",
+    parts,
+    at: clock.now(),
+    origin: "hook",
+    isInterrupted: true,
+  };
+  const of = { threadId, runId, segment, attempt: 1, agentName, runPath };
+  return { type: "message", seq: 0, at: 0, ...of, turn: 0, message };
+}

@@ -1,0 +1,59 @@
+// Whether an answer can be taken: what the request says of it, and what only code can say. Asked before an answer is sent
+// or written; what the request says is judged once more when it is written.
+
+import type { Agent } from "../../agent.ts";
+import { belayError } from "../../error.ts";
+import type { Answer } from "../../interrupt/answer.ts";
+import { judgeAnswer } from "../../interrupt/decision.ts";
+import type { Interrupt } from "../../interrupt/interrupt.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import { patternsProblem } from "../../permission/permissions.ts";
+import { validate } from "../../schema/schema.ts";
+import type { Setup } from "../given/setup.ts";
+import { agentAt } from "./agent-at.ts";
+import type { AnswerSchemas } from "./answer-schemas.ts";
+
+/** Who looks at an answer. */
+export interface AnswerChecker {
+  readonly agent: Agent<unknown, never>;
+  readonly setup: Setup;
+  readonly deps: unknown;
+  /** What the code behind open requests takes as their answers, by id. */
+  readonly schemas: AnswerSchemas;
+}
+
+/** Throws an ANSWER_ refusal. */
+export async function checkAnswer(
+  checker: AnswerChecker,
+  state: ThreadState,
+  id: string,
+  answer: Answer,
+): Promise<void> {
+  const { setup } = checker;
+  const request = state.requests?.get(id);
+  judgeAnswer(state.threadId, id, request, answer, setup.clock.now(), setup.groups);
+  const { interrupt, runPath } = request!;
+  // The one that asks; another one may have its name.
+  const agent = agentAt(checker.agent, runPath) ?? checker.agent;
+  const problem = await problemOf({ agent, schemas: checker.schemas }, interrupt, answer);
+  if (problem !== undefined) throw belayError("ANSWER_INVALID", { id, problem });
+}
+
+async function problemOf(
+  { agent, schemas }: Pick<AnswerChecker, "agent" | "schemas">,
+  interrupt: Interrupt,
+  answer: Answer,
+): Promise<string | undefined> {
+  if (answer.type === "approve") {
+    const { remember, args } = answer;
+    const patterns = typeof remember === "object" ? remember.args : undefined;
+    const problem = patterns === undefined ? undefined : patternsProblem(patterns);
+    if (problem !== undefined) return `remember: ${problem}`;
+    // Arguments of an approval inside a tool are for that tool to judge.
+    return args === undefined || interrupt.key !== undefined ? undefined : agent.argsProblem(interrupt, args);
+  }
+  const schema = schemas.get(interrupt.id);
+  if (answer.type !== "respond" || schema === undefined) return undefined;
+  const checked = await validate(schema, answer.value);
+  return checked.ok ? undefined : checked.problem;
+}

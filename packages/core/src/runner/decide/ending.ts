@@ -1,0 +1,320 @@
+// How a stretch of a run ends: the facts of it, and what is told to those who wait for it. Data in, data out.
+
+import { type Agent, type Ended, noCalls, type StoppedCalls } from "../../agent.ts";
+import { builtIn } from "../../built-in.ts";
+import { belayError, errorRecord } from "../../error.ts";
+import type { Fact, StateEvent } from "../../event.ts";
+import type { FramePlace } from "../../frame.ts";
+import { turnAddress } from "../../interrupt/address.ts";
+import { digestOfText } from "../../interrupt/digest.ts";
+import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
+import type { Stop } from "../../interrupt/stop-signal.ts";
+import { openRequests } from "../../journal/requests.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import { type Json, toJson } from "../../json.ts";
+import type { PauseType, SessionState } from "../../lifecycle.ts";
+import { addUsage, type Message, type Usage } from "../../message.ts";
+import type { RunResult } from "../read/run.ts";
+import { cutCalls, endedIn, interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
+import { nest } from "./nest.ts";
+import { answeredCalls, waitingEnds, withdrawals } from "./requests.ts";
+
+/** What a stop did. Call ids in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
+export interface Receipt {
+  readonly accepted: boolean;
+  readonly runId: string | undefined;
+  readonly segment: number | undefined;
+  /** The text of the cut answer, as it is kept. */
+  readonly partialText: string;
+  readonly stopped: readonly string[];
+  readonly finished: readonly string[];
+  readonly notStarted: readonly string[];
+  readonly late: readonly string[];
+}
+
+/** What decides, at the moment it is written, how the stretch ends. */
+export interface Circumstances {
+  /** For good, or letting go without a word; else by what the agent did and who asked for it. */
+  readonly intent: "terminate" | "let-go" | undefined;
+  /** The person's stop; without one a stopped run was parked by pause(). */
+  readonly asked: Stop | undefined;
+  /** One that leaves what people are asked, and found some: it is told as a pause, in its own words. */
+  readonly kept: Stop | undefined;
+  /** What its end has on record of stops. */
+  readonly stops: Pick<StateEvent, "stops" | "missed"> | undefined;
+  /** Calls that were left behind and still run. */
+  readonly late: readonly string[];
+  /** What hooks say about a person's stop. */
+  readonly said: readonly Fact[];
+  /** Nodes of graphs that wait for somebody to go on. */
+  readonly halts: readonly Interrupt[];
+  readonly now: number;
+  /** How long the token of a pause is good. */
+  readonly tokenTtlMs: number | undefined;
+  /** Only open calls ran: the pause that it found goes on. */
+  readonly only: "calls" | undefined;
+  /** The head of the thread before the stretch. */
+  readonly from: number;
+}
+
+export interface Pause {
+  /** Undefined where they are the requests that are open. */
+  readonly interrupts: readonly Interrupt[] | undefined;
+  readonly handle: Handle;
+  /** What hooks of the root said about it. */
+  readonly said?: readonly Message[];
+}
+
+export interface Ending {
+  readonly facts: readonly Fact[];
+  /** How many of them, at the end, end the stretch; those before belong to its last turn. */
+  readonly tail: number;
+  readonly pause: Pause | undefined;
+}
+
+const nothing: readonly never[] = [];
+
+export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, circumstances: Circumstances): Ending {
+  const { intent, asked, stops } = circumstances;
+  if (intent !== "let-go" && (asked !== undefined || intent === "terminate")) {
+    const unasked = withoutQuestions(ended);
+    if (unasked !== ended) return endingOf(unasked, place, state, circumstances);
+  }
+  const usage = addUsage(state.run?.usage, usageOf(ended.facts));
+  if (intent === "terminate") {
+    const closed = closing(place, state, endedIn(ended.facts), "user", true);
+    return over(ended, closed, runEnd(place, "terminated", usage), stateFact(place, "terminated", stops));
+  }
+  if (ended.how === "completed") {
+    // Some agents may not be part of the tree any more: it was changed meanwhile.
+    const alone = state.scopes.size === 1 && state.requests === undefined;
+    const closed = alone ? nothing : closing(place, state, endedIn(ended.facts), "runtime", true);
+    const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
+    return over(ended, closed, end, stateFact(place, "completed", stops));
+  }
+  const move = (to: SessionState, more?: Partial<StateEvent>) =>
+    stateFact(place, to, stops === undefined ? more : { ...stops, ...more });
+  const ends = (...facts: readonly Fact[]): Ending => ({
+    facts: [...ended.facts, ...facts],
+    tail: facts.length,
+    pause: undefined,
+  });
+  /** Calls whose question was answered, and that did not come to go on, do so by the next resume(). */
+  const answered = () => answeredCalls(place, state, circumstances.from, endedIn(ended.facts));
+  /** And so do those that a crash had cut, and that nothing has come to since: where nothing runs, no start is without its end. */
+  const left = (): readonly Fact[] => {
+    const held = answered();
+    return [...held, ...cutCalls(place, state, endedIn([...ended.facts, ...held]))];
+  };
+  /** People are asked, or are to go on past something, or both. */
+  const asks = (interrupts: readonly Interrupt[], facts: readonly Fact[], more?: Partial<StateEvent>): Ending => {
+    const open = interrupts.length === 0 || isAsked(state, ended.facts);
+    const { handle, token } = newHandle(place, open ? "tool_interrupt" : "node_interrupt", circumstances);
+    const { interruptType: pauseType } = handle;
+    const paused = move("paused", { pauseType, ...(interrupts.length > 0 && { interrupts }), ...more, ...token });
+    const halts = circumstances.halts.map((each) => haltFact(place, each));
+    return { ...ends(...halts, ...facts, paused), pause: { interrupts: undefined, handle } };
+  };
+  switch (ended.how) {
+    case "failed": {
+      // An exception while paused leaves it paused (S7): the next resume() meets it again.
+      if (circumstances.only === "calls") return ends(...answered());
+      const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
+      return ends(...left(), end, move("error", { attempt: ended.attempt ?? 1 }));
+    }
+    case "stopped": {
+      // Calls that were answered after the run had failed: it stays so, and what waits for people still does.
+      if (intent === "let-go" || state.state === "error") return ends(...answered());
+      const { attempt } = ended;
+      const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
+      const interrupt = interruptOf(place, turn, ended.calls, circumstances);
+      // Answered calls run in a pause, which stays as it is.
+      if (circumstances.only === "calls" && circumstances.kept !== undefined) {
+        return ends(...answered(), interruptedFact(place, interrupt), {
+          ...samePause(place, state),
+          ...stops,
+        });
+      }
+      // pause() takes nothing back: people are asked as before, and what was cut runs again as it would have.
+      const held = asked === undefined ? left() : answered();
+      if (asked === undefined && isAsked(state, ended.facts)) {
+        return asks([...circumstances.halts, interrupt], [...held, interruptedFact(place, interrupt)], { attempt });
+      }
+      const pauseType = asked === undefined ? "manual" : "user_interrupt";
+      const { handle, token } = newHandle(place, pauseType, circumstances);
+      const paused = move("paused", { pauseType, interrupts: [interrupt], attempt, ...token });
+      const withdrawn = closing(place, state, endedIn([...ended.facts, ...held]), interrupt.by);
+      const ending = ends(...held, ...withdrawn, ...circumstances.said, interruptedFact(place, interrupt), paused);
+      return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
+    }
+    case "asking":
+      if (intent === "let-go" || circumstances.only === "calls") return ends(...answered());
+      return asks(circumstances.halts, left());
+    default:
+      return ended satisfies never;
+  }
+}
+
+/** Nobody has seen what would be asked with the end of a stretch that is stopped, and nobody will be. */
+function withoutQuestions(ended: Ended): Ended {
+  const facts = ended.facts.filter((fact) => !isQuestion(fact));
+  if (ended.how !== "asking") return facts.length === ended.facts.length ? ended : { ...ended, facts };
+  const { turn, calls } = ended;
+  const stopped: Ended = { how: "stopped", facts, calls, partialText: "", attempt: 1 };
+  return turn === undefined ? stopped : { turn, ...stopped };
+}
+
+function isQuestion(fact: Fact): boolean {
+  return fact.type === "action" && isRequest(fact.action.interrupted);
+}
+
+/** People are asked for something, or are from now on. */
+export function isAsked(state: ThreadState, facts: readonly Fact[]): boolean {
+  if (openRequests(state).length > 0) return true;
+  return facts.some(isQuestion);
+}
+
+/** What a stop tells that left the calls alone that wait for people: they are cut no more than before. */
+export function leftOpen(ended: Ended, state: ThreadState): Ended {
+  if (ended.how !== "stopped" && ended.how !== "asking") return ended;
+  const waiting = new Set(openRequests(state).flatMap(({ callId }) => callId ?? []));
+  const stopped = ended.calls.stopped.filter((id) => !waiting.has(id));
+  return { ...ended, calls: { ...ended.calls, stopped } };
+}
+
+/** A node waits for somebody to go on: told by the graph that it is in. */
+function haltFact(place: FramePlace, interrupt: Interrupt): Fact {
+  const { address, by: agentName } = interrupt;
+  return interruptedFact({ ...place, agentName, runPath: address.slice(0, address.lastIndexOf("/")) }, interrupt);
+}
+
+/** The run has come to its end. */
+function over({ facts }: Ended, closed: readonly Fact[], end: Fact, state: Fact): Ending {
+  return { facts: [...facts, ...closed, end, state], tail: closed.length + 2, pause: undefined };
+}
+
+/** Nobody waits for people any more, and every start has its end. */
+function closing(
+  place: FramePlace,
+  state: ThreadState,
+  ended: ReadonlySet<string>,
+  by: string,
+  forGood = false,
+): readonly Fact[] {
+  return [...waitingEnds(place, state, ended, undefined, forGood), ...withdrawals(place, state, by)];
+}
+
+/** A handle on a pause, and what of its token is recorded. */
+export function newHandle(
+  place: FramePlace,
+  interruptType: PauseType,
+  { now, tokenTtlMs }: Pick<Circumstances, "now" | "tokenTtlMs">,
+): { readonly handle: Handle; readonly token: Pick<StateEvent, "tokenHash" | "tokenUntil"> } {
+  // 244 random bits. Node fetches those of many ids at once, which is most of what they cost.
+  const { randomUUID } = builtIn("node:crypto");
+  const token = `${randomUUID()}${randomUUID()}`.replaceAll("-", "");
+  const { threadId, runId, segment } = place;
+  const restartBlock = interruptType === "user_interrupt";
+  const handle: Handle = { threadId, runId, segment, token, interruptType, restartBlock };
+  const tokenHash = hashToken(token);
+  return { handle, token: tokenTtlMs === undefined ? { tokenHash } : { tokenHash, tokenUntil: now + tokenTtlMs } };
+}
+
+/** Where it is not what was said last, and can be written down. How large it is, its agent has judged. */
+function recordedOutput({ output, text, action }: Extract<Ended, { how: "completed" }>): { readonly output?: Json } {
+  if (output === text && action === undefined) return {};
+  try {
+    return { output: toJson(output, "The output of a run") };
+  } catch {
+    return {};
+  }
+}
+
+export function interruptOf(
+  place: FramePlace,
+  turn: number,
+  calls: StoppedCalls,
+  circumstances: Pick<Circumstances, "asked" | "late" | "now"> & Partial<Pick<Circumstances, "kept">>,
+): Interrupt {
+  const { runId, segment, runPath } = place;
+  const { asked, late, now } = circumstances;
+  const stop = asked ?? circumstances.kept;
+  const met = late.length + calls.stopped.length + calls.finished.length + calls.notStarted.length > 0;
+  return {
+    id: `${runId}.${segment}`,
+    kind: asked === undefined ? "manual" : "user",
+    address: turnAddress(runPath, turn),
+    raisedAt: stop?.at ?? now,
+    by: stop?.by ?? "user",
+    ...(stop?.reason !== undefined && { reason: stop.reason }),
+    ...(stop?.message !== undefined && { message: stop.message }),
+    ...(met && { calls: { ...calls, late } }),
+  };
+}
+
+/** What is told to whoever awaits the run, once its end is on record. */
+export function resultOf(
+  agent: Agent<unknown, never>,
+  ended: Ended,
+  place: FramePlace,
+  state: ThreadState,
+  intent: Circumstances["intent"],
+  pause: Pause | undefined,
+): RunResult<never> {
+  const { runId, segment, threadId } = place;
+  const usage = state.run?.usage ?? addUsage(undefined, undefined);
+  const at = { runId, segment, usage };
+  if (intent === "terminate") return { status: "terminated", ...at };
+  switch (ended.how) {
+    case "completed": {
+      // Written out: this is how most runs end, and a spread costs more than all else here.
+      const { output, text, finish } = ended;
+      return { runId, segment, usage, status: "completed", output: output as never, text, finish };
+    }
+    case "failed":
+      return { status: "failed", error: ended.error, ...at };
+    case "stopped":
+    case "asking": {
+      if (pause === undefined) return { status: "failed", error: belayError("SESSION_CLOSED", { threadId }), ...at };
+      const { handle, interrupts = [...openRequests(state), ...state.interrupts] } = pause;
+      const { interruptType } = handle;
+      const partialText = ended.how === "stopped" ? ended.partialText : "";
+      const interrupt = nest(agent, place.runPath, state, interrupts);
+      const more = pause.said === undefined || pause.said.length === 0 ? {} : { said: pause.said };
+      return { status: "interrupted", interruptType, handle, interrupts, interrupt, partialText, ...at, ...more };
+    }
+    default:
+      return ended satisfies never;
+  }
+}
+
+function saidIn(facts: readonly Fact[], { runPath }: FramePlace): readonly Message[] {
+  return facts.flatMap((fact) => (fact.type === "message" && fact.runPath === runPath ? [fact.message] : []));
+}
+
+/** `accepted` says whether a person's stop ended it, where it was waiting for people. */
+export function receiptOf(
+  ended: Ended | undefined,
+  place: FramePlace,
+  late: readonly string[],
+  accepted = false,
+): Receipt {
+  const { runId, segment } = place;
+  const none = { accepted: false, runId, segment, partialText: "", late, ...noCalls };
+  if (ended?.how === "asking") return { ...none, ...ended.calls, accepted };
+  if (ended?.how !== "stopped") return none;
+  const { partialText, calls } = ended;
+  return { accepted: true, runId, segment, partialText, late, ...calls };
+}
+
+function usageOf(facts: readonly Fact[]): Usage | undefined {
+  let usage: Usage | undefined;
+  for (const fact of facts) {
+    if (fact.type === "message" && fact.message.usage) usage = addUsage(usage, fact.message.usage);
+  }
+  return usage;
+}
+
+export function hashToken(token: string): string {
+  return digestOfText(token);
+}

@@ -1,0 +1,133 @@
+// Commands as the store keeps them: their bodies, the facts by which an input becomes history, and the keys they go by.
+
+import { type BelayError, belayError } from "../../error.ts";
+import type { Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent } from "../../event.ts";
+import type { FramePlace, LateResult } from "../../frame.ts";
+import type { Answer } from "../../interrupt/answer.ts";
+import type { Message, Part } from "../../message.ts";
+import type { Command, Store, ThreadKey } from "../../store/store.ts";
+import type { InterruptOptions } from "../given/options.ts";
+import { loadThread } from "../read/read-facts.ts";
+
+export interface StopMail {
+  readonly runId: string;
+  readonly segment: number;
+  readonly options: InterruptOptions;
+}
+
+export interface InputMail {
+  readonly messages: readonly { readonly id?: string; readonly parts: readonly Part[] }[];
+  readonly by?: string;
+  /** To be known, and not to be answered: nothing is done because of it. */
+  readonly observed?: true;
+}
+
+export interface LateMail extends LateResult {
+  readonly path: string;
+  /** The stretch that left it behind. */
+  readonly segment: number;
+  readonly callId: string;
+  readonly tool: string;
+  readonly address: string;
+}
+
+export interface AnswerMail {
+  /** The request's. */
+  readonly id: string;
+  readonly answer: Answer;
+  /** The caller's id of it. */
+  readonly ref?: string;
+}
+
+/** A command as it was read. */
+export interface Known<T> {
+  readonly key: string;
+  readonly mail: T;
+  readonly at: number;
+}
+
+export interface InputQueuedMail {
+  readonly id: string;
+  readonly kind: InputQueuedEvent["kind"];
+}
+
+export function kindOf({ observed }: InputMail): "steer" | "observe" {
+  return observed ? "observe" : "steer";
+}
+
+export function queuedMail({ key: id, mail }: Known<InputMail>): InputQueuedMail {
+  return { id, kind: kindOf(mail) };
+}
+
+export function queuedFacts(place: FramePlace, queued: readonly InputQueuedMail[]): InputQueuedEvent[] {
+  return queued.map(({ id, kind }) => ({ type: "input-queued", id, kind, ...base(place) }));
+}
+
+/** The steers that wait for a thread, the oldest first. */
+export async function steersFor(store: Store, key: ThreadKey): Promise<readonly Known<InputMail>[]> {
+  const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
+  return (loaded?.commands ?? []).flatMap((command) =>
+    command.kind === "steer" ? [{ key: command.key, at: command.at, mail: read<InputMail>(key, command) }] : [],
+  );
+}
+
+/** The facts by which a command's input becomes part of the history. */
+export function inputFactsOf(
+  place: FramePlace,
+  id: string,
+  kind: InputQueuedEvent["kind"],
+  mail: InputMail,
+  at: number,
+): Fact[] {
+  const consumed: InputConsumedEvent = { type: "input-consumed", id, kind, ...base(place) };
+  const messages = mail.messages.map((given, i): MessageEvent => {
+    const own = given.id ?? (i === 0 ? id : `${id}.${i}`);
+    const message: Message = { id: own, role: "user", parts: given.parts, at, origin: "person" };
+    return { type: "message", turn: 0, message, ...base(place) };
+  });
+  return [consumed, ...messages];
+}
+
+/** Stops have keys of their own: an id that a steer has, too, is another one. */
+export function stopKey(id: string): string {
+  return `stop:${id}`;
+}
+
+/** What was sent. Throws where that is damaged: all that a reader relies on is there. */
+export function read<T extends Mail>(key: ThreadKey, command: Command): T {
+  let mail: unknown;
+  try {
+    mail = JSON.parse(command.body);
+  } catch {
+    throw damaged(key, command, "is not JSON");
+  }
+  if (typeof mail !== "object" || mail === null || !isMail[command.kind](mail)) {
+    throw damaged(key, command, `is no ${command.kind}`);
+  }
+  return mail as T;
+}
+
+type Mail = StopMail | InputMail | LateMail | AnswerMail;
+
+const isMail: Readonly<
+  Record<Command["kind"], (mail: Partial<StopMail & InputMail & LateMail & AnswerMail>) => boolean>
+> = {
+  stop: ({ runId, segment }) => typeof runId === "string" && typeof segment === "number",
+  steer: isInput,
+  input: isInput,
+  late: ({ path, callId }) => typeof path === "string" && typeof callId === "string",
+  answer: ({ id, answer }) => typeof id === "string" && typeof answer === "object" && answer !== null,
+};
+
+function isInput({ messages }: Partial<InputMail>): boolean {
+  return Array.isArray(messages) && messages.every((message) => Array.isArray(message?.parts));
+}
+
+function damaged({ threadId }: ThreadKey, { key }: Command, what: string): BelayError {
+  return belayError("JOURNAL_CORRUPT", { threadId, seq: 0, problem: `command ${key} ${what}` });
+}
+
+export function base(place: FramePlace) {
+  const { threadId, runId, segment, agentName, runPath } = place;
+  return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
+}

@@ -1,0 +1,310 @@
+// How a stretch of a run begins. Each opening looks at the thread as the store has it at that moment: what this
+// session knew may be old.
+
+import type { Agent } from "../../agent.ts";
+import { belayError } from "../../error.ts";
+import type { Fact, Patch, StateEvent } from "../../event.ts";
+import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
+import type { FramePlace } from "../../frame.ts";
+import type { Answer } from "../../interrupt/answer.ts";
+import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { isWithin } from "../../journal/reduce.ts";
+import { openRequests } from "../../journal/requests.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import type { ThreadKey } from "../../store/store.ts";
+import type { readInput } from "../given/input.ts";
+import { agentAt } from "./agent-at.ts";
+import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
+import { driftFact, inputFacts, lostCalls, runStart, samePause, stateFact } from "./facts.ts";
+import { namedGraph } from "./graph-at.ts";
+import { type AnswerMail, inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mail.ts";
+import type { Opening } from "./opening.ts";
+import { inputHooks } from "./reply-input.ts";
+import { answerFact, expiries, waitingEnds, withdrawals } from "./requests.ts";
+import { underWay } from "./under-way.ts";
+
+type Inputs = ReturnType<typeof readInput>;
+
+export function newRun(
+  opener: AnswerChecker,
+  place: FramePlace,
+  inputs: Inputs,
+  factsOf: (inputs: Inputs, at: number) => readonly Fact[],
+  id?: string,
+): Opening {
+  const hooked = inputHooks(opener, place, inputs);
+  const open = (state: ThreadState, made: Inputs): readonly Fact[] => {
+    const { agent, setup } = opener;
+    const { repair } = agent;
+    const print = agent.fingerprint();
+    const known = state.fingerprint !== undefined && driftReport(state.fingerprint, print) === undefined;
+    // What a run that failed has left open ends before the next begins.
+    const facts: Fact[] = [...lostCalls(place, state, undefined, true), ...withdrawals(place, state, "user")];
+    if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
+    facts.push(runStart(place, known ? undefined : print));
+    const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair } as const) : undefined;
+    facts.push(stateFact(place, "running", id === undefined ? closing : { ...closing, id }));
+    facts.push(...factsOf(made, setup.clock.now()));
+    return facts;
+  };
+  return (state, _place, signal) => {
+    refuseIfAsked(state, id);
+    refuseUnless(state, ["created", "initialized", "completed", "error"], "a new run");
+    const made = hooked(signal);
+    return made instanceof Promise ? made.then((given) => open(state, given)) : open(state, made);
+  };
+}
+
+export interface Going {
+  readonly mode: "continue" | "rethink" | undefined;
+  readonly inputs: Inputs;
+  /** By request. */
+  readonly answers: ReadonlyMap<string, Answer>;
+  readonly drift: Drift;
+  /** Narrows new input to one agent, by its path. */
+  readonly to: string | undefined;
+  /** What is changed in the state of graphs. */
+  readonly patch: Patch | undefined;
+  /** Whose input it is; also whose answers, where they do not say. */
+  readonly by: string | undefined;
+  /** The caller's id of the run() that asked for it. */
+  readonly id?: string | undefined;
+  /** sha256 of the token that it goes on by. */
+  readonly tokenHash?: string | undefined;
+}
+
+export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place: FramePlace, asked: Going): Opening {
+  const hooked = inputHooks(opener, place, asked.inputs);
+  return async (state, _place, signal) => {
+    let going = asked;
+    refuseIfAsked(state, going.id);
+    refuseIfSpent(state, place, going.tokenHash);
+    refuseUnless(state, ["paused", "running", "error"], "resume");
+    const given = [...going.answers].map(([id, answer]) => [id, signed(answer, going.by)] as const);
+    for (const [id, answer] of given) await checkAnswer(opener, state, id, answer);
+    const words = hooked(signal);
+    if (words instanceof Promise) going = { ...asked, inputs: await words };
+    const { agent, setup } = opener;
+    const drifted = await drift(agent, place, state, going.drift);
+    const now = setup.clock.now();
+    const answers = given.map(([id, answer]) => answerFact(place, state, id, answer, now, setup.groups));
+    const expired = expiries(place, state, now, going.answers);
+    const decided = new Set([...answers, ...expired].map(({ id }) => id));
+    // What is said to some is said to those who ask there.
+    const { to: narrowed } = going;
+    const open = openRequests(state).filter(
+      ({ id }) =>
+        !decided.has(id) && (narrowed === undefined || isWithin(state.requests!.get(id)!.runPath, [narrowed])),
+    );
+    const { mode, inputs, facts: changed } = await newInput(opener, place, state, going, open);
+    const { repair } = agent;
+    const called = going.id === undefined ? {} : { id: going.id };
+    const facts: Fact[] = [...drifted];
+    if (state.state === "error") facts.push(stateFact(place, "initialized"), runStart(place));
+    facts.push(...answers, ...expired, ...changed);
+    const paths = inputs.length > 0 ? listeners(agent, place, state, going.to) : undefined;
+    const to = going.to === undefined ? {} : { to: paths ?? [going.to] };
+    if (mode === "rethink") facts.push(...lostCalls(place, state, to.to));
+    const edits = editsOf(agent, place, state, going);
+    const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
+    facts.push(stateFact(place, "running", moved));
+    facts.push(...(await unreadFacts(opener, place, state, going.to, paths ?? [], now)));
+    for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now));
+    return facts;
+  };
+}
+
+/**
+ * What was said before the stop, and nobody has read, stands before what is said now to `paths`. It was said to all, also
+ * where `to` narrows this; but what is only to be observed makes nobody begin anew.
+ */
+async function unreadFacts(
+  { agent, setup, key }: AnswerChecker & { readonly key: ThreadKey },
+  place: FramePlace,
+  state: ThreadState,
+  to: string | undefined,
+  paths: readonly string[],
+  now: number,
+): Promise<readonly Fact[]> {
+  const all = to === undefined ? paths : listeners(agent, place, state, undefined);
+  if (!paths.some((path) => all.includes(path))) return [];
+  const unread = await steersFor(setup.store, key);
+  const facts: Fact[] = queuedFacts(
+    place,
+    unread.map(queuedMail).filter(({ id }) => !state.queued?.has(id)),
+  );
+  for (const runPath of all) {
+    const isRoot = runPath === place.runPath;
+    for (const { key: id, mail } of unread) {
+      if (mail.observed && !isRoot && !paths.includes(runPath)) continue;
+      const entering = inputFactsOf({ ...place, runPath }, id, kindOf(mail), mail, now);
+      facts.push(...(isRoot ? entering : entering.filter(({ type }) => type === "message")));
+    }
+  }
+  return facts;
+}
+
+/** The graphs whose state is changed: the one that is named, those that have stopped at a node, or the whole. */
+function editsOf(
+  agent: Agent<unknown, never>,
+  place: FramePlace,
+  state: ThreadState,
+  { patch, to }: Going,
+): Pick<StateEvent, "edits"> {
+  if (patch === undefined) return {};
+  const stopped = state.interrupts.flatMap(({ kind, address }) =>
+    kind === "node" ? [address.slice(0, address.lastIndexOf("/"))] : [],
+  );
+  const paths = to !== undefined ? [namedGraph(agent, state, to)] : stopped.length > 0 ? stopped : [place.runPath];
+  // Code of one's own may run a graph that nobody has told of.
+  const other = paths.map((path) => agentAt(agent, path)).find((at) => at !== undefined && at.checkpoint === undefined);
+  if (other !== undefined) {
+    const needed = `for a graph, which ${other.name} is not: name one that this run is in by its path, with \`to\``;
+    throw belayError("OPTION_INVALID", { option: "state", value: JSON.stringify(patch), needed });
+  }
+  return { edits: Object.fromEntries(paths.map((path) => [path, patch])) };
+}
+
+/** Whom people speak to: the agent that chats with them, or, where it is made of others, those that were cut in mid-turn (R1). */
+function listeners(
+  agent: Agent<unknown, never>,
+  place: FramePlace,
+  state: ThreadState,
+  to: string | undefined,
+): readonly string[] {
+  const { runPath: root, runId } = place;
+  if (agent.chats && (to === undefined || to === root)) return [root];
+  const active = underWay(state, root, runId).filter(({ last }) => last !== "nothing");
+  const wanted = active
+    .map(({ path }) => path)
+    .filter((path) => (to === undefined ? !inCall(path) : isWithin(path, [to]) && !inCall(path.slice(to.length))));
+  if (to !== undefined && wanted.length === 0) {
+    const needed = active.map(({ path }) => path).join(", ") || "left out: no agent was cut in mid-turn";
+    throw belayError("OPTION_INVALID", { option: "to", value: JSON.stringify(to), needed });
+  }
+  // What people say to the whole is kept there, too: it is what they see.
+  return to === undefined ? [root, ...wanted] : wanted;
+}
+
+/** Inside a call of another agent, which speaks for it. */
+function inCall(path: string): boolean {
+  return /\/t\d+\/c\d+\//.test(path);
+}
+
+/** First: who lost a race learns that, not what the winner made of the thread. */
+function refuseIfSpent({ run, tokenHash }: ThreadState, place: FramePlace, token: string | undefined): void {
+  const { threadId, runId } = place;
+  const segment = place.segment - 1;
+  if (run?.id !== runId || run.segment !== segment) throw belayError("TOKEN_SPENT", { threadId, segment });
+  if (token !== undefined && token !== tokenHash) throw belayError("TOKEN_UNKNOWN", { threadId });
+}
+
+function signed(answer: Answer, by: string | undefined): Answer {
+  return answer.by === undefined && by !== undefined ? { ...answer, by } : answer;
+}
+
+/** What new input does to the requests that are open (Q8). */
+async function newInput(
+  opener: AnswerChecker,
+  place: FramePlace,
+  state: ThreadState,
+  going: Going,
+  open: readonly Interrupt[],
+): Promise<{ readonly mode: "continue" | "rethink"; readonly inputs: Inputs; readonly facts: readonly Fact[] }> {
+  const { inputs, answers, by = "user" } = going;
+  // Answers are given to be heard: what is said beside them waits for the results.
+  const mode = going.mode ?? (inputs.length > 0 && answers.size === 0 ? "rethink" : "continue");
+  if (mode === "continue" || open.length === 0) return { mode, inputs, facts: [] };
+  if (going.mode === undefined) {
+    if (open.some(({ onNewInput }) => onNewInput === "answer")) {
+      const [only] = open;
+      if (open.length > 1) throw belayError("ANSWER_AMBIGUOUS", { threadId: place.threadId, open: open.length });
+      const answer = signed({ type: "respond", value: textOf(only!.id, inputs) }, going.by);
+      await checkAnswer(opener, state, only!.id, answer);
+      const { clock, groups } = opener.setup;
+      return {
+        mode: "continue",
+        inputs: [],
+        facts: [answerFact(place, state, only!.id, answer, clock.now(), groups)],
+      };
+    }
+    const dead = open.filter(({ onNewInput }) => onNewInput !== "keep");
+    if (dead.length < open.length) {
+      const facts = [
+        ...waitingEnds(place, within(state, going.to), undefined, dead),
+        ...withdrawals(place, state, by, dead),
+      ];
+      return { mode: "continue", inputs, facts };
+    }
+  }
+  return { mode, inputs, facts: withdrawals(place, state, by, open) };
+}
+
+/** Only what lies at `path` or below, where one is given. */
+function within(state: ThreadState, path: string | undefined): ThreadState {
+  if (path === undefined) return state;
+  return { ...state, scopes: new Map([...state.scopes].filter(([each]) => isWithin(each, [path]))) };
+}
+
+function textOf(id: string, inputs: Inputs): string {
+  const parts = inputs.flatMap((input) => input.parts);
+  if (parts.some(({ type }) => type !== "text")) {
+    throw belayError("ANSWER_INVALID", { id, problem: "more than text cannot answer a question" });
+  }
+  return inputs.map((input) => input.parts.map((part) => (part.type === "text" ? part.text : "")).join("")).join("\n");
+}
+
+/** A person answers while the thread rests: the calls that it lets run do so, and nothing else. */
+export function answering(opener: AnswerChecker, { id, answer, ref }: AnswerMail, key: string | undefined): Opening {
+  return async (state, place) => {
+    const { clock, groups } = opener.setup;
+    await checkAnswer(opener, state, id, answer);
+    const now = clock.now();
+    const fact = answerFact(place, state, id, answer, now, groups, key, ref);
+    return [fact, ...expiries(place, state, now, new Set([id]))];
+  };
+}
+
+/** Code that waits for a person has something to do: the pause is written once more, to have the thread for it. */
+export const woken: Opening = (state, place) => {
+  refuseUnless(state, ["paused"], "going on");
+  return [samePause(place, state)];
+};
+
+async function drift(
+  agent: Agent<unknown, never>,
+  place: FramePlace,
+  state: ThreadState,
+  wanted: Drift,
+): Promise<readonly Fact[]> {
+  const print = agent.fingerprint();
+  const report = state.fingerprint === undefined ? undefined : driftReport(state.fingerprint, print);
+  if (report === undefined) return [];
+  const refused = (cause?: unknown) =>
+    belayError("DRIFT_REFUSED", { threadId: place.threadId, changes: driftWords(report) }, cause);
+  let verdict: Awaited<ReturnType<Extract<Drift, (...args: never) => unknown>>>;
+  try {
+    verdict = typeof wanted === "function" ? await wanted(report) : wanted;
+  } catch (error) {
+    throw refused(error);
+  }
+  if (verdict === "refuse" || verdict === false) throw refused();
+  return [driftFact(place, report, print)];
+}
+
+function refuseIfAsked({ threadId, asked }: ThreadState, id: string | undefined): void {
+  const known = id === undefined ? undefined : asked?.get(id);
+  if (known !== undefined) throw belayError("RUN_KNOWN", { threadId, id: id!, runId: known.runId });
+}
+
+function hasOpenCalls(state: ThreadState): boolean {
+  for (const scope of state.scopes.values()) if (scope.calls.length > 0) return true;
+  return false;
+}
+
+function refuseUnless(state: ThreadState, allowed: readonly string[], action: string): void {
+  const { threadId, state: now } = state;
+  if (allowed.includes(now)) return;
+  if (now === "paused") throw belayError("NEED_RESUME", { threadId, pauseType: state.pauseType ?? "a pause" });
+  throw belayError("INVALID_STATE", { threadId, state: now, action });
+}

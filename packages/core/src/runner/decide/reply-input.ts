@@ -1,0 +1,71 @@
+// What `beforeReply` hooks make of what people say, before it is on record. A stop gives them their grace; one that takes
+// longer means that the reply never began: its words are not recorded as the hook has not seen them through.
+
+import type { Agent } from "../../agent.ts";
+import { BelayError, errorText, UserInterrupt } from "../../error.ts";
+import type { FramePlace } from "../../frame.ts";
+import { type HookHost, hookFailed, withinGrace } from "../../hooks/call-hooks.ts";
+import type { ReplyInput } from "../../hooks/hooks.ts";
+import type { StopSignal } from "../../interrupt/stop-signal.ts";
+import { inputAfterHooks } from "../../reply.ts";
+import { type InputMessage, readInput } from "../given/input.ts";
+import type { Setup } from "../given/setup.ts";
+
+type Inputs = ReturnType<typeof readInput>;
+
+export interface ReplyHost {
+  readonly agent: Agent<unknown, never>;
+  readonly setup: Pick<Setup, "clock" | "hooks" | "log" | "maxBytes">;
+  readonly deps: unknown;
+}
+
+/** Asks once, however often the stretch has to be opened. */
+export function inputHooks(host: ReplyHost, place: FramePlace, inputs: Inputs): (signal: StopSignal) => Given {
+  let made: Promise<Inputs> | undefined;
+  return (signal) => {
+    if (inputs.length === 0) return inputs;
+    made ??= ask(host, place, inputs, signal);
+    return made ?? inputs;
+  };
+}
+
+type Given = Inputs | Promise<Inputs>;
+
+function ask(host: ReplyHost, place: FramePlace, inputs: Inputs, signal: StopSignal): Promise<Inputs> | undefined {
+  const { agent, setup, deps } = host;
+  const at = { place, signal, clock: setup.clock, deps, desk: setup };
+  const hooked = inputAfterHooks(agent, at, { messages: inputs });
+  return (
+    hooked &&
+    withinGrace(at, hooked).then(
+      (given) => {
+        if (given === undefined) throw stopped(signal);
+        return readGiven(at, given, setup.maxBytes);
+      },
+      (error: unknown) => {
+        // Thrown because of the stop.
+        throw signal.stop !== undefined && error instanceof BelayError ? stopped(signal) : error;
+      },
+    )
+  );
+}
+
+/** What a hook gives must be what a person could give: who has said something else is not to blame for it. */
+function readGiven(at: HookHost, given: ReplyInput, most: number): Inputs {
+  let inputs: Inputs;
+  try {
+    inputs = readInput("messages" in given ? (given.messages as readonly InputMessage[]) : asText(given.value), most);
+  } catch (error) {
+    throw hookFailed(at, "beforeReply", errorText(error), error);
+  }
+  if (inputs.length === 0) throw hookFailed(at, "beforeReply", "it left nothing of the input");
+  return inputs;
+}
+
+function stopped({ stop }: StopSignal): UserInterrupt {
+  return new UserInterrupt(stop?.at ?? 0, stop?.reason);
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

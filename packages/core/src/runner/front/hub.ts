@@ -1,0 +1,177 @@
+// hub(sessions): what one of them replies, the others observe. Invariants:
+// 1. A reply is handed on when it is on record as whole, under an id made of its thread and run: once to each, however
+//    often it is read, stopped on the way or handed on by another hub.
+// 2. What cannot be handed on now is tried again with the next thing that happens, and is not skipped; meanwhile the
+//    others hear of it.
+
+import { type BelayError, belayError, shown } from "../../error.ts";
+import type { Fact } from "../../event.ts";
+import { asText } from "../../json.ts";
+import { type Message, messageText } from "../../message.ts";
+import { refuseSlip } from "../given/options.ts";
+import type { Session } from "./session.ts";
+
+type AnySession = Session<unknown>;
+
+export interface HubReply {
+  readonly threadId: string;
+  readonly runId: string;
+  readonly agentName: string;
+  readonly text: string;
+}
+
+export interface HubOptions {
+  /** How a reply reads to the others; "name: text" by default. Nothing at all is not handed on. */
+  say?(reply: HubReply): string | Pick<Message, "parts"> | undefined;
+  /** Replies from now on, or also those on record that were not handed on yet. */
+  readonly from?: "now" | "start" | undefined;
+}
+
+export interface Hub {
+  add(session: AnySession): void;
+  remove(session: AnySession): void;
+  /** Resolves when all replies that are on record have been handed on; rejects where one could not be. */
+  settled(): Promise<void>;
+  /** Hands on nothing any more. */
+  close(): void;
+}
+
+const OPTIONS: Readonly<Record<keyof HubOptions, true>> = { say: true, from: true };
+
+export function hub(sessions: readonly AnySession[], options: HubOptions = {}): Hub {
+  check(sessions, options);
+  const members = new Map<AnySession, Member>();
+  const others = (self: AnySession) => [...members.keys()].filter((session) => session !== self);
+  const made: Hub = {
+    add: (session) => {
+      if (!members.has(session)) members.set(session, new Member(session, options, () => others(session)));
+    },
+    remove: (session) => {
+      members.get(session)?.leave();
+      members.delete(session);
+    },
+    settled: async () => {
+      await Promise.all([...members.values()].map((member) => member.catchUp()));
+    },
+    close: () => {
+      for (const session of [...members.keys()]) made.remove(session);
+    },
+  };
+  for (const session of sessions) made.add(session);
+  return made;
+}
+
+function check(sessions: readonly AnySession[], options: HubOptions): void {
+  const refuse = (option: string, value: unknown, needed: string) =>
+    belayError("OPTION_INVALID", { option, value: shown(value), needed });
+  if (!Array.isArray(sessions)) throw refuse("sessions", sessions, "a list of sessions");
+  const other = sessions.find((session) => typeof session?.observe !== "function");
+  if (other !== undefined) throw refuse("sessions", other, "sessions, as runner.open() gives them");
+  refuseSlip(options, OPTIONS);
+  const { say, from = "now" } = options;
+  if (say !== undefined && typeof say !== "function") throw refuse("say", say, "a function of a reply");
+  if (from !== "now" && from !== "start") throw refuse("from", from, "one of now, start");
+}
+
+interface Reply {
+  readonly words: string | Pick<Message, "parts">;
+  readonly id: string;
+}
+
+class Member {
+  readonly #session: AnySession;
+  readonly #options: HubOptions;
+  readonly #others: () => readonly AnySession[];
+  readonly #unwatch: () => void;
+  /** The last fact that was looked at. */
+  #cursor: Promise<number>;
+  #left = false;
+  /** What each of the others has yet to hear. */
+  readonly #due = new Map<AnySession, Reply[]>();
+
+  constructor(session: AnySession, options: HubOptions, others: () => readonly AnySession[]) {
+    this.#session = session;
+    this.#options = options;
+    this.#others = others;
+    this.#cursor = options.from === "start" ? Promise.resolve(0) : session.head();
+    this.#unwatch = session.watch(() => void this.catchUp().catch(() => {}));
+    if (options.from === "start") void this.catchUp().catch(() => {});
+  }
+
+  leave(): void {
+    this.#left = true;
+    this.#unwatch();
+  }
+
+  /** One after the other: each begins where the last one came to. */
+  async catchUp(): Promise<void> {
+    const before = this.#cursor;
+    const failed: unknown[] = [];
+    this.#cursor = before.then(async (from) => {
+      let at = from;
+      try {
+        for (const fact of this.#left ? [] : await this.#session.factsAfter(from)) {
+          this.#look(fact);
+          at = fact.seq;
+        }
+      } catch (error) {
+        failed.push(error);
+      }
+      await this.#handOn(failed);
+      return at;
+    });
+    await this.#cursor;
+    if (failed.length > 0) throw failed[0];
+  }
+
+  #look(fact: Fact): void {
+    if (fact.runPath.includes("/")) return;
+    if (fact.type !== "run-end" || fact.status !== "completed") return;
+    const text = this.#textOf(fact);
+    const { threadId, runId, agentName } = fact;
+    if (text.trim() === "") return;
+    const { say = asSaid } = this.#options;
+    const words = say({ threadId, runId, agentName, text });
+    if (words === undefined || (typeof words === "string" && words.trim() === "")) return;
+    const reply = { words, id: `hub:${threadId}:${runId}` };
+    for (const session of this.#others()) this.#due.set(session, [...(this.#due.get(session) ?? []), reply]);
+  }
+
+  /** To each in its order, and to each for itself: one that cannot hear now holds up no other. */
+  async #handOn(failed: unknown[]): Promise<void> {
+    const here = new Set(this.#left ? [] : this.#others());
+    await Promise.all(
+      [...this.#due].map(async ([session, replies]) => {
+        if (!here.has(session)) return this.#due.delete(session);
+        try {
+          for (let [reply] = replies; reply !== undefined; [reply] = replies) {
+            await session.observe(reply.words, { id: reply.id });
+            replies.shift();
+          }
+        } catch (error) {
+          if (!hearsNoMore(session, error)) return failed.push(error);
+        }
+        return this.#due.delete(session);
+      }),
+    );
+  }
+
+  /** What it left with, or the whole of what it said last, also where that was cut and went on. One that said nothing has no reply. */
+  #textOf({ output, runId }: Extract<Fact, { type: "run-end" }>): string {
+    if (typeof output === "string" || output === null) return asText(output);
+    const said = this.#session.messages.findLast(
+      ({ id, role, isInterrupted }) => role === "assistant" && !isInterrupted && id.startsWith(`${runId}.`),
+    );
+    if (said !== undefined) return messageText(said);
+    return output === undefined ? "" : asText(output);
+  }
+}
+
+/** Its thread has been terminated, or it is closed: nobody can tell it anything any more. */
+function hearsNoMore({ state }: AnySession, error: unknown): boolean {
+  return state === "terminated" || (error as Partial<BelayError>).code === "SESSION_CLOSED";
+}
+
+function asSaid({ agentName, text }: HubReply): string {
+  return `${agentName}: ${text}`;
+}

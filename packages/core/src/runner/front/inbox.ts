@@ -1,0 +1,116 @@
+// What waits for people, over all threads: the store's rows, read. A row is a copy of what stands in a journal: one that is
+// damaged is no item, whatever is asked for, and told beside the items and in the log, so that no list is shorter than it
+// should be without a word (P7).
+
+import { belayError } from "../../error.ts";
+import { isExpired, mayAnswer } from "../../interrupt/decision.ts";
+import type { Interrupt, RequestKind } from "../../interrupt/interrupt.ts";
+import { fold } from "../../journal/fold.ts";
+import { openRequests } from "../../journal/requests.ts";
+import { newThread } from "../../journal/state.ts";
+import type { RequestRow } from "../../store/store.ts";
+import type { Setup } from "../given/setup.ts";
+import { loadThread } from "../read/read-facts.ts";
+
+/** An open request. `id` is what runner.answer() takes. */
+export interface InboxItem extends Omit<Interrupt, "kind" | "message" | "calls"> {
+  readonly kind: RequestKind;
+  readonly threadId: string;
+  readonly runId: string;
+}
+
+/** A request that the store cannot read: nobody knows whether a filter means it. */
+export interface DamagedRequest {
+  /** As it stands in the store, and maybe damaged itself. */
+  readonly id: string;
+  /** The thread whose journal has this request open; undefined where that cannot be told. */
+  readonly threadId?: string;
+}
+
+/**
+ * A list, and beside it what is missing from it. `damaged` is always there; it is enumerable only where there is any, so that
+ * an inbox without damage equals a plain list, and one with it does not.
+ */
+export type Inbox = InboxItem[] & { readonly damaged: readonly DamagedRequest[] };
+
+export interface InboxFilter {
+  readonly threadId?: string | undefined;
+  readonly kind?: RequestKind | undefined;
+  readonly tool?: string | undefined;
+  /** Only what this person may answer. */
+  readonly by?: string | undefined;
+}
+
+const fields: readonly string[] = ["threadId", "kind", "tool", "by"] satisfies (keyof InboxFilter)[];
+
+/** `logged` has the damaged ones that the log has heard of. */
+export async function readInbox(
+  setup: Setup,
+  tenant: string,
+  filter: InboxFilter,
+  logged: Set<string>,
+): Promise<Inbox> {
+  checkFilter(filter);
+  const rows = await setup.store.requests(tenant);
+  const damaged: DamagedRequest[] = [];
+  for (const row of rows) {
+    if (row.damaged !== true) continue;
+    const { id } = row;
+    if (!logged.has(id)) tell(setup, id);
+    logged.add(id);
+    const threadId = await askerOf(setup, tenant, row);
+    if (threadId === undefined) damaged.push({ id });
+    else if (filter.threadId === undefined || filter.threadId === threadId) damaged.push({ id, threadId });
+  }
+  const enumerable = damaged.length > 0;
+  return Object.defineProperty(itemsOf(rows, filter, setup), "damaged", { value: damaged, enumerable }) as Inbox;
+}
+
+function checkFilter(filter: InboxFilter): void {
+  if (typeof filter !== "object" || filter === null) {
+    throw belayError("OPTION_INVALID", { option: "filter", value: String(filter), needed: fields.join(", ") });
+  }
+  for (const field of Object.keys(filter)) {
+    if (!fields.includes(field)) {
+      throw belayError("OPTION_INVALID", { option: `filter.${field}`, value: "given", needed: fields.join(", ") });
+    }
+  }
+}
+
+function tell({ log }: Setup, id: string): void {
+  const error = belayError("STORE_CORRUPT", { problem: `request ${id} does not fit its checksum` });
+  log({ level: "warn", error, threadId: "", runId: "", agentName: "", runPath: "" });
+}
+
+/** The row's word for its thread, where that thread's journal proves it. */
+async function askerOf({ store }: Setup, tenant: string, row: RequestRow): Promise<string | undefined> {
+  const { id, threadId } = row;
+  const state = newThread(threadId);
+  try {
+    fold(state, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
+  } catch {
+    // Whatever keeps it from being read is said by whoever opens it.
+    return undefined;
+  }
+  return openRequests(state).some((open) => open.id === id) ? threadId : undefined;
+}
+
+function itemsOf(
+  rows: readonly RequestRow[],
+  { threadId, kind, tool, by }: InboxFilter,
+  { clock, groups }: Pick<Setup, "clock" | "groups">,
+): InboxItem[] {
+  const now = clock.now();
+  const items: InboxItem[] = [];
+  for (const row of rows) {
+    if (row.damaged || (threadId !== undefined && row.threadId !== threadId)) continue;
+    if (row.expiresAt !== undefined && row.expiresAt <= now) continue;
+    const { runId, interrupt } = JSON.parse(row.body) as { runId: string; interrupt: Interrupt };
+    if (kind !== undefined && interrupt.kind !== kind) continue;
+    if (tool !== undefined && interrupt.tool !== tool) continue;
+    if (by !== undefined && !mayAnswer(interrupt, by, groups)) continue;
+    if (!isExpired(interrupt, now))
+      items.push({ threadId: row.threadId, runId, ...(interrupt as Omit<InboxItem, "threadId" | "runId">) });
+  }
+  return items;
+}

@@ -1,0 +1,209 @@
+// The sessions of a runner. Invariants:
+// 1. Of one thread there is one session: whoever opens it while it is open, being opened or being closed, gets that one, or
+//    the one after it.
+// 2. Sessions are known weakly: one that nobody has, and that does nothing, is forgotten.
+
+import type { Agent } from "../../agent.ts";
+import { type BelayError, belayError } from "../../error.ts";
+import type { ThreadKey } from "../../store/store.ts";
+import { type EndOptions, type EventOptions, readCursor, readEnd, readId, refuseSlip } from "../given/options.ts";
+import { Feed, type Reader } from "../read/feed.ts";
+import { firstLoad } from "../read/recall.ts";
+import { busy } from "../read/store-error.ts";
+import type { Execution } from "../thread/execution.ts";
+import { GoingOn } from "../thread/going-on.ts";
+import type { SessionHost } from "../thread/live-thread.ts";
+import type { DriveSetup } from "../write/drive.ts";
+import { Leases } from "./leases.ts";
+import type { OpenOptions } from "./runner-options.ts";
+import { Session } from "./session.ts";
+import { WeakTable } from "./weak-table.ts";
+
+const OPEN: Readonly<Record<keyof OpenOptions<never>, true>> = { agent: true, deps: true };
+
+export class OpenSessions<Out, Deps> {
+  readonly #setup: DriveSetup;
+  readonly #tenant: string;
+  readonly #agents: ReadonlyMap<string, Agent<Out, Deps>>;
+  readonly #deps: Deps | undefined;
+  readonly #leases: Leases;
+  readonly #host: SessionHost;
+  readonly #sessions = new WeakTable<Session<Out>>();
+  /** Readers keep theirs, and so does a session. */
+  readonly #feeds = new WeakTable<Feed>();
+  /** Those whose thread is still being read. */
+  readonly #openings = new Map<string, Promise<Session<Out>>>();
+  /** Those that somebody goes on with by a handle. */
+  readonly #goingOn = new Map<string, readonly GoingOn[]>();
+  /** Nothing begins any more. */
+  closed = false;
+
+  constructor(
+    setup: DriveSetup,
+    tenant: string,
+    agents: ReadonlyMap<string, Agent<Out, Deps>>,
+    deps: Deps | undefined,
+  ) {
+    this.#setup = setup;
+    this.#tenant = tenant;
+    this.#agents = agents;
+    this.#deps = deps;
+    this.#leases = new Leases(setup.clock, setup.leaseTtlMs);
+    this.#host = {
+      setup,
+      running: (execution) => this.#leases.add(execution),
+      stopped: (execution) => this.#leases.remove(execution),
+      closed: (thread) => {
+        const { threadId } = thread.key;
+        if (this.known(threadId)?.isOf(thread)) this.#sessions.delete(threadId);
+      },
+      feed: (threadId) => this.#feed(threadId),
+      accepts: () => !this.closed,
+      goingOn: (threadId) => this.#goingOn.get(threadId) ?? [],
+    };
+  }
+
+  /** The one that is open here. */
+  known(threadId: string): Session<Out> | undefined {
+    return this.#sessions.get(threadId);
+  }
+
+  get running(): readonly Execution[] {
+    return this.#leases.running;
+  }
+
+  refuseIfClosed(): void {
+    if (this.closed) throw belayError("RUNNER_CLOSED", {});
+  }
+
+  /** For whoever has only its name: others may have gone on with it since, or deleted it, and maybe made it again. */
+  async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
+    refuseSlip(options, OPEN);
+    if (threadId !== undefined) await this.known(threadId)?.lookAgain();
+    return this.open(threadId, options);
+  }
+
+  /** With `toGoOn`, a thread that is not there is refused, and one that is there is read as far as going on needs. */
+  async open(threadId: string | undefined, options: OpenOptions<Deps>, toGoOn = false): Promise<Session<Out>> {
+    this.refuseIfClosed();
+    const id = threadId === undefined ? this.#setup.clock.id() : threadId;
+    readId("threadId", id);
+    const known = this.known(id);
+    if (known?.closing !== undefined) {
+      await known.closing;
+      return this.open(id, options, toGoOn);
+    }
+    if (known !== undefined) {
+      this.agentFor(id, known.agent.name, options.agent);
+      return known;
+    }
+    // Whoever opens a thread that is being opened gets that session, and not before it is ready.
+    const opening = this.#openings.get(id);
+    if (opening !== undefined) {
+      await opening.catch(() => {});
+      return this.open(id, options, toGoOn);
+    }
+    const opened = this.#read(id, threadId === undefined, options, toGoOn);
+    this.#openings.set(id, opened);
+    try {
+      return await opened;
+    } finally {
+      this.#openings.delete(id);
+    }
+  }
+
+  async #read(threadId: string, isNew: boolean, options: OpenOptions<Deps>, toGoOn: boolean): Promise<Session<Out>> {
+    const key: ThreadKey = { tenant: this.#tenant, threadId };
+    const loaded = isNew ? undefined : await firstLoad(this.#setup.store, key, toGoOn);
+    if (loaded === undefined && toGoOn) throw belayError("THREAD_UNKNOWN", { threadId });
+    if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
+    const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
+    const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
+    if (loaded !== undefined) await session.learn(loaded, toGoOn);
+    this.refuseIfClosed();
+    return this.#sessions.set(threadId, session);
+  }
+
+  #feed(threadId: string): Feed {
+    const key: ThreadKey = { tenant: this.#tenant, threadId };
+    return this.#feeds.get(threadId) ?? this.#feeds.set(threadId, new Feed(this.#setup.store, key));
+  }
+
+  /** What happens on a thread, whoever has it, until this runner is closed. */
+  reader(threadId: string, { after, signal }: EventOptions): Reader {
+    return this.#feed(threadId).reader(readCursor(after), signal, this);
+  }
+
+  /** The one here, or one that only looks on and sends: it takes no lease, so any process may have the thread. */
+  async any(threadId: string): Promise<Session<Out>> {
+    this.refuseIfClosed();
+    const known = this.known(threadId);
+    if (known !== undefined) return known;
+    const session = await this.open(threadId, {}).catch(unlessBusy);
+    if (session !== undefined) return session;
+    const onlooker = this.onlooker(threadId);
+    await onlooker.refresh();
+    return onlooker;
+  }
+
+  /** Somebody goes on with it by a handle: who stops it from now on stops what that begins. To be called when it has begun, or is refused. */
+  goOn(threadId: string): () => void {
+    const goingOn = new GoingOn();
+    const others = () => (this.#goingOn.get(threadId) ?? []).filter((each) => each !== goingOn);
+    this.#goingOn.set(threadId, [...others(), goingOn]);
+    return () => {
+      const left = others();
+      if (left.length > 0) this.#goingOn.set(threadId, left);
+      else this.#goingOn.delete(threadId);
+      goingOn.over();
+    };
+  }
+
+  /** What is asked by name is asked of what has it now: a session that was known may be of one that was deleted since. */
+  async with<T>(threadId: string, ask: () => Promise<T>): Promise<T> {
+    const known = this.known(threadId);
+    try {
+      return await ask();
+    } catch (error) {
+      const isGone = (error as Partial<BelayError>).code === "THREAD_UNKNOWN" && known !== this.known(threadId);
+      if (known === undefined || !isGone) throw error;
+      return ask();
+    }
+  }
+
+  /** It begins nothing: the thread may be another agent's. */
+  onlooker(threadId: string): Session<Out> {
+    const [agent] = this.#agents.values();
+    const host = { ...this.#host, accepts: () => false };
+    return new Session(host, { tenant: this.#tenant, threadId }, agent as Agent<Out, never>, undefined);
+  }
+
+  /** The agent that the thread has on record, or else the one that is asked for. */
+  agentFor(threadId: string, recorded: string | undefined, given: string | undefined): Agent<Out, Deps> {
+    if (recorded !== undefined && given !== undefined && recorded !== given) {
+      throw belayError("AGENT_MISMATCH", { threadId, recorded, given });
+    }
+    const [first] = this.#agents.values();
+    const name = recorded ?? given ?? first!.name;
+    const agent = this.#agents.get(name);
+    if (agent !== undefined) return agent;
+    if (recorded !== undefined && this.#agents.size === 1) {
+      throw belayError("AGENT_MISMATCH", { threadId, recorded, given: first!.name });
+    }
+    throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
+  }
+
+  /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
+  async close(options: EndOptions): Promise<void> {
+    readEnd(options);
+    this.closed = true;
+    await Promise.all(this.#sessions.values.map((session) => session.close(options)));
+    await this.#setup.late.close();
+    for (const feed of this.#feeds.values) feed.closed(this);
+  }
+}
+
+/** Somebody else has it: also where they began to run it while we looked. */
+export function unlessBusy(error: BelayError): undefined {
+  if (error.code !== "THREAD_BUSY") throw error;
+}

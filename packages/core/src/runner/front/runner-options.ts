@@ -1,0 +1,150 @@
+// What a runner is made of, read when it is made: what it cannot work with is refused here.
+
+import type { Agent } from "../../agent.ts";
+import { type Clock, systemClock } from "../../clock.ts";
+import { type BelayError, belayError } from "../../error.ts";
+import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
+import type { Groups } from "../../interrupt/decision.ts";
+import { consoleLog, type Log } from "../../log.ts";
+import { type Permissions, readPermissions } from "../../permission/permissions.ts";
+import { memoryStore } from "../../store/memory.ts";
+import { ownerName } from "../../store/owner.ts";
+import type { Store } from "../../store/store.ts";
+import { refuseSlip } from "../given/options.ts";
+import type { DriveSetup } from "../write/drive.ts";
+import { HotRoom } from "../write/hot.ts";
+import { LatePost } from "../write/late-post.ts";
+
+const MAX_BYTES = 32 * 1024 * 1024;
+
+const MAX_HOT = 1_000;
+
+export interface RunnerOptions<Out, Deps> {
+  /** The agent, or several: the first is the one for new threads that name none. */
+  readonly agent?: Agent<Out, Deps> | undefined;
+  readonly agents?: readonly Agent<Out, Deps>[] | undefined;
+  /** In memory by default. */
+  readonly store?: Store | undefined;
+  /** Threads of one tenant are invisible to the others. */
+  readonly tenant?: string | undefined;
+  /** What tools find in ctx.deps; never recorded. */
+  readonly deps?: Deps | undefined;
+  /** How long a thread stays ours when this process is gone. */
+  readonly leaseTtlMs?: number | undefined;
+  /** The most that one thing to be recorded may take, in bytes of JSON: an input, an answer of a model, a result of a tool, a value of a step …; 32 MiB by default. */
+  readonly maxBytes?: number | undefined;
+  /** Which calls may run, must be approved by a person, or never run; agents may say more. */
+  readonly permissions?: Permissions | undefined;
+  /** Nobody is there to ask: what would ask is denied. */
+  readonly unattended?: boolean | undefined;
+  /** Who belongs to the groups that requests name as approvers. */
+  readonly groups?: Groups | undefined;
+  /** How many tools that wait for a person stay in memory; the others begin again from their recorded steps. */
+  readonly maxHot?: number | undefined;
+  /** How long the handle of a pause is good; for ever by default. */
+  readonly tokenTtlMs?: number | undefined;
+  /** work() removes threads that have ended and were left alone for so long; by default none. */
+  readonly ttlMs?: number | undefined;
+  /** Called around what every agent does, outside of its own: one object of hooks, or several, the outermost first. */
+  readonly hooks?: HooksGiven<Deps> | undefined;
+  /** Told what goes wrong beside a run and fails nothing, such as a hook after a step; the console by default. */
+  readonly log?: Log | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+const OPTIONS: Readonly<Record<keyof RunnerOptions<never, never>, true>> = {
+  agent: true,
+  agents: true,
+  store: true,
+  tenant: true,
+  deps: true,
+  leaseTtlMs: true,
+  maxBytes: true,
+  permissions: true,
+  unattended: true,
+  groups: true,
+  maxHot: true,
+  tokenTtlMs: true,
+  ttlMs: true,
+  hooks: true,
+  log: true,
+  clock: true,
+};
+
+export interface OpenOptions<Deps> {
+  /** The name of the agent for a new thread. */
+  readonly agent?: string | undefined;
+  readonly deps?: Deps | undefined;
+}
+
+/** By name; the first is the one for new threads that name none. */
+export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): ReadonlyMap<string, Agent<Out, Deps>> {
+  const agents = new Map<string, Agent<Out, Deps>>();
+  for (const agent of agentsOf(options)) {
+    if (typeof agent?.run !== "function") {
+      throw belayError("AGENT_INVALID", { agent: String(agent), problem: "it was not made by agent(…)" });
+    }
+    if (agents.has(agent.name)) {
+      throw belayError("AGENT_INVALID", { agent: agent.name, problem: "another agent of this runner has that name" });
+    }
+    agents.set(agent.name, agent);
+  }
+  if (agents.size === 0) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent" });
+  return agents;
+}
+
+function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<Out, Deps>[] {
+  const { agent, agents = [] } = (options ?? {}) as RunnerOptions<Out, Deps>;
+  if (!Array.isArray(agents)) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "agents is not a list" });
+  return agent === undefined ? agents : [agent, ...agents];
+}
+
+export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): DriveSetup {
+  refuseSlip(options, OPTIONS);
+  const clock = options.clock ?? systemClock;
+  const leaseTtlMs = options.leaseTtlMs ?? 30_000;
+  const maxBytes = options.maxBytes ?? MAX_BYTES;
+  if (!(Number.isFinite(leaseTtlMs) && leaseTtlMs > 0)) throw notAboveZero("leaseTtlMs", leaseTtlMs);
+  if (!(maxBytes > 0)) throw notAboveZero("maxBytes", maxBytes);
+  const store = readStore(options.store) ?? memoryStore({ clock });
+  const log = options.log ?? consoleLog;
+  return {
+    store,
+    clock,
+    owner: ownerName(clock.id()),
+    leaseTtlMs,
+    maxBytes,
+    permissions: options.permissions === undefined ? undefined : readPermissions(options.permissions, "runner"),
+    unattended: options.unattended ?? false,
+    groups: readGroups(options.groups),
+    tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
+    hooks: readHooks(options.hooks),
+    log,
+    late: new LatePost(store, clock, log),
+    hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
+  };
+}
+
+function notAboveZero(option: string, value: number): BelayError {
+  return belayError("OPTION_INVALID", { option, value: String(value), needed: "a number above 0" });
+}
+
+function readStore(store: Store | undefined): Store | undefined {
+  if (store === undefined || typeof store?.load === "function") return store;
+  const given: unknown = store;
+  const value = typeof given === "function" ? `the function ${given.name}` : String(given);
+  throw belayError("OPTION_INVALID", { option: "store", value, needed: "a store, such as memoryStore() gives" });
+}
+
+function readGroups(groups: Groups = {}): Groups {
+  for (const [name, members] of Object.entries(groups)) {
+    if (Array.isArray(members) && members.every((member) => typeof member === "string")) continue;
+    throw belayError("OPTION_INVALID", { option: `groups.${name}`, value: String(members), needed: "a list of ids" });
+  }
+  return groups;
+}
+
+function atLeastZero(option: string, value: number | undefined): number | undefined {
+  if (value === undefined || (typeof value === "number" && value >= 0)) return value;
+  throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number, 0 or more" });
+}

@@ -1,0 +1,320 @@
+// The live handle on a thread: what people may ask of it, and see of it. What it is made of is beside it: the thread as
+// this process has it (live-thread), and what is done with that, one file for each thing that is asked.
+
+import type { Agent, Checkpoint } from "../../agent.ts";
+import { belayError } from "../../error.ts";
+import type { BelayEvent, Fact } from "../../event.ts";
+import { type Answer, readAnswer } from "../../interrupt/answer.ts";
+import { isExpired } from "../../interrupt/decision.ts";
+import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
+import { shownMessages } from "../../journal/history.ts";
+import { openRequests } from "../../journal/requests.ts";
+import type { Json } from "../../json.ts";
+import type { PauseType, SessionState } from "../../lifecycle.ts";
+import type { Message } from "../../message.ts";
+import type { Verdict } from "../../permission/decide.ts";
+import type { RememberedRule } from "../../permission/remembered.ts";
+import { readName } from "../../read-name.ts";
+import type { Loaded, ThreadKey } from "../../store/store.ts";
+import type { Receipt } from "../decide/ending.ts";
+import { breakpointSet } from "../decide/idle.ts";
+import type { AnswerMail } from "../decide/mail.ts";
+import type { Input } from "../given/input.ts";
+import {
+  type AnswerOptions,
+  type BreakpointOptions,
+  checkRun,
+  type EndOptions,
+  type EventOptions,
+  type InterruptOptions,
+  type LookOptions,
+  type ResumeOptions,
+  type RunOptions,
+  readBreakpoint,
+  readCursor,
+  type SendOptions,
+} from "../given/options.ts";
+import { readFacts } from "../read/read-facts.ts";
+import type { Standing } from "../read/recall.ts";
+import type { Run } from "../read/run.ts";
+import { type Answered, answerHere } from "../thread/answer-here.ts";
+import { beginRun, resumeRun } from "../thread/begin-run.ts";
+import { issueHandle } from "../thread/issue-handle.ts";
+import { letGo, terminate } from "../thread/let-go.ts";
+import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
+import { lookAtCall, lookAtGraph } from "../thread/look.ts";
+import { moveOn } from "../thread/move-on.ts";
+import { observe } from "../thread/observe.ts";
+import { answerAnywhere, answerMail } from "../thread/remote-answer.ts";
+import { removeRule } from "../thread/remove-rule.ts";
+import { send, withdraw } from "../thread/send.ts";
+import { startQueued, startWaiting } from "../thread/start-queued.ts";
+import { onRecord, pauseHere, stopHere } from "../thread/stop-here.ts";
+import { type Waiting, waitingFor } from "../thread/waiting.ts";
+
+export class Session<Out = string> {
+  readonly threadId: string;
+  readonly agent: Agent<Out, never>;
+  readonly #thread: LiveThread;
+
+  /** Made by runner.open(). */
+  constructor(host: SessionHost, key: ThreadKey, agent: Agent<Out, never>, deps: unknown) {
+    this.threadId = key.threadId;
+    this.agent = agent;
+    this.#thread = new LiveThread(host, key, agent, deps, () => void startWaiting(this.#thread));
+  }
+
+  get state(): SessionState {
+    return this.#thread.state;
+  }
+
+  /** Why it is paused; undefined when it is not. */
+  get pauseType(): PauseType | undefined {
+    return this.#thread.pauseType;
+  }
+
+  /** What a pause waits for; while it runs, what it asks people meanwhile. */
+  get interrupts(): readonly Interrupt[] {
+    const { execution: running, setup } = this.#thread;
+    const now = setup.clock.now();
+    const all = running === undefined ? this.standing.interrupts : running.state ? openRequests(running.state) : [];
+    return all.filter((interrupt) => !isExpired(interrupt, now));
+  }
+
+  /** The present run, or the last one. */
+  get runId(): string | undefined {
+    const { execution, recall } = this.#thread;
+    return execution?.run.runId ?? recall.standing.runId;
+  }
+
+  /** The history of the root agent. */
+  get messages(): readonly Message[] {
+    const { live, recall } = this.#thread;
+    const scope = recall.whole(live?.state).scopes.get(this.agent.name);
+    return scope === undefined ? [] : shownMessages(scope);
+  }
+
+  /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
+  run(input: Input, options: RunOptions = {}): Run<Out> {
+    checkRun(options);
+    return beginRun(this.#thread, input, options.id);
+  }
+
+  /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
+  resume(options: ResumeOptions = {}): Run<Out> {
+    return resumeRun(this.#thread, options);
+  }
+
+  /** resume() by a handle, for the runner: by the token with this hash, or not at all. */
+  resumeBy(tokenHash: string, options: ResumeOptions): Run<Out> {
+    return resumeRun(this.#thread, options, undefined, tokenHash);
+  }
+
+  /** resume() for a thread that a person interrupted. */
+  resumeWithInput(input?: Input): Run<Out> {
+    this.#thread.refuseIfClosed();
+    const { state, pauseType, threadId } = this;
+    if (state !== "paused") throw belayError("INVALID_STATE", { threadId, state, action: "resumeWithInput()" });
+    if (pauseType !== "user_interrupt") {
+      throw belayError("INVALID_PAUSE_TYPE", { threadId, pauseType: pauseType ?? "nothing", needed: "user_interrupt" });
+    }
+    return this.resume(input === undefined ? {} : { input });
+  }
+
+  /**
+   * Says something to an open request. The call that it lets run does so at once; the model is not called: the run goes on
+   * with resume(), by itself where it has not paused yet, or by runner.work(). Rejects with ANSWER_ where it does not
+   * count; then the request is as it was.
+   */
+  async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
+    const { setup, key } = this.#thread;
+    this.#thread.refuseIfClosed();
+    checkRun(options);
+    const mail = answerMail(id, readAnswer(id, given, setup.maxBytes), options.id);
+    return answerAnywhere(setup, key, mail, (sent) => this.answerHere(mail, sent));
+  }
+
+  /** For the runner: answers where the thread is ours, or rests; "busy" where somebody else has it. `key` is the command by which the answer was sent. */
+  answerHere(mail: AnswerMail, key: string | undefined): Promise<Answered> {
+    return answerHere(this.#thread, mail, key);
+  }
+
+  /** A new handle on the present pause; the one before it is void. */
+  handle(): Promise<Handle> {
+    return issueHandle(this.#thread);
+  }
+
+  /** What the rules say of a call: whether it would run, be asked for or be denied, and which rule says so. */
+  permission(tool: string, args: Json): Promise<Verdict> {
+    return lookAtCall(this.#thread, tool, args);
+  }
+
+  /** What people allowed for this thread. */
+  get rules(): readonly RememberedRule[] {
+    const { execution, recall } = this.#thread;
+    return (execution?.state ?? recall.now()).rules?.slice() ?? [];
+  }
+
+  /** Takes back what people allowed for this thread; false where there is no such rule. */
+  async removeRule(id: string, options: { readonly by?: string | undefined } = {}): Promise<boolean> {
+    return removeRule(this.#thread, id, readName("by", options.by ?? "user", 0));
+  }
+
+  /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
+  async setBreakpoint(options: BreakpointOptions): Promise<void> {
+    const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
+    await this.#thread.write(
+      (live) => live.setBreakpoint(breakpoint),
+      () => this.#thread.append(breakpointSet(breakpoint)).then(() => true),
+    );
+  }
+
+  /**
+   * Where the run of a graph stands: of the agent itself, or, where that is none, of the innermost graph in which something
+   * waits; undefined where there is none, or it has not begun.
+   */
+  checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
+    return lookAtGraph(this.#thread, options);
+  }
+
+  /** Stops the run. The signal is set before this returns; the receipt comes when the work has stopped and that is recorded. */
+  interrupt(options: InterruptOptions = {}): Promise<Receipt> {
+    try {
+      return stopHere(this.#thread, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** For the runner: a stop from here that was told what another one did, of a process that may have the thread no more. */
+  async wasStopped(id: string, told: Receipt): Promise<void> {
+    await this.refresh();
+    await onRecord(this.#thread, id, told);
+  }
+
+  /** Parks at the next step boundary; nothing is aborted. */
+  pause(): Promise<Receipt> {
+    return pauseHere(this.#thread);
+  }
+
+  /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
+  async steer(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+    return { id: await send(this.#thread, "steer", input, options) };
+  }
+
+  /** An input for the next run: it starts at once when the thread is idle; after a stop or a failure it waits until the person acts. */
+  async enqueue(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+    const id = await send(this.#thread, "input", input, options);
+    await this.startQueued();
+    return { id };
+  }
+
+  /**
+   * Adds something to the history that is to be known and not to be answered: at once where nothing runs and nothing is
+   * open, else before the next model call. Resolves when nothing can lose it; to no id where a hook let it go.
+   */
+  async observe(
+    message: string | Pick<Message, "parts">,
+    options: SendOptions = {},
+  ): Promise<{ readonly id?: string }> {
+    const id = await observe(this.#thread, message, options);
+    return id === undefined ? {} : { id };
+  }
+
+  /** Takes a steer or an enqueued input back; false when it was consumed already. */
+  async withdraw(id: string): Promise<boolean> {
+    const { setup, key } = this.#thread;
+    this.#thread.refuseIfClosed();
+    return withdraw(setup, key, id);
+  }
+
+  /** Calls that were left behind and still run in this process, by id. What one gives in the end waits as `late`, if there is anything to tell. */
+  get late(): readonly string[] {
+    return [...this.#thread.behind];
+  }
+
+  /** What was sent, here or by another process, and is not part of the thread yet; the oldest first. */
+  waiting(): Promise<readonly Waiting[]> {
+    const { setup, key } = this.#thread;
+    return waitingFor(setup.store, key);
+  }
+
+  /** Stops now, for good. */
+  terminate(options: EndOptions = {}): Promise<void> {
+    return terminate(this.#thread, options);
+  }
+
+  /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
+  events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
+    const { feed, closing, isGone } = this.#thread;
+    const reader = feed.reader(readCursor(options.after), options.signal, this.#thread);
+    if (isGone) reader.end();
+    else if (closing !== undefined) reader.finish();
+    return reader;
+  }
+
+  /** Lets go of the thread without ending it. A run in progress is aborted and can be resumed elsewhere. */
+  async close(options: EndOptions = {}): Promise<void> {
+    return letGo(this.#thread, options);
+  }
+
+  /** Settles when it is closed; undefined while nobody has asked for that. */
+  get closing(): Promise<void> | undefined {
+    return this.#thread.closing;
+  }
+
+  isOf(thread: LiveThread): boolean {
+    return thread === this.#thread;
+  }
+
+  /** Reads the thread from the store; the runner does this when it opens a session. */
+  refresh(): Promise<void> {
+    return this.#thread.refresh();
+  }
+
+  /** What others have made of the thread, as far as it costs a look at its row. For the runner, which has another session where it is gone. */
+  lookAgain(): Promise<void> {
+    return this.#thread.lookAgain();
+  }
+
+  /** The seq of the last fact in the store, the facts after one, and word of more: for hub(). */
+  async head(): Promise<number> {
+    const { setup, key } = this.#thread;
+    return (await setup.store.load(key, Number.MAX_SAFE_INTEGER))?.row.head ?? 0;
+  }
+
+  factsAfter(after: number): Promise<readonly Fact[]> {
+    const { setup, key } = this.#thread;
+    return readFacts(setup.store, key, after);
+  }
+
+  watch(changed: () => void): () => void {
+    const { setup, key } = this.#thread;
+    return setup.store.watch(key, changed, "append", true);
+  }
+
+  /** Resolves when the present stretch is on record, or to why it could not begin. */
+  get opening(): LiveThread["opening"] {
+    return this.#thread.opening;
+  }
+
+  /** Where the thread stands, for checking a handle. */
+  get standing(): Standing {
+    return this.#thread.standing;
+  }
+
+  /** What was read of the thread before there was a session on it. */
+  learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
+    return this.#thread.recall.learn(loaded, toGoOn);
+  }
+
+  /** For a worker: goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */
+  moveOn(mostCrashes: number, lastTries = new Set<LiveThread>()): Promise<void> {
+    return moveOn(this.#thread, mostCrashes, lastTries);
+  }
+
+  /** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. For the runner. */
+  startQueued(): Promise<void> {
+    return startQueued(this.#thread);
+  }
+}

@@ -1,0 +1,321 @@
+// What people may say when they begin a run, send something to it, stop it or let it go on.
+
+import type { Agent } from "../../agent.ts";
+import { belayError, shown } from "../../error.ts";
+import type { Breakpoint, Patch } from "../../event.ts";
+import type { Drift } from "../../fingerprint.ts";
+import { type Answer, readAnswer } from "../../interrupt/answer.ts";
+import type { Stop } from "../../interrupt/stop-signal.ts";
+import { fitting, type Json, toJson } from "../../json.ts";
+import { misspelt } from "../../misspelt.ts";
+import { readName } from "../../read-name.ts";
+import type { Input } from "./input.ts";
+
+type AnyAgent = Agent<unknown, never>;
+
+export interface RunOptions {
+  /** Asking twice under one id is asking once: while it runs that is the same run, and later what was recorded of it. */
+  readonly id?: string | undefined;
+}
+
+export interface SendOptions {
+  /** Sending twice under one id is sending once. */
+  readonly id?: string | undefined;
+  readonly by?: string | undefined;
+}
+
+export interface InterruptOptions {
+  /** The same stop sent twice under one id is one. */
+  readonly id?: string | undefined;
+  /** Only this run, only this segment of it: a late ESC cannot hit a later one. */
+  readonly runId?: string | undefined;
+  readonly segment?: number | undefined;
+  /** At once (the default), or when the model has ended, or when the turn's calls have. */
+  readonly mode?: "now" | "after-model" | "after-tools" | undefined;
+  /** With a mode for later: stop at once when it takes longer than this. */
+  readonly timeoutMs?: number | undefined;
+  /** How long tools that were told to abort may take. */
+  readonly graceMs?: number | undefined;
+  /** Ends all grace at once. */
+  readonly force?: boolean | undefined;
+  readonly reason?: "direction_change" | "add_info" | "pause_to_think" | (string & {}) | undefined;
+  /** For the record and the event; not part of the conversation. */
+  readonly message?: string | undefined;
+  /** Drops the cut answer instead of keeping it. */
+  readonly rollbackPartial?: boolean | undefined;
+  /** What becomes of open requests: withdrawn (the default), or kept, and then the thread rests as by pause(): they are answered as before. */
+  readonly requests?: "withdraw" | "keep" | undefined;
+  /** Who stops it. */
+  readonly by?: string | undefined;
+}
+
+export interface ResumeOptions {
+  /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
+  readonly mode?: "continue" | "rethink" | undefined;
+  readonly input?: Input | undefined;
+  /**
+   * The agent that the input is for, by its path, where several were cut; or the graph whose state is changed, by its path
+   * or by the address of something that waits in it.
+   */
+  readonly to?: string | undefined;
+  /** Changes the state of the graph that has stopped, or of the whole, by top-level key: what comes next sees it. */
+  readonly state?: Readonly<Record<string, unknown>> | undefined;
+  /** What people say to open requests, by the request's id. */
+  readonly answers?: Readonly<Record<string, Answer>> | undefined;
+  /** What to do when the agent is not the one that the run began with: tell it as an event (the default), refuse, or ask. */
+  readonly drift?: Drift | undefined;
+  readonly by?: string | undefined;
+}
+
+/** Of close() and terminate(). */
+export interface EndOptions {
+  /** No grace is given, also not to what one of them that came before is waiting for. */
+  readonly force?: boolean | undefined;
+}
+
+export interface DrainOptions {
+  /** What takes longer is aborted; ten seconds by default. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface BreakpointOptions {
+  readonly node: string;
+  /** The name of its graph; any, where it is not said. */
+  readonly graph?: string | undefined;
+  readonly at?: "before" | "after" | undefined;
+  /** False: it does not stop there any more, also where it was compiled to. */
+  readonly stop?: boolean | undefined;
+  /** Only where what the node is given, or gave, has this in it: the same value, or an object with at least these keys. */
+  readonly when?: Json | undefined;
+}
+
+export interface LookOptions {
+  /** The graph, by its path, or by the address of something that waits in it. */
+  readonly to?: string | undefined;
+}
+
+export interface EventOptions {
+  /** The seq of the last fact that was seen; all facts by default. */
+  readonly after?: number | undefined;
+  /** Ends the reading, and nothing else. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface AnswerOptions {
+  /** The same answer given twice under one id is one. */
+  readonly id?: string | undefined;
+}
+
+const RUN: Readonly<Record<keyof RunOptions, true>> = { id: true };
+
+const SEND: Readonly<Record<keyof SendOptions, true>> = { id: true, by: true };
+
+const STOP: Readonly<Record<keyof InterruptOptions, true>> = {
+  id: true,
+  runId: true,
+  segment: true,
+  mode: true,
+  timeoutMs: true,
+  graceMs: true,
+  force: true,
+  reason: true,
+  message: true,
+  rollbackPartial: true,
+  requests: true,
+  by: true,
+};
+
+const FOR_EVER_MS = Number.MAX_SAFE_INTEGER;
+
+const END: Readonly<Record<keyof EndOptions, true>> = { force: true };
+
+const DRAIN: Readonly<Record<keyof DrainOptions, true>> = { timeoutMs: true };
+
+const RESUME: Readonly<Record<keyof ResumeOptions, true>> = {
+  mode: true,
+  input: true,
+  to: true,
+  state: true,
+  answers: true,
+  drift: true,
+  by: true,
+};
+
+const BREAKPOINT: Readonly<Record<keyof BreakpointOptions, true>> = {
+  node: true,
+  graph: true,
+  at: true,
+  stop: true,
+  when: true,
+};
+
+/** A run, or an answer: under an id of the caller's. */
+export function checkRun(options: RunOptions): void {
+  refuseSlip(options, RUN);
+  name("id", options.id);
+}
+
+export function checkSend(options: SendOptions): void {
+  refuseSlip(options, SEND);
+  name("id", options.id);
+  name("by", options.by, 0);
+  if (options.id === undefined || !isOwnKey(options.id)) return;
+  const needed = "text that does not begin with stop:, answer: or late:, which name other commands";
+  throw belayError("OPTION_INVALID", { option: "id", value: JSON.stringify(options.id), needed });
+}
+
+const OWN_KEY = /^(stop|answer|late):/;
+
+/** Of a command that is no steer and no input: nothing that people say has such a key. */
+export function isOwnKey(id: string): boolean {
+  return OWN_KEY.test(id);
+}
+
+export function readStop(options: InterruptOptions, now: number, most = Number.POSITIVE_INFINITY): Stop {
+  refuseSlip(options, STOP);
+  oneOf("mode", options.mode, ["now", "after-model", "after-tools"]);
+  atLeastZero("timeoutMs", options.timeoutMs);
+  atLeastZero("graceMs", options.graceMs);
+  oneOf("requests", options.requests, ["withdraw", "keep"]);
+  name("id", options.id);
+  name("by", options.by, 0);
+  for (const option of ["runId", "reason", "message"] as const) text(option, options[option]);
+  for (const option of ["force", "rollbackPartial"] as const) flag(option, options[option]);
+  if (options.segment !== undefined && !Number.isInteger(options.segment)) {
+    throw belayError("OPTION_INVALID", { option: "segment", value: shown(options.segment), needed: "a whole number" });
+  }
+  fitting([options.reason ?? null, options.message ?? null], "What is said of the stop", most);
+  return {
+    at: now,
+    by: options.by ?? "user",
+    reason: options.reason,
+    message: options.message,
+    rollbackPartial: options.rollbackPartial ?? false,
+    graceMs: options.graceMs,
+    ...(options.requests === "keep" && { keepsRequests: true as const }),
+  };
+}
+
+/** What of the options of a stop is sent to another process: what is read of them, as JSON can hold it, which has no number without end. */
+export function sentStop(options: InterruptOptions): InterruptOptions {
+  const known = Object.entries(options).filter(([option, value]) => Object.hasOwn(STOP, option) && value !== undefined);
+  const ends = ([option, value]: [string, unknown]) => [
+    option,
+    value === Number.POSITIVE_INFINITY ? FOR_EVER_MS : value,
+  ];
+  return Object.fromEntries(known.map(ends));
+}
+
+export function readEnd(options: EndOptions): Required<EndOptions> {
+  refuseSlip(options, END);
+  flag("force", options.force);
+  return { force: options.force ?? false };
+}
+
+export function readDrain(options: DrainOptions): number {
+  refuseSlip(options, DRAIN);
+  atLeastZero("timeoutMs", options.timeoutMs);
+  return options.timeoutMs ?? 10_000;
+}
+
+/** The answers, each checked for its form and its size. */
+export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<string, Answer> {
+  refuseSlip(options, RESUME);
+  oneOf("mode", options.mode, ["continue", "rethink"]);
+  name("by", options.by, 0);
+  text("to", options.to);
+  fitting(options.to ?? null, "`to` of resume()", most);
+  const { drift, answers = {} } = options;
+  if (typeof drift !== "function") oneOf("drift", drift, ["warn", "refuse"]);
+  if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
+    throw belayError("OPTION_INVALID", { option: "answers", value: String(answers), needed: "answers by request id" });
+  }
+  return new Map(Object.entries(answers).map(([id, answer]) => [id, readAnswer(id, answer, most)]));
+}
+
+export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: number): Breakpoint {
+  refuseSlip(given ?? {}, BREAKPOINT);
+  const { node, graph, at = "before", stop = true, when } = given ?? {};
+  oneOf("at", at, ["before", "after"]);
+  if (typeof node !== "string" || node === "") {
+    throw belayError("OPTION_INVALID", { option: "node", value: String(node), needed: "the key of a node" });
+  }
+  flag("stop", stop);
+  const condition = when === undefined ? {} : { when: toJson(when, "`when` of a breakpoint", most) };
+  refuseUnknownNode(agent, node, graph);
+  return { node, at, stop, ...(graph !== undefined && { graph }), ...condition };
+}
+
+/** A breakpoint where nothing ever comes by is a slip of the pen. */
+function refuseUnknownNode(agent: AnyAgent, node: string, graph: string | undefined): void {
+  const all = [...graphsIn(agent, new Set())];
+  const named = graph === undefined ? all : all.filter(({ name }) => name === graph);
+  if (named.some(({ nodes }) => nodes?.includes(node))) return;
+  const [option, value] = named.length === 0 && graph !== undefined ? ["graph", graph] : ["node", node];
+  const known = (named.length === 0 ? all : named).map(({ name, nodes }) => `${name}: ${nodes?.join(", ")}`);
+  const needed =
+    known.length === 0 ? "the key of a node, and there is no graph in this agent" : `one of ${known.join("; ")}`;
+  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed });
+}
+
+function* graphsIn(agent: AnyAgent, seen: Set<AnyAgent>): Generator<AnyAgent> {
+  if (seen.has(agent)) return;
+  seen.add(agent);
+  if (agent.nodes !== undefined) yield agent;
+  for (const child of agent.children) yield* graphsIn(child, seen);
+}
+
+/** What is to change in the state of a graph. */
+export function readPatch({ state }: ResumeOptions, most: number): Patch | undefined {
+  if (state === undefined) return undefined;
+  const patch = toJson(state, "The state given to resume()", most);
+  if (typeof patch === "object" && patch !== null && !Array.isArray(patch)) return patch as Patch;
+  throw belayError("OPTION_INVALID", { option: "state", value: JSON.stringify(patch), needed: "values by key" });
+}
+
+/** The seq of the last fact a reader has seen; 0 where it has seen none. */
+export function readCursor(after: number | undefined): number {
+  if (after === undefined) return 0;
+  if (Number.isSafeInteger(after) && after >= 0) return after;
+  throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });
+}
+
+/** An answer under a misspelt name would be no answer, and nobody would be told. */
+export function refuseSlip(given: object, known: Readonly<Record<string, true>>): void {
+  if (typeof given !== "object" || given === null) {
+    throw belayError("OPTION_INVALID", { option: "options", value: shown(given), needed: "an object" });
+  }
+  const slip = misspelt(given, known);
+  if (slip === undefined) return;
+  const value = shown((given as Record<string, unknown>)[slip.option]);
+  throw belayError("OPTION_INVALID", { option: slip.option, value, needed: `called ${slip.meant}` });
+}
+
+export function readId(option: string, id: unknown): string {
+  if (typeof id === "string" && id !== "" && id.length <= 200) return id;
+  throw belayError("OPTION_INVALID", { option, value: shown(id), needed: "text of 1–200 characters" });
+}
+
+function name(option: string, value: string | undefined, least = 1): void {
+  if (value !== undefined) readName(option, value, least);
+}
+
+function text(option: string, value: string | undefined): void {
+  if (value === undefined || typeof value === "string") return;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "text" });
+}
+
+function flag(option: string, value: boolean | undefined): void {
+  if (value === undefined || typeof value === "boolean") return;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
+}
+
+function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value === undefined || allowed.includes(value)) return;
+  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed: `one of ${allowed.join(", ")}` });
+}
+
+function atLeastZero(option: string, value: number | undefined): void {
+  if (value === undefined || (typeof value === "number" && value >= 0)) return;
+  throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number of milliseconds, 0 or more" });
+}

@@ -1,0 +1,25 @@
+import type { Clock } from "../../clock.ts";
+import type { HookTable } from "../../hooks/hooks.ts";
+import type { Groups } from "../../interrupt/decision.ts";
+import type { Log } from "../../log.ts";
+import type { CheckedPermissions } from "../../permission/permissions.ts";
+import type { Store } from "../../store/store.ts";
+
+/** The options of a runner, checked: the same for all of its threads. */
+export interface Setup {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** The name under which this runner holds leases: unique for each runner. */
+  readonly owner: string;
+  readonly leaseTtlMs: number;
+  /** The most bytes of JSON that one input, or one result of a tool, may take. */
+  readonly maxBytes: number;
+  readonly permissions: CheckedPermissions | undefined;
+  /** No person can be asked: a call that would ask is denied. */
+  readonly unattended: boolean;
+  readonly groups: Groups;
+  /** How long the token of a pause is valid; without it, for ever. */
+  readonly tokenTtlMs: number | undefined;
+  readonly hooks: HookTable | undefined;
+  readonly log: Log;
+}

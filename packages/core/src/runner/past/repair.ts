@@ -1,0 +1,33 @@
+// A damaged thread is not repaired: what can be read of it becomes a thread of its own, and it stays as it is.
+
+import { type BelayError, belayError } from "../../error.ts";
+import type { ThreadKey } from "../../store/store.ts";
+import type { Setup } from "../given/setup.ts";
+import { readPast } from "../read/read-past.ts";
+import { writeFork } from "./fork.ts";
+
+/** What could not be read. */
+export interface Lost {
+  /** The seq of the first fact that is lost. */
+  readonly from: number;
+  /** How many facts; undefined where the thread's row cannot be read either. */
+  readonly facts: number | undefined;
+  readonly error: BelayError;
+}
+
+/** Makes `threadId` of what can be read of `of`; `checked` may refuse the agent first. */
+export async function repairThread(
+  setup: Setup,
+  of: ThreadKey,
+  threadId: string,
+  checked: (agent: string) => void,
+): Promise<Lost> {
+  const past = await readPast(setup.store, of);
+  const { damage, facts } = past;
+  if (damage === undefined) throw belayError("THREAD_SOUND", { threadId: of.threadId });
+  const rows = await setup.store.threads(of.tenant).catch(() => []);
+  const row = rows.find((each) => each.threadId === of.threadId && !each.damaged);
+  checked(past.agent);
+  await writeFork(setup, of, threadId, past, facts.length);
+  return { from: facts.length + 1, facts: row && row.head - facts.length, error: damage.error };
+}

@@ -1,0 +1,268 @@
+// From one writer to many readers. Invariants:
+// 1. A reader gets every fact after its cursor once, in order, whether it comes live or from the store.
+// 2. A slow reader never slows the run (E3): its queue is bounded; deltas merge in it; past the bound it is emptied,
+//    the reader gets `gap`, and reads the facts again from the store.
+// 3. A draft older than a fact already handed out is not handed out.
+// 4. A reader of one run gets nothing of what the thread did after it.
+// 5. A thread has one feed in a runner, whichever session writes: who listened before it was opened hears its drafts, too.
+// 6. A reader ends when what it was asked for from is closed, after what had been said.
+
+import { type BelayEvent, type DeltaEvent, type Fact, isFact } from "../../event.ts";
+import type { Store, ThreadKey } from "../../store/store.ts";
+import { readFacts } from "./read-facts.ts";
+
+const MOST_QUEUED = 1024;
+
+/** Reads the facts after a cursor from the store. */
+type ReadFacts = (after: number) => Promise<readonly Fact[]>;
+
+export class Feed {
+  /** Undefined while there are none: most sessions sleep. */
+  #readers: Set<Reader> | undefined;
+  readonly #store: Store;
+  readonly #key: ThreadKey;
+  #unwatch: (() => void) | undefined;
+  /** While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and the store's hints say nothing new. */
+  live: (() => number) | undefined;
+
+  constructor(store: Store, key: ThreadKey) {
+    this.#store = store;
+    this.#key = key;
+  }
+
+  get watched(): boolean {
+    return this.#readers !== undefined;
+  }
+
+  publish(event: BelayEvent): void {
+    if (this.#readers !== undefined) for (const reader of this.#readers) reader.push(event);
+  }
+
+  /** `cursor` may be set later, where it is not known yet; until then nothing is handed out. `from` is what ends it by closing. */
+  reader(cursor: number | undefined, signal?: AbortSignal, from?: object): Reader {
+    const stop = () => reader.end();
+    const read: ReadFacts = async (after) => {
+      const facts = await readFacts(this.#store, this.#key, after);
+      // The store has a fact before it is published, together with what was said around it.
+      const last = this.live?.() ?? Number.POSITIVE_INFINITY;
+      return facts.filter(({ seq }) => seq <= last);
+    };
+    const leave = () => {
+      signal?.removeEventListener("abort", stop);
+      this.#leave(reader);
+    };
+    const reader = new Reader(read, cursor, leave, from);
+    this.#readers ??= new Set();
+    this.#readers.add(reader);
+    this.#unwatch ??= this.#store.watch(this.#key, () => {
+      if (this.live === undefined) this.lookAgain();
+    });
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+    return reader;
+  }
+
+  /** Others may have written to the thread. */
+  lookAgain(): void {
+    if (this.#readers !== undefined) for (const reader of this.#readers) reader.lookAgain();
+  }
+
+  /** It is closed: its readers get what there is, and end. */
+  closed(from: object): void {
+    for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.finish();
+  }
+
+  /** What it read is not there any more: its readers end. */
+  gone(from: object): void {
+    for (const reader of [...(this.#readers ?? [])]) if (reader.from === from) reader.end();
+  }
+
+  #leave(reader: Reader): void {
+    this.#readers?.delete(reader);
+    if (this.#readers === undefined || this.#readers.size > 0) return;
+    this.#readers = undefined;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+  }
+}
+
+export class Reader implements AsyncIterableIterator<BelayEvent> {
+  readonly from: object | undefined;
+  readonly #read: ReadFacts;
+  readonly #leave: () => void;
+  #cursor: number | undefined;
+  #queue: BelayEvent[] = [];
+  #next = 0;
+  /** Those who wait for something to happen: one, unless next() is called again before it has answered. */
+  #wake: (() => void)[] = [];
+  /** The store may have facts that did not come live. */
+  #behind = true;
+  #gap: BelayEvent | undefined;
+  /** Ends after this seq, or, with -1, at once. */
+  #last: number | undefined;
+  /** Ends when it has handed out what there is. */
+  #finishing = false;
+
+  constructor(read: ReadFacts, cursor: number | undefined, leave: () => void, from?: object) {
+    this.from = from;
+    this.#read = read;
+    this.#cursor = cursor;
+    this.#leave = leave;
+  }
+
+  /** The cursor is now known; `live` says that all after it will be pushed, and what was pushed is not after it. */
+  begin(cursor: number, live: boolean): void {
+    if (this.#cursor !== undefined) return;
+    this.#cursor = cursor;
+    this.#behind = !live;
+    if (live) {
+      this.#queue = [];
+      this.#next = 0;
+    }
+    this.#ring();
+  }
+
+  push(event: BelayEvent): void {
+    const { length } = this.#queue;
+    const last = length > this.#next ? this.#queue[length - 1] : undefined;
+    const merged = last === undefined ? undefined : merge(last, event);
+    if (merged !== undefined) this.#queue[length - 1] = merged;
+    else this.#queue.push(event);
+    if (this.#queue.length - this.#next > MOST_QUEUED) {
+      this.#gap = event;
+      this.#queue = [];
+      this.#next = 0;
+      this.#behind = true;
+    }
+    this.#ring();
+  }
+
+  lookAgain(): void {
+    this.#behind = true;
+    this.#ring();
+  }
+
+  /** Hands out what there is up to `last`, then ends; without it, ends now. */
+  end(last?: number): void {
+    if (this.#last === -1) return;
+    this.#last = last ?? -1;
+    if (last === undefined) this.#leave();
+    // What belongs to it is published in this tick: one who never reads on must not watch the store for ever.
+    else queueMicrotask(() => this.#leave());
+    this.#ring();
+  }
+
+  /** Nothing more comes: hands out what there is, then ends. */
+  finish(): void {
+    this.#finishing = true;
+    this.#leave();
+    this.#ring();
+  }
+
+  async next(): Promise<IteratorResult<BelayEvent>> {
+    for (;;) {
+      if (this.#last === -1) return this.#done();
+      const cursor = this.#cursor;
+      if (cursor !== undefined) {
+        if (this.#last !== undefined && cursor >= this.#last) return this.#lastDraft(cursor) ?? this.#done();
+        if (this.#gap !== undefined) return { done: false, value: this.#takeGap(this.#gap, cursor) };
+        // What has come live and follows is handed out first: the store does not have what was said between its facts.
+        const event = this.#take();
+        if (event !== undefined) return { done: false, value: event };
+        if (this.#behind) {
+          await this.#catchUp(cursor);
+          continue;
+        }
+      }
+      if (this.#finishing) return this.#done();
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+
+  async return(): Promise<IteratorResult<BelayEvent>> {
+    this.end();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #take(): BelayEvent | undefined {
+    while (this.#next < this.#queue.length) {
+      const event = this.#queue[this.#next]!;
+      const cursor = this.#cursor!;
+      if (isFact(event) ? event.seq > cursor + 1 : event.seq > cursor) {
+        this.#behind = true;
+        return undefined;
+      }
+      this.#next += 1;
+      if (this.#next === this.#queue.length) {
+        this.#queue = [];
+        this.#next = 0;
+      }
+      if (!isFact(event)) {
+        if (event.seq === cursor) return event;
+      } else if (event.seq === cursor + 1) {
+        this.#cursor = event.seq;
+        return event;
+      }
+    }
+    return undefined;
+  }
+
+  /** What was said after the last fact, the end of a turn for one, still belongs to it: a new run begins with a fact. */
+  #lastDraft(cursor: number): IteratorResult<BelayEvent> | undefined {
+    for (let next = this.#queue[this.#next]; next !== undefined && !isFact(next); next = this.#queue[this.#next]) {
+      this.#next += 1;
+      if (next.seq === cursor) return { done: false, value: next };
+    }
+    return undefined;
+  }
+
+  async #catchUp(cursor: number): Promise<void> {
+    this.#behind = false;
+    let facts: readonly Fact[];
+    try {
+      facts = await this.#read(cursor);
+    } catch (error) {
+      this.#behind = true;
+      // Who has left is not told how its last look ended: the store may have been closed after them.
+      if (this.#last === -1) return;
+      throw error;
+    }
+    // Around what has come live meanwhile, which has drafts between its facts; what is there twice is handed out once.
+    const live = this.#queue.slice(this.#next);
+    const first = live.find((event) => isFact(event) && event.seq > cursor)?.seq ?? Number.POSITIVE_INFINITY;
+    const after = facts.findIndex(({ seq }) => seq >= first);
+    this.#queue = after === -1 ? [...facts, ...live] : [...facts.slice(0, after), ...live, ...facts.slice(after)];
+    this.#next = 0;
+  }
+
+  #takeGap(at: BelayEvent, cursor: number): BelayEvent {
+    this.#gap = undefined;
+    const { at: time, threadId, runId, segment, attempt, agentName, runPath } = at;
+    return { type: "gap", seq: cursor, at: time, threadId, runId, segment, attempt, agentName, runPath };
+  }
+
+  #done(): IteratorResult<BelayEvent> {
+    this.#leave();
+    return { done: true, value: undefined };
+  }
+
+  #ring(): void {
+    const waiting = this.#wake;
+    if (waiting.length === 0) return;
+    this.#wake = [];
+    for (const wake of waiting) wake();
+  }
+}
+
+/** Two pieces of one text that nobody has read yet are one piece. */
+function merge(last: BelayEvent, next: BelayEvent): DeltaEvent | undefined {
+  if (last.type !== next.type || (next.type !== "text-delta" && next.type !== "reasoning-delta")) return undefined;
+  const before = last as DeltaEvent;
+  if (before.messageId !== next.messageId || before.attempt !== next.attempt) return undefined;
+  if (before.offset + before.text.length !== next.offset) return undefined;
+  return { ...before, text: before.text + next.text };
+}

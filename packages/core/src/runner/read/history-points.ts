@@ -1,0 +1,94 @@
+// A thread as a person looks back at it: what was said, done and decided, each with the point to fork at.
+
+import type { Fact } from "../../event.ts";
+import { isRequest } from "../../interrupt/interrupt.ts";
+import { messageText, type Part } from "../../message.ts";
+
+/** `fork({ at: seq })` begins with it, and rests as the thread did then; where it is a message, `fork({ before: id })` without it. */
+export interface HistoryPoint {
+  readonly seq: number;
+  readonly at: number;
+  readonly kind: "input" | "answer" | "result" | "step" | "request" | "decision" | "stop" | "end" | "fork";
+  /** In a few words: what was said, or what happened. */
+  readonly text: string;
+  /** Of a message, or of a request. */
+  readonly id?: string;
+  /** The agent, where it is one inside others. */
+  readonly path?: string;
+  readonly runId: string;
+}
+
+export function historyPoints(facts: readonly Fact[]): readonly HistoryPoint[] {
+  return facts.flatMap((fact, index) => {
+    const told = tell(fact);
+    if (told === undefined) return [];
+    const { at, runId, runPath } = fact;
+    const seq = told.kind === "stop" || told.kind === "end" ? restAfter(facts, index) : fact.seq;
+    return [{ seq, at, ...told, ...(runPath.includes("/") && { path: runPath }), runId }];
+  });
+}
+
+/** A stop and an end are complete with the move that is recorded with them: a fork in between would find the thread running. */
+function restAfter(facts: readonly Fact[], index: number): number {
+  for (let i = index; i < facts.length; i++) {
+    const fact = facts[i]!;
+    if (fact.type !== "state") continue;
+    if (fact.state !== "running" && fact.state !== "initialized") return fact.seq;
+    break;
+  }
+  return facts[index]!.seq;
+}
+
+function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefined {
+  switch (fact.type) {
+    case "message": {
+      const { id, role, parts } = fact.message;
+      const text = [messageText(fact.message), ...parts.flatMap(called)].filter((each) => each !== "").join(" ");
+      return { kind: role === "assistant" ? "answer" : "input", text, id };
+    }
+    case "tool-end":
+      return fact.held ? undefined : { kind: "result", text: `${fact.tool}: ${fact.outcome}` };
+    case "tool-late":
+      return { kind: "result", text: `${fact.tool}, late: ${fact.outcome}` };
+    case "step":
+      return { kind: "step", text: fact.error === undefined ? fact.key : `${fact.key}: ${fact.error.message}` };
+    case "action": {
+      const { interrupted } = fact.action;
+      if (interrupted === undefined) return undefined;
+      const { id, reason = "", by, kind, address } = interrupted;
+      if (isRequest(interrupted)) return { kind: "request", text: reason, id };
+      if (kind === "node") return { kind: "stop", text: `by ${by}: ${reason} ${nodeAt(address)}` };
+      return { kind: "stop", text: reason === "" ? `by ${by}` : `by ${by}: ${reason}` };
+    }
+    case "request-answered":
+      return fact.refused ? undefined : { kind: "decision", text: `${fact.answer.type} by ${fact.by}`, id: fact.id };
+    case "state":
+      return fact.forked && { kind: "fork", text: `of ${fact.forked.threadId} at ${fact.forked.seq}` };
+    case "run-end": {
+      const text = fact.error === undefined ? fact.status : `${fact.status}: ${fact.error.message}`;
+      if (!fact.runPath.includes("/")) return { kind: "end", text };
+      // What an agent that chats gave is its answer; a node or another agent has said nothing in words.
+      if (fact.output === undefined && fact.error === undefined) return undefined;
+      return { kind: "result", text: `${fact.agentName}: ${text}` };
+    }
+    case "run-start":
+    case "tool-start":
+    case "input-queued":
+    case "input-consumed":
+    case "drift":
+    case "rule-removed":
+    case "breakpoint":
+      return undefined;
+    default:
+      return fact satisfies never;
+  }
+}
+
+/** The node of a visit's address. */
+function nodeAt(address: string): string {
+  return address.slice(address.lastIndexOf("/") + 1, address.lastIndexOf("#"));
+}
+
+function called(part: Part): readonly string[] {
+  return part.type === "call" ? [`→ ${part.tool}`] : [];
+}

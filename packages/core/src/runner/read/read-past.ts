@@ -1,0 +1,50 @@
+// Everything that can be read of a thread, damaged or not.
+
+import { belayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
+import { damageAt, decode, type Line } from "../../journal/codec.ts";
+import { reduce } from "../../journal/reduce.ts";
+import { newThread } from "../../journal/state.ts";
+import type { Json } from "../../json.ts";
+import type { Past, Store, ThreadKey } from "../../store/store.ts";
+import { storeError } from "./store-error.ts";
+
+export interface ReadPast {
+  /** The name of its agent. */
+  readonly agent: string;
+  readonly lines: readonly Line[];
+  /** All of these lines, in order. */
+  readonly facts: readonly Fact[];
+  readonly damage?: NonNullable<Past["damage"]>;
+}
+
+/** Throws THREAD_UNKNOWN. What cannot be read does not throw: it is the damage. */
+export async function readPast(store: Store, key: ThreadKey): Promise<ReadPast> {
+  const { threadId } = key;
+  const past = await store.past(key).catch((error: unknown) => {
+    throw storeError(key, error);
+  });
+  if (past === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+  const state = newThread(threadId);
+  const facts: Fact[] = [];
+  const asked = new Map<string, Json>();
+  const lines: Line[] = [];
+  let { damage } = past;
+  for (const line of past.lines) {
+    try {
+      const read = decode(threadId, line, (callId) => asked.get(callId));
+      for (const fact of read) reduce(state, fact);
+      facts.push(...read);
+      lines.push(line);
+    } catch (error) {
+      damage = { seq: line.seq, error: damageAt(threadId, line.seq, error) };
+      break;
+    }
+    for (const fact of facts.slice(-line.count)) {
+      if (fact.type !== "message") continue;
+      for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
+    }
+  }
+  const agent = past.agent ?? state.agent ?? facts[0]?.agentName ?? "";
+  return { agent, lines, facts, ...(damage && { damage }) };
+}

@@ -1,0 +1,63 @@
+// What a session remembers, and what its readers hold on to.
+
+import { expect, it } from "vitest";
+import { memoryStore } from "../../index.ts";
+import { gate, history, openKit, said, settle } from "../../testing/session-kit.ts";
+import { wrapStore } from "../../testing/wrap-store.ts";
+
+it("a session that reads the store while it runs does not go back to what it read", async () => {
+  const inner = memoryStore();
+  const answered = gate();
+  let held = false;
+  const { linesSync: _sync, ...store } = wrapStore(inner, {
+    async load(key, after) {
+      const loaded = await inner.load(key, after);
+      if (!held) return loaded;
+      held = false;
+      await answered.opened;
+      return loaded;
+    },
+  });
+  const kit = await openKit(["one"], { store });
+  held = true;
+  const refreshed = kit.session.refresh();
+  await kit.session.run("go").result;
+  answered.open();
+  await refreshed;
+  expect(kit.session.state).toBe("completed");
+  expect(history(kit.session.messages)).toEqual(["user: go", "assistant: one"]);
+});
+
+it("E1: a reader that nobody reads to its end lets go of the store with its run, and can still be read to its end", async () => {
+  const inner = memoryStore();
+  let watchers = 0;
+  const store = wrapStore(inner, {
+    watch(key, changed) {
+      const unwatch = inner.watch(key, changed);
+      watchers += 1;
+      return () => {
+        watchers -= 1;
+        unwatch();
+      };
+    },
+  });
+  const kit = await openKit(["one"], { store });
+  const run = kit.session.run("go");
+  const reader = run[Symbol.asyncIterator]();
+  await reader.next();
+  await run.result;
+  await settle();
+  expect(watchers).toBe(0);
+  const rest: string[] = [];
+  for (let step = await reader.next(); !step.done; step = await reader.next()) rest.push(...said([step.value]));
+  expect(rest.slice(-4)).toEqual(["message assistant: one", "turn-end 1", "run-end completed", "state completed"]);
+});
+
+it("C3: a session opened before its thread was there runs on what another runner made of it meanwhile", async () => {
+  const early = await openKit(["second"]);
+  const other = await openKit(["first"], { store: early.store });
+  await other.session.run("one").result;
+  expect(early.session.state).toBe("created");
+  expect(await early.session.run("two").result).toMatchObject({ status: "completed", text: "second" });
+  expect(history(early.session.messages)).toEqual(["user: one", "assistant: first", "user: two", "assistant: second"]);
+});

@@ -1,0 +1,235 @@
+// What a session knows of its thread. Invariants:
+// 1. Where the thread stands (state, pause, run) is always known; what was said is folded from the store when it is
+//    needed, and held only while it is in use, or for as long as memory is not needed elsewhere, where the store can
+//    be read without waiting.
+// 2. What people are asked, and the calls that wait for it, are known without reading what was said before them.
+// 3. A fold in which reading failed halfway is not looked at again.
+// 4. A thread deleted, and made again under its name, is another one: nothing of it is added to what is known.
+
+import { type BelayError, belayError } from "../../error.ts";
+import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { decode, type Line } from "../../journal/codec.ts";
+import { fold } from "../../journal/fold.ts";
+import { openFold } from "../../journal/open-fold.ts";
+import { openRequests } from "../../journal/requests.ts";
+import { thaw } from "../../journal/snapshot.ts";
+import { newThread, type ThreadState } from "../../journal/state.ts";
+import type { PauseType, SessionState } from "../../lifecycle.ts";
+import type { Loaded, Store, ThreadKey } from "../../store/store.ts";
+import { loadThread } from "./read-facts.ts";
+
+export interface Standing {
+  readonly state: SessionState;
+  readonly pauseType: PauseType | undefined;
+  readonly interrupts: readonly Interrupt[];
+  readonly runId: string | undefined;
+  readonly segment: number;
+  /** The seq of the last fact that is known. */
+  readonly head: number;
+  readonly tokenHash: string | undefined;
+  readonly tokenUntil: number | undefined;
+}
+
+export class Recall {
+  readonly #store: Store;
+  readonly #key: ThreadKey;
+  standing: Standing = {
+    state: "created",
+    pauseType: undefined,
+    interrupts: [],
+    runId: undefined,
+    segment: 0,
+    head: 0,
+    tokenHash: undefined,
+    tokenUntil: undefined,
+  };
+  /** When the thread was made; undefined while there is none. */
+  since: number | undefined;
+  readonly #onGone: () => void;
+  #fold: ThreadState | undefined;
+  #idleFold: WeakRef<ThreadState> | undefined;
+  /** How often something was learnt: what was read before the last time is old. */
+  #learnt = 0;
+  /** What is open, where no more was read. */
+  #open: ThreadState | undefined;
+  /** A fold of everything, for who looks at it. */
+  #seen: WeakRef<ThreadState> | undefined;
+
+  constructor(store: Store, key: ThreadKey, onGone: () => void) {
+    this.#store = store;
+    this.#key = key;
+    this.#onGone = onGone;
+  }
+
+  /** Somebody has deleted the thread: nothing of it is shown any more. */
+  gone(): BelayError {
+    this.forget();
+    this.#idleFold = undefined;
+    this.#seen = undefined;
+    this.#onGone();
+    return belayError("THREAD_UNKNOWN", { threadId: this.#key.threadId });
+  }
+
+  /** What the store has of the thread. Throws where one is known, and that is not there any more, or another one is. */
+  async read(after?: number | "snapshot" | "rest"): Promise<Loaded | undefined> {
+    // Not what is known by the time that it is read: this session may make it meanwhile.
+    const { since } = this;
+    const loaded = await loadThread(this.#store, this.#key, after);
+    if (since !== undefined && since !== loaded?.row.createdAt) throw this.gone();
+    this.since ??= loaded?.row.createdAt;
+    return loaded;
+  }
+
+  /** What is needed to go on, read without waiting where it was forgotten. */
+  now(): ThreadState {
+    return this.#remembered() ?? this.#refold();
+  }
+
+  /** All of the fold, read without waiting where it was forgotten or where `known` has only its end. */
+  whole(known: ThreadState | undefined = this.#remembered()): ThreadState {
+    if (known !== undefined && !known.partial) return known;
+    return this.#refold();
+  }
+
+  /** The fold, brought up to date where `fresh` asks for it, unless `may` says at the end that it must not. */
+  async load(fresh: boolean, may = () => true): Promise<ThreadState> {
+    const known = this.#remembered();
+    if (known !== undefined && !fresh) return known;
+    // A thread that was not there: whoever was faster is found out by the append that is refused.
+    if (known === undefined && !fresh && this.standing.state === "created") return newThread(this.#key.threadId);
+    if (known === undefined) {
+      const learnt = this.#learnt;
+      const state = await this.#readEnough();
+      if (may() && learnt === this.#learnt) this.settleOn(state);
+      return state;
+    }
+    const loaded = await this.read(known.head);
+    if (!may()) return known;
+    // Others may have read the same lines meanwhile.
+    const news = loaded?.lines.filter((line) => line.seq > known.head) ?? [];
+    this.#fold = undefined;
+    this.#idleFold = undefined;
+    fold(known, news);
+    this.settleOn(known);
+    return known;
+  }
+
+  /** What answered calls need: all of the fold where it is remembered, else only what is open, from wherever that begins. */
+  async loadOpen(fresh: boolean): Promise<ThreadState> {
+    if (this.#remembered() !== undefined || this.#store.linesSync === undefined) return this.load(fresh);
+    if (this.#open !== undefined && !fresh) return this.#open;
+    const loaded = await this.read("rest");
+    const open = loaded?.row.rest === undefined ? undefined : openFold(this.#key.threadId, loaded.lines);
+    return open ?? this.load(true);
+  }
+
+  /** What a run needs to go on: from the last snapshot where there is one and the rest can be read later. */
+  async #readEnough(): Promise<ThreadState> {
+    if (this.#store.linesSync === undefined) return this.readAll();
+    return this.#enough(await this.read("snapshot"));
+  }
+
+  async #enough(loaded: Loaded | undefined): Promise<ThreadState> {
+    const { threadId } = this.#key;
+    if (loaded?.snapshot === undefined) return folded(newThread(threadId), loaded?.lines ?? []);
+    const state = thaw(threadId, loaded.snapshot.seq, loaded.snapshot.body);
+    return state === undefined ? this.readAll() : folded(state, loaded.lines);
+  }
+
+  /** What `firstLoad` gave. */
+  async learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
+    this.since = loaded.row.createdAt;
+    if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
+    else await this.#glance(loaded);
+  }
+
+  /**
+   * Where the thread stands, without reading its past: `lines` tell how it rests. The last line of one that waits for
+   * nobody ends with its state, and every line tells its run.
+   */
+  async #glance({ row, lines }: Loaded): Promise<void> {
+    // What one that crashed or failed asked of people stands anywhere in it.
+    if (row.state === "error" || row.state === "running") {
+      await this.load(true);
+      return;
+    }
+    const open = row.rest === undefined ? undefined : openFold(this.#key.threadId, lines);
+    if (open !== undefined) return this.settleOn(open);
+    const last = lines.at(-1);
+    if (last === undefined) return;
+    const facts = decode(this.#key.threadId, last);
+    const { runId, segment } = facts.at(-1)!;
+    const rests = facts.findLast((fact) => fact.type === "state");
+    const { pauseType, interrupts = [], tokenHash, tokenUntil } = rests?.type === "state" ? rests : {};
+    const { state, head } = row;
+    this.standing = { state, pauseType, interrupts, runId, segment, head, tokenHash, tokenUntil };
+  }
+
+  async readAll(): Promise<ThreadState> {
+    return folded(newThread(this.#key.threadId), (await this.read())?.lines ?? []);
+  }
+
+  /** In use: it is not forgotten before it is settled on. */
+  hold(state: ThreadState): void {
+    if (!state.openOnly) this.#fold = state;
+  }
+
+  /** What is known now, and need not be held. */
+  settleOn(state: ThreadState): void {
+    this.standing = standingOf(state);
+    this.#learnt += 1;
+    this.#fold = undefined;
+    this.#open = undefined;
+    if (state.openOnly) this.#open = state;
+    else this.#remember(state);
+  }
+
+  forget(): void {
+    this.#fold = undefined;
+    this.#open = undefined;
+  }
+
+  #remembered(): ThreadState | undefined {
+    return this.#fold ?? this.#idleFold?.deref() ?? this.#lastSeen();
+  }
+
+  /** Of a thread that others have made, and that was only looked at, nobody knows which one it was. */
+  #lastSeen(): ThreadState | undefined {
+    return this.since === undefined ? undefined : this.#seen?.deref();
+  }
+
+  #remember(state: ThreadState): void {
+    if (this.#store.linesSync === undefined) this.#fold = state;
+    else this.#idleFold = new WeakRef(state);
+  }
+
+  #refold(): ThreadState {
+    const seen = this.#lastSeen() ?? newThread(this.#key.threadId);
+    const lines = this.#store.linesSync?.(this.#key, this.since);
+    if (lines === undefined) return seen;
+    this.#seen = undefined;
+    fold(
+      seen,
+      lines.filter((line) => line.seq > seen.head),
+    );
+    this.#seen = new WeakRef(seen);
+    return seen;
+  }
+}
+
+function folded(state: ThreadState, lines: readonly Line[]): ThreadState {
+  fold(state, lines);
+  return state;
+}
+
+/** A thread that is not known yet: how it rests, or, with `toGoOn`, what going on needs. What cannot be read later without waiting is read now. */
+export function firstLoad(store: Store, key: ThreadKey, toGoOn: boolean): Promise<Loaded | undefined> {
+  return loadThread(store, key, store.linesSync === undefined ? 0 : toGoOn ? "snapshot" : "rest");
+}
+
+export function standingOf(thread: ThreadState): Standing {
+  const { state, pauseType, run, head, tokenHash, tokenUntil } = thread;
+  const open = openRequests(thread);
+  const interrupts = open.length === 0 ? thread.interrupts : [...thread.interrupts, ...open];
+  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0, head, tokenHash, tokenUntil };
+}

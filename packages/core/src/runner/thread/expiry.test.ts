@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import { approve, humanApproval, type RequestOptions, reject, respond, type Store } from "../../index.ts";
+import { eachStore } from "../../testing/each-store.ts";
+import { fakeClock } from "../../testing/fake-clock.ts";
+import { happens, paying, pays, requestOf, waiting } from "../../testing/paying.ts";
+import { history, openKit, settle } from "../../testing/session-kit.ts";
+import { readFacts } from "../read/read-facts.ts";
+
+const key = { tenant: "default", threadId: "thread" };
+const START = Date.UTC(2026, 0, 1);
+const soon = START + 1000;
+
+/** One call whose request lasts for a second, and one that waits for ever. */
+async function hasty(store: Store, options: RequestOptions = {}) {
+  const clock = fakeClock(START);
+  const { tools, ran } = paying({
+    needsApproval: ({ n }) => (n === 1 ? humanApproval("Pay?", { expiresAt: soon, ...options }) : true),
+  });
+  const kit = await waiting(["a", "b"], { store, clock, tools });
+  return { clock, tools, ran, kit, store, a: requestOf(kit, "a").id, b: requestOf(kit, "b").id };
+}
+
+describe.each(eachStore)("a request that lasts until a time ($name)", ({ make }) => {
+  test.each([
+    { onExpire: undefined, outcome: "a rejected", words: "Not executed: nobody approved it in time.", ran: [] },
+    { onExpire: "reject", outcome: "a rejected", words: "Not executed: nobody approved it in time.", ran: [] },
+    { onExpire: "approve", outcome: "a ok", words: "pay done", ran: ["pay 1"] },
+    { onExpire: "fail", outcome: "a error", words: "expired at 2026-01-01T00:00:01.000Z.", ran: [] },
+  ] as const)("Q7: onExpire $onExpire: at resume(), $outcome", async ({ onExpire, outcome, words, ran: wanted }) => {
+    const { clock, ran, kit, b } = await hasty(await make(), onExpire === undefined ? {} : { onExpire });
+    await clock.advance(999);
+    expect(kit.session.interrupts).toHaveLength(2);
+    await clock.advance(1);
+    expect(await kit.session.resume({ answers: { [b]: reject("no") } }).result).toMatchObject({ status: "completed" });
+    expect(ran).toEqual(wanted);
+    expect(history(kit.session.messages)[2]).toBe(`tool: ${outcome} + b rejected`);
+    expect(JSON.stringify(kit.requests[1]!.messages)).toContain(words);
+    expect(kit.problems()).toEqual([]);
+    const [fact] = (await readFacts(kit.store, key, 0)).filter(
+      (fact) => fact.type === "request-answered" && fact.answer.type === "expire",
+    );
+    expect(fact).toMatchObject({ by: "runtime" });
+  });
+
+  test("Q7: over, it is listed neither by the session, nor by one that opens, nor by the inbox, and takes no answer", async () => {
+    const { clock, tools, kit, store, a, b, ran } = await hasty(await make());
+    await clock.advance(1000);
+    const other = await openKit([], { store, clock, tools });
+    for (const { session, runner } of [kit, other]) {
+      expect(session.interrupts.map(({ id }) => id)).toEqual([b]);
+      expect((await runner.inbox()).map(({ id }) => id)).toEqual([b]);
+      await expect(runner.answer(a, approve())).rejects.toMatchObject({
+        code: "ANSWER_EXPIRED",
+        message: `Request ${a} expired at 2026-01-01T00:00:01.000Z.`,
+      });
+    }
+    expect(ran).toEqual([]);
+  });
+
+  test("Q7: an answer to another request settles it, too: it no longer counts as open", async () => {
+    const { clock, kit, b, a, ran } = await hasty(await make());
+    await clock.advance(1000);
+    expect(await kit.session.answer(b, approve())).toEqual({ open: 0 });
+    await happens(ran, "pay 2");
+    await expect(kit.session.answer(a, approve())).rejects.toMatchObject({ code: "ANSWER_EXPIRED" });
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
+    expect(history(kit.session.messages)[2]).toBe("tool: a rejected + b ok");
+  });
+
+  test("Q7: runner.work() moves the thread when its time has come, though the process that asked is gone", async () => {
+    const { clock, tools, kit, store, ran } = await hasty(await make(), { onExpire: "approve" });
+    await kit.runner.close();
+    const worker = await openKit(["done"], { store, clock, tools, threadId: "another" });
+    const stop = new AbortController();
+    const working = worker.runner.work({ signal: stop.signal, pollMs: 10 });
+    await clock.advance(900);
+    await settle(20);
+    expect(ran).toEqual([]);
+    await clock.advance(200);
+    await happens(ran, "pay 1");
+    const session = await worker.runner.open("thread");
+    expect(session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
+    expect(session.interrupts.map(({ callId }) => callId)).toEqual(["b"]);
+    const { length } = await readFacts(store, key, 0);
+    for (let i = 0; i < 10; i++) await clock.advance(10);
+    expect(await readFacts(store, key, 0)).toHaveLength(length);
+    await worker.runner.answer(requestOf({ session }, "b").id, reject("no"));
+    for (let i = 0; i < 50 && session.state !== "completed"; i++) await clock.advance(10);
+    expect(history(session.messages).slice(2)).toEqual(["tool: a ok + b rejected", "assistant: done"]);
+    stop.abort();
+    await clock.advance(10);
+    await working;
+  });
+
+  test("Q7: a time that was over before anybody could answer counts at the next resume()", async () => {
+    const clock = fakeClock(START + 5000);
+    const { tools, ran } = paying({ needsApproval: () => humanApproval("Pay?", { expiresAt: soon }) });
+    const kit = await openKit([pays("a"), "done"], { store: await make(), clock, tools });
+    expect(await kit.session.run("go").result).toMatchObject({
+      status: "interrupted",
+      interruptType: "tool_interrupt",
+    });
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
+    expect(ran).toEqual([]);
+  });
+});
+
+describe.each(eachStore)("a quorum ($name)", ({ make }) => {
+  async function shared(more: RequestOptions = {}) {
+    const { tools, ran } = paying({ needsApproval: () => humanApproval("Pay?", { quorum: 2, ...more }) });
+    const store = await make();
+    const kit = await waiting(["a"], { store, tools });
+    return { kit, ran, tools, store, id: requestOf(kit, "a").id };
+  }
+
+  test("Q7: as many different people must approve; the same one twice is refused", async () => {
+    const { kit, ran, id, tools, store } = await shared();
+    expect(await kit.session.answer(id, approve({ by: "ann" }))).toEqual({ open: 1 });
+    await settle();
+    expect([ran, kit.session.interrupts.length]).toEqual([[], 1]);
+    const other = await openKit(["done"], { store, tools });
+    expect((await other.runner.inbox()).map((item) => item.id)).toEqual([id]);
+    await expect(other.runner.answer(id, approve({ by: "ann" }))).rejects.toMatchObject({
+      code: "ANSWER_TAKEN",
+      message: expect.stringContaining("by ann"),
+    });
+    expect(await other.runner.answer(id, approve({ by: "bob" }))).toEqual({ open: 0 });
+    await happens(ran, "pay 1");
+    expect(await other.session.resume().result).toMatchObject({ status: "completed" });
+    expect(ran).toEqual(["pay 1"]);
+  });
+
+  test("Q7: two who do not say who they are, are one", async () => {
+    const { kit, id } = await shared();
+    await kit.session.answer(id, approve());
+    await expect(kit.session.answer(id, approve())).rejects.toMatchObject({ code: "ANSWER_TAKEN" });
+  });
+
+  test("Q7: an edit starts anew: those who approved something else have not approved it", async () => {
+    const { kit, ran, id } = await shared();
+    await kit.session.answer(id, approve({ by: "ann" }));
+    expect(await kit.session.answer(id, approve({ by: "bob", args: { n: 5 } }))).toEqual({ open: 1 });
+    expect(await kit.session.answer(id, approve({ by: "cat", args: { n: 6 } }))).toEqual({ open: 1 });
+    await settle();
+    expect(ran).toEqual([]);
+    expect(await kit.session.answer(id, approve({ by: "ann", args: { n: 5 } }))).toEqual({ open: 0 });
+    await happens(ran, "pay 5");
+    expect(ran).toEqual(["pay 5"]);
+  });
+
+  test("Q7: a response in place of the result takes as many people, who give the same one", async () => {
+    const { kit, ran, id } = await shared();
+    expect(await kit.session.answer(id, respond("paid by hand", { by: "ann" }))).toEqual({ open: 1 });
+    await expect(kit.session.answer(id, respond("paid by hand", { by: "ann" }))).rejects.toMatchObject({
+      code: "ANSWER_TAKEN",
+    });
+    expect(await kit.session.answer(id, respond("not paid", { by: "bob" }))).toEqual({ open: 1 });
+    expect(await kit.session.answer(id, approve({ by: "cat" }))).toEqual({ open: 1 });
+    expect(await kit.session.answer(id, respond("paid by hand", { by: "cat" }))).toEqual({ open: 0 });
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
+    expect(ran).toEqual([]);
+  });
+
+  test("Q7: one reject decides", async () => {
+    const { kit, ran, id } = await shared();
+    await kit.session.answer(id, approve({ by: "ann" }));
+    expect(await kit.session.answer(id, reject("no", { by: "bob" }))).toEqual({ open: 0 });
+    await expect(kit.session.answer(id, approve({ by: "cat" }))).rejects.toMatchObject({ code: "ANSWER_TAKEN" });
+    expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
+    expect(ran).toEqual([]);
+  });
+
+  test("Q7: only approvers count towards it", async () => {
+    const { kit, ran, id } = await shared({ approvers: ["ann", "bob"] });
+    await kit.session.answer(id, approve({ by: "ann" }));
+    await expect(kit.session.answer(id, approve({ by: "cat" }))).rejects.toMatchObject({ code: "ANSWER_FORBIDDEN" });
+    await kit.session.answer(id, approve({ by: "bob" }));
+    await happens(ran, "pay 1");
+  });
+
+  test("Q7: votes given with resume() count, and the run ends interrupted until there are enough", async () => {
+    const { kit, ran, id } = await shared();
+    const vote = (by: string) => kit.session.resume({ answers: { [id]: approve({ by }) } }).result;
+    expect(await vote("ann")).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
+    expect(await vote("ann")).toMatchObject({ status: "failed", error: { code: "ANSWER_TAKEN" } });
+    expect(ran).toEqual([]);
+    expect(await vote("bob")).toMatchObject({ status: "completed" });
+    expect(ran).toEqual(["pay 1"]);
+  });
+});

@@ -1,0 +1,306 @@
+// A thread as this process has it: what is known of it, what runs, what waits in memory, who reads. A session is its
+// public face, and what a session is asked for is done by the files beside this one. Invariants:
+// 1. At most one execution at a time, and one for answered calls, which it waits for: who runs alone writes.
+// 2. Guards flip at once, events follow (R4).
+// 3. What runs, or waits here for a person, keeps the session: the runner only knows it weakly.
+
+import type { Agent } from "../../agent.ts";
+import { belayError } from "../../error.ts";
+import type { FramePlace } from "../../frame.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import type { PauseType, SessionState } from "../../lifecycle.ts";
+import type { ThreadKey } from "../../store/store.ts";
+import { AnswerSchemas } from "../decide/answer-schemas.ts";
+import type { Receipt } from "../decide/ending.ts";
+import type { IdleFacts } from "../decide/idle.ts";
+import type { Opening } from "../decide/opening.ts";
+import { woken } from "../decide/openings.ts";
+import type { Feed } from "../read/feed.ts";
+import { Recall, type Standing, standingOf } from "../read/recall.ts";
+import { replay } from "../read/replay.ts";
+import { LiveRun } from "../read/run.ts";
+import { appendIdle } from "../write/append-idle.ts";
+import type { DriveSetup } from "../write/drive.ts";
+import { type HotHost, HotSession } from "../write/hot.ts";
+import { Execution, type ExecutionHost } from "./execution.ts";
+import type { GoingOn } from "./going-on.ts";
+
+/** What the runner is to its sessions. */
+export interface SessionHost {
+  readonly setup: DriveSetup;
+  running(execution: Execution): void;
+  stopped(execution: Execution): void;
+  /** Whoever opens it from now on gets another session. */
+  closed(thread: LiveThread): void;
+  /** Of that thread, the same for all of its sessions. */
+  feed(threadId: string): Feed;
+  /** False once it lets go of its threads: nothing begins any more. */
+  accepts(): boolean;
+  /** Who goes on with that thread by a handle, and has not begun yet; the first who asked first. */
+  goingOn(threadId: string): readonly GoingOn[];
+}
+
+/** A stop of a thread that only waits for people, until it is told. Who asks for another one in the same stretch joins it. */
+export interface RestingStop {
+  readonly runId: string | undefined;
+  readonly segment: number;
+  readonly receipt: Promise<Receipt>;
+  /** Of all who asked. */
+  readonly ids: Set<string>;
+  /** No grace is given any more. */
+  forced: boolean;
+}
+
+export class LiveThread implements ExecutionHost, HotHost {
+  readonly host: SessionHost;
+  readonly setup: DriveSetup;
+  readonly key: ThreadKey;
+  readonly agent: Agent<unknown, never>;
+  readonly deps: unknown;
+  readonly feed: Feed;
+  readonly recall: Recall;
+  execution: Execution | undefined;
+  /** Answered calls that run while the thread stays paused. */
+  calls: Execution | undefined;
+  /** Calls that were left behind and still run; they outlive the stretch that began them. */
+  readonly behind: string[] = [];
+  /** Code that waits for a person in memory. */
+  readonly hot: HotSession;
+  /** What that code takes as answers, by request. */
+  readonly schemas = new AnswerSchemas();
+  /** The last stop of a thread that only waits, while it is not told yet. */
+  stopping: RestingStop | undefined;
+  /** Settles when it is closed; undefined while nobody has asked for that. */
+  closing: Promise<void> | undefined;
+  /** Somebody has deleted the thread. */
+  isGone = false;
+  /** Called when a run has ended, and more has come meanwhile. It is the session's own, and so keeps it. */
+  readonly #moreCame: () => void;
+  /** The fence of a lease that could not be given back. */
+  #held: number | undefined;
+
+  constructor(host: SessionHost, key: ThreadKey, agent: Agent<unknown, never>, deps: unknown, moreCame: () => void) {
+    const { setup } = host;
+    this.host = host;
+    this.setup = setup;
+    this.key = key;
+    this.agent = agent;
+    this.deps = deps;
+    this.#moreCame = moreCame;
+    this.hot = new HotSession(setup.hot, this);
+    this.recall = new Recall(setup.store, key, () => this.#isGone());
+    this.feed = host.feed(key.threadId);
+  }
+
+  get state(): SessionState {
+    if (this.execution !== undefined) return this.execution.state?.state ?? "running";
+    const { state } = this.standing;
+    return state === "running" ? "paused" : state;
+  }
+
+  get pauseType(): PauseType | undefined {
+    if (this.execution !== undefined) return undefined;
+    const { state, pauseType } = this.standing;
+    return state === "running" ? "crash" : pauseType;
+  }
+
+  get standing(): Standing {
+    const state = this.live?.state;
+    return state === undefined ? this.recall.standing : standingOf(state);
+  }
+
+  /** What runs: the run, or answered calls where there is none. */
+  get live(): Execution | undefined {
+    return this.execution ?? this.calls;
+  }
+
+  get isWriting(): boolean {
+    return this.live !== undefined;
+  }
+
+  /** Resolves when the present stretch is on record, or to why it could not begin. */
+  get opening(): Execution["opening"] {
+    return this.execution?.opening ?? Promise.resolve(undefined);
+  }
+
+  refuseIfClosed(): void {
+    if (this.closing !== undefined) throw belayError("SESSION_CLOSED", { threadId: this.key.threadId });
+  }
+
+  refuseIfBusy(): void {
+    this.refuseIfClosed();
+    if (!this.host.accepts()) throw belayError("RUNNER_CLOSED", {});
+    if (this.execution !== undefined) {
+      throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.execution.run.runId });
+    }
+  }
+
+  place(runId: string, segment: number): FramePlace {
+    const { name } = this.agent;
+    return { threadId: this.key.threadId, runId, segment, agentName: name, runPath: name };
+  }
+
+  /** The stretch that the thread rests after. */
+  resting(): FramePlace {
+    const { runId, segment } = this.standing;
+    return this.place(runId ?? this.setup.clock.id(), Math.max(segment, 1));
+  }
+
+  /** `says`: a person's words are in it, which are heard whatever happens. */
+  start(place: FramePlace, opening: Opening, id?: string, says = true): LiveRun {
+    const run = new LiveRun(place.threadId, place.runId, place.segment, this.feed);
+    const execution = new Execution(this, place, run, id);
+    this.execution = execution;
+    this.host.running(execution);
+    // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
+    if (this.calls === undefined) queueMicrotask(() => void execution.start(opening));
+    else void startAfter(this.calls, execution, opening, says);
+    return run;
+  }
+
+  /** A stretch for open calls only. */
+  startCalls(opening: Opening): Execution {
+    const place = this.resting();
+    const run = new LiveRun(place.threadId, place.runId, place.segment, this.feed);
+    const execution = new Execution(this, place, run, undefined, "calls");
+    this.calls = execution;
+    this.host.running(execution);
+    void execution.start(opening);
+    return execution;
+  }
+
+  /** Has something written: by what runs, which gives undefined where it is over, or nearly; else while the thread rests. */
+  async write<T>(byLive: (live: Execution) => Promise<T | undefined>, atRest: () => Promise<T>): Promise<T> {
+    for (;;) {
+      this.refuseIfClosed();
+      // Answered calls that run hold up the stretch that is to come.
+      const live = this.calls ?? this.execution;
+      if (live === undefined) return atRest();
+      await live.opening;
+      const done = await byLive(live);
+      if (done !== undefined) return done;
+      await live.over;
+    }
+  }
+
+  /** One append without a run. */
+  async append(make: IdleFacts): Promise<void> {
+    let head = 0;
+    const seen: IdleFacts = (place, state) => {
+      head = state.head;
+      return make(place, state);
+    };
+    await appendIdle(this, this.resting(), this.recall, seen);
+    const now = this.recall.now();
+    this.hot.check(head, now);
+    this.hot.restsAt(now);
+  }
+
+  /** Reads the thread from the store. While a run of ours writes, it alone changes the fold. */
+  async refresh(): Promise<void> {
+    if (!this.isWriting) await this.recall.load(true, () => !this.isWriting);
+  }
+
+  /** Reads it only where others have written since, and are done. Never rejects: of a store that gives no answer the next append tells. */
+  async lookAgain(): Promise<void> {
+    // One that was not there: whoever made it since is found out by the first append.
+    if (this.isWriting || this.recall.since === undefined) return;
+    try {
+      const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
+      if (row !== undefined && row.lease === undefined && row.head > this.standing.head) await this.refresh();
+    } catch {
+      // As said.
+    }
+  }
+
+  load(fresh: boolean, only: "calls" | undefined): Promise<ThreadState> {
+    return only === "calls" ? this.recall.loadOpen(fresh) : this.recall.load(fresh);
+  }
+
+  replay(id: string, run: LiveRun): void {
+    const known = this.recall.now().asked?.get(id);
+    if (known !== undefined) void replay(this.setup.store, this.key, known, run);
+  }
+
+  opened(_execution: Execution, state: ThreadState): void {
+    this.recall.hold(state);
+  }
+
+  ended(execution: Execution, state: ThreadState | undefined): void {
+    if (execution === this.calls) this.calls = undefined;
+    else this.execution = undefined;
+    this.host.stopped(execution);
+    if (state !== undefined) this.hot.restsAt(state);
+    // It had the thread, and lost it.
+    else if (execution.state !== undefined) this.hot.dropAll();
+    // Where it failed the store may know more; whoever writes next finds out by its refusal.
+    const known = state ?? execution.state;
+    if (known !== undefined) this.recall.settleOn(known);
+    if (state?.state === "completed" && execution.mail) this.#moreCame();
+  }
+
+  get isHolding(): boolean {
+    return this.#held !== undefined;
+  }
+
+  async letGo(fence = this.#held): Promise<void> {
+    if (fence === undefined) return;
+    this.#held = fence;
+    try {
+      await this.setup.store.release(this.key, fence);
+      if (this.#held === fence) this.#held = undefined;
+    } catch {
+      // The store still fails: it is tried again, or the lease lapses.
+    }
+  }
+
+  /** Code that waits for a person has something to record. */
+  wake(): void {
+    const { live } = this;
+    if (live !== undefined) {
+      // Whatever is under way takes it along, or leaves it to us.
+      void live.over.then(() => this.hot.isWaiting && this.wake());
+      return;
+    }
+    if (this.closing !== undefined || !this.host.accepts()) return;
+    const execution = this.startCalls(unmoved(woken, this.hot.head));
+    // Whoever has the thread now begins the code again from its record.
+    void execution.opening.then((refusal) => refusal !== undefined && this.hot.dropAll());
+  }
+
+  /** Nobody hears of what is there under its name by now. */
+  #isGone(): void {
+    this.isGone = true;
+    this.hot.dropAll();
+    this.feed.gone(this);
+    this.host.closed(this);
+  }
+
+  /** Somebody may write: what waits here for a person then goes on elsewhere. */
+  watch(): () => void {
+    return this.setup.store.watch(this.key, () => void this.#dropIfMoved(), "append", true);
+  }
+
+  async #dropIfMoved(): Promise<void> {
+    if (this.isWriting) return;
+    const loaded = await this.recall.read(Number.MAX_SAFE_INTEGER).catch(() => undefined);
+    if (!this.isWriting && loaded !== undefined && loaded.row.head > this.hot.head) this.hot.dropAll();
+  }
+}
+
+async function startAfter(calls: Execution, execution: Execution, opening: Opening, says: boolean): Promise<void> {
+  await calls.over;
+  const { status } = await calls.run.result;
+  // A stop that met both has ended the one: there is nothing to begin.
+  const ended = status === "terminated" || (status === "interrupted" && !says);
+  if (execution.signal.stop !== undefined && ended) return execution.endAs(calls);
+  await execution.start(opening);
+}
+
+/** Where somebody has written since, whoever has the thread begins that code again. */
+function unmoved(opening: Opening, head: number): Opening {
+  return (state, ...rest) => {
+    if (state.head === head) return opening(state, ...rest);
+    throw belayError("TOKEN_SPENT", { threadId: state.threadId, segment: state.run?.segment ?? 0 });
+  };
+}

@@ -1,0 +1,32 @@
+// What an agent says of its thread as it is: it is given a drive that nothing is written by.
+
+import type { Checkpoint } from "../../agent.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import { type Json, toJson } from "../../json.ts";
+import type { Verdict } from "../../permission/decide.ts";
+import { agentAt } from "../decide/agent-at.ts";
+import { likelyGraph, namedGraph } from "../decide/graph-at.ts";
+import type { LookOptions } from "../given/options.ts";
+import { Drive } from "../write/drive.ts";
+import type { LiveThread } from "./live-thread.ts";
+
+/** What the rules say of a call. */
+export async function lookAtCall(thread: LiveThread, tool: string, args: Json): Promise<Verdict> {
+  // Somebody may have been allowed more meanwhile, elsewhere.
+  const { live } = thread;
+  const state = live?.state ?? (await thread.recall.load(live === undefined));
+  return thread.agent.verdict(onlooker(thread, state), tool, toJson(args, "Arguments"));
+}
+
+/** Where the run of a graph stands: of the one that is named, of the whole, or of the one in which something waits. */
+export async function lookAtGraph(thread: LiveThread, { to }: LookOptions): Promise<Checkpoint | undefined> {
+  const { agent, execution, recall } = thread;
+  const state = execution?.state ?? (await recall.load(!thread.isWriting));
+  const path = to === undefined ? likelyGraph(agent, state) : namedGraph(agent, state, to);
+  if (path === undefined) return undefined;
+  return agentAt(agent, path)?.checkpoint?.(onlooker(thread, state), path, state.interrupts);
+}
+
+function onlooker(thread: LiveThread, state: ThreadState): Drive {
+  return new Drive(thread, thread.agent.name, state, () => {});
+}

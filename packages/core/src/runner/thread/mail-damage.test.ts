@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { belayError } from "../../error.ts";
+import type { LogEntry, Store } from "../../index.ts";
+import type { Command } from "../../store/store.ts";
+import { toolOf } from "../../testing/asking-tool.ts";
+import { eachStore } from "../../testing/each-store.ts";
+import { gate, history, openKit, settle, unhandled, until } from "../../testing/session-kit.ts";
+import { wrapStore } from "../../testing/wrap-store.ts";
+
+const key = { tenant: "default", threadId: "thread" };
+
+/** A store whose hints wait until they are let through, so that several commands are found in one look. */
+function quiet(store: Store) {
+  const waiting = new Map<unknown, () => void>();
+  const held = wrapStore(store, {
+    watch: (of, changed, ...rest) => store.watch(of, (what) => void waiting.set(changed, () => changed(what)), ...rest),
+  });
+  const hint = () => {
+    for (const each of waiting.values()) each();
+    waiting.clear();
+  };
+  return { store: held, hint };
+}
+
+/** A run whose tool waits, its store, and what the log hears. */
+async function running(inner: Store) {
+  const log: LogEntry[] = [];
+  const begun = gate();
+  const end = gate();
+  const { store, hint } = quiet(inner);
+  const wait = toolOf("wait", async () => {
+    begun.open();
+    await end.opened;
+    return "done";
+  });
+  const kit = await openKit([[{ call: "wait" }], "heard", "more"], {
+    store,
+    tools: [wait],
+    runner: { log: (entry) => void log.push(entry) },
+  });
+  const run = kit.session.run("go");
+  await begun.opened;
+  const send = (name: string, kind: Command["kind"], body: unknown) =>
+    store.send(key, { key: name, kind, body: typeof body === "string" ? body : JSON.stringify(body), at: Date.now() });
+  const told = () => log.map(({ level, error, threadId }) => [level, error.code, threadId, error.message]);
+  return { ...kit, run, send, hint, end: end.open, told };
+}
+
+const corrupt = (name: string, what: string) => [
+  "warn",
+  "JOURNAL_CORRUPT",
+  "thread",
+  `The journal of thread thread is damaged at 0: command ${name} ${what}.`,
+];
+
+describe.each(eachStore)("a damaged command on $name", ({ make }) => {
+  it("S1, C4: holds up no stop behind it, and the log is told of it, once", async () => {
+    const { run, send, hint, told } = await running(await make());
+    await send("s1", "steer", '{"messages":');
+    await send("stop:x", "stop", { runId: run.runId, segment: 1, options: {} });
+    hint();
+    expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "user_interrupt" });
+    hint();
+    await settle();
+    expect(told()).toEqual([corrupt("s1", "is not JSON")]);
+  });
+
+  it("C4: holds up no steer behind it, whatever it was, and stays where it is", async () => {
+    const { run, send, hint, told, end, session, store } = await running(await make());
+    const damaged = { s1: "steer", "stop:y": "stop", "late:z": "late", "answer:a": "answer" } as const;
+    for (const [name, kind] of Object.entries(damaged)) await send(name, kind, null);
+    const steer = (text: string) => ({ messages: [{ parts: [{ type: "text", text }] }] });
+    await send("s2", "steer", { messages: [{ parts: "not a list" }] });
+    await send("s3", "steer", steer("look up"));
+    hint();
+    await settle();
+    end();
+    expect(await run.result).toMatchObject({ status: "completed", text: "heard" });
+    expect(history(session.messages)).toContain("user: look up");
+    const kinds: Record<string, string> = { ...damaged, s2: "steer" };
+    const names = Object.keys(kinds);
+    expect(told()).toEqual(names.map((name) => corrupt(name, `is no ${kinds[name]}`)));
+    expect((await store.load(key))?.commands.map((command) => command.key)).toEqual(names);
+  });
+
+  it("C4: that is an input for the next run ends no process: the log is told, and whoever goes on is", async () => {
+    const { run, send, hint, told, end, session } = await running(await make());
+    const lost = await unhandled(async () => {
+      await send("i1", "input", "no");
+      hint();
+      end();
+      await run.result;
+      await until(() => told().length > 0);
+    });
+    expect(lost).toEqual([]);
+    expect(told()).toEqual([corrupt("i1", "is not JSON")]);
+    await expect(session.enqueue("and then")).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+  });
+});
+
+it("C4: a command that the store itself refuses is told to the log of whoever runs the thread, once", async () => {
+  const { run, hint, told, end, session, store } = await running(await eachStore[1]!.make());
+  const load = store.load;
+  const problem = "command s1 does not fit its checksum";
+  (store as { load: Store["load"] }).load = async (of, after) => {
+    if (after === Number.MAX_SAFE_INTEGER) throw belayError("JOURNAL_CORRUPT", { threadId: "thread", seq: 0, problem });
+    return load(of, after);
+  };
+  await session.steer("look up");
+  hint();
+  await settle();
+  hint();
+  end();
+  await run.result;
+  expect(told()).toEqual([corrupt("s1", "does not fit its checksum")]);
+});

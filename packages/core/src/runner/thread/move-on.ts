@@ -1,0 +1,71 @@
+// What a worker does with one thread.
+
+import { belayError } from "../../error.ts";
+import { restsOn, setAside } from "../decide/idle.ts";
+import { type AnswerMail, read } from "../decide/mail.ts";
+import type { LiveRun } from "../read/run.ts";
+import { answerHere } from "./answer-here.ts";
+import { resumeRun } from "./begin-run.ts";
+import type { LiveThread } from "./live-thread.ts";
+import { startQueued } from "./start-queued.ts";
+
+/**
+ * Goes on after a crash, or starts what waits, to the next end or pause. Throws why it could not, and also where a thread that only
+ * crashes is set aside. `lastTries` are the threads here that the next crash sets aside: they go on one by one, each until it
+ * has made a step. Two of them at once would both be taken for the one that killed the process.
+ */
+export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries: Set<LiveThread>): Promise<void> {
+  if (thread.execution !== undefined) return;
+  await thread.calls?.over;
+  const { threadId } = thread.key;
+  const isToGoOn = thread.standing.interrupts.some(({ kind }) => kind === "node" || kind === "manual");
+  if (thread.pauseType === "tool_interrupt" && isToGoOn) {
+    // Answers do not speak for whoever is to go on past a node, or has paused it.
+    await putAway(thread);
+    await thread.calls?.over;
+    await thread.append(restsOn(thread.setup.clock.now()));
+  } else if (thread.pauseType === "tool_interrupt") {
+    await ended(resumeRun(thread, {}));
+  } else if (thread.pauseType === "crash") {
+    const { crashes } = await thread.recall.load(true);
+    if (crashes >= mostCrashes) {
+      await thread.append(setAside);
+      throw belayError("THREAD_SET_ASIDE", { threadId, crashes });
+    }
+    const isLast = crashes === mostCrashes - 1;
+    // With a step on record the crashes before it count no more; not so while it has not even begun.
+    const isStuck = ({ execution }: LiveThread) => (execution?.state?.crashes ?? mostCrashes) > 0;
+    if (isLast && [...lastTries].some(isStuck)) return;
+    if (isLast) lastTries.add(thread);
+    try {
+      await ended(resumeRun(thread, {}));
+    } finally {
+      lastTries.delete(thread);
+    }
+  } else if (thread.state === "paused") {
+    await putAway(thread);
+  } else {
+    await startQueued(thread);
+  }
+  for (let run = running(thread); run !== undefined; run = running(thread)) await ended(run);
+}
+
+/** What a run fails with is on record, unless the store failed it. */
+async function ended(run: Pick<LiveRun, "result">): Promise<void> {
+  const result = await run.result;
+  if (result.status === "failed" && result.error.code.startsWith("STORE_")) throw result.error;
+}
+
+function running({ execution }: LiveThread): LiveRun | undefined {
+  return execution?.run;
+}
+
+/** Answers that came too late for what a person has stopped since: left there, they would be looked at again and again. */
+async function putAway(thread: LiveThread): Promise<void> {
+  const { setup, key } = thread;
+  const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER);
+  for (const command of loaded?.commands ?? []) {
+    if (command.kind !== "answer") continue;
+    await answerHere(thread, read<AnswerMail>(key, command), command.key).catch(() => {});
+  }
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { factsOf } from "../../testing/asking-tool.ts";
+import { eachStore } from "../../testing/each-store.ts";
+import { gate, heldStore, listen, openKit, until } from "../../testing/session-kit.ts";
+
+const key = { tenant: "default", threadId: "thread" };
+
+describe.each(eachStore)("a stop from another runner that joins one, on $name", ({ make }) => {
+  it("S2: one that was told of another one, which was being written when it came, is on record, too, and sent again hits nothing later", async () => {
+    const [closing, go] = [gate(), gate()];
+    const inner = await make();
+    const store = heldStore(inner, {
+      before: async (_, { state, release }) => {
+        if (state !== "paused" || !release) return;
+        closing.open();
+        await go.opened;
+      },
+    });
+    const owner = await openKit(
+      [
+        [{ text: "half" }, { stall: true }],
+        [{ text: " more" }, { stall: true }],
+      ],
+      { store },
+    );
+    const first = owner.session.run("go");
+    await listen(first).until((event) => event.type === "text-delta");
+    const stopped = owner.session.interrupt();
+    await closing.opened;
+    const other = await openKit([], { store: inner, threadId: "elsewhere" });
+    const merged = other.runner.interrupt("thread", { id: "x" });
+    await until(async () => (await inner.load(key))?.commands.length === 1);
+    go.open();
+    const receipt = await stopped;
+    expect([receipt.accepted, await merged]).toEqual([true, receipt]);
+    expect((await inner.load(key))?.commands).toEqual([]);
+    expect(await other.runner.interrupt("thread", { id: "x" })).toEqual(receipt);
+    const second = owner.session.resume();
+    await listen(second).until((event) => event.type === "text-delta");
+    expect(await owner.session.interrupt({ id: "x" })).toEqual(receipt);
+    expect(await other.runner.interrupt("thread", { id: "x" })).toEqual(receipt);
+    expect(owner.session.state).toBe("running");
+    await owner.session.interrupt();
+    expect((await factsOf(inner)).filter((fact) => fact.type === "state" && fact.stops !== undefined)).toHaveLength(1);
+  });
+});

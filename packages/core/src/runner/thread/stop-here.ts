@@ -1,0 +1,250 @@
+// A stop in this process: of what runs, or of a thread that only waits for people; and pause().
+
+import { type BelayError, belayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
+import type { FramePlace } from "../../frame.ts";
+import { isRequest } from "../../interrupt/interrupt.ts";
+import type { Stop } from "../../interrupt/stop-signal.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import { sayOfIdleStop } from "../decide/after-stop.ts";
+import { interruptOf, newHandle, type Receipt } from "../decide/ending.ts";
+import { stateFact } from "../decide/facts.ts";
+import { alsoStopped, stopWaiting } from "../decide/idle.ts";
+import { waitingCalls } from "../decide/requests.ts";
+import { type InterruptOptions, readStop } from "../given/options.ts";
+import type { Standing } from "../read/recall.ts";
+import type { GoingOn } from "./going-on.ts";
+import type { LiveThread, RestingStop } from "./live-thread.ts";
+import { recordedReceipt, stopElsewhere } from "./remote-stop.ts";
+
+/** How long a stop waits for who goes on by a handle, and has asked to before it: a store need not give word of that at all. */
+const BEGIN_MS = 1_000;
+
+/** The signal is set before this returns (S1); throws where the options cannot be. `before`: who has asked to go on before it. */
+export function stopHere(
+  thread: LiveThread,
+  options: InterruptOptions,
+  before = thread.host.goingOn(thread.key.threadId),
+): Promise<Receipt> {
+  const { execution, calls, recall, setup } = thread;
+  const stop = readStop(options, setup.clock.now(), setup.maxBytes);
+  const { id, runId, segment } = options;
+  if (id !== undefined && (execution?.state ?? recall.now()).stops?.has(id)) {
+    return orBehind(thread, recordedReceipt(setup.store, thread.key, id));
+  }
+  const missed = id === undefined ? undefined : thread.live?.missed(id);
+  if (missed !== undefined) {
+    return Promise.resolve({ ...notAccepted(thread), runId: missed.runId, segment: missed.segment });
+  }
+  const at = execution?.run ?? thread.standing;
+  const [goingOn, ...others] = before;
+  // What it begins is another segment than the one that is there.
+  if (goingOn !== undefined && execution === undefined && segment !== at.segment) {
+    const ofCalls = calls?.interrupt(stop, options);
+    const ofRun = whenBegun(thread, goingOn, (hasBegun) => stopHere(thread, options, hasBegun ? others : []));
+    return eitherOf(ofRun, ofCalls)!;
+  }
+  const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
+  if (other) return Promise.resolve(notAccepted(thread));
+  // Answered calls that a resume() waits for are stopped with it.
+  const ofCalls = calls?.interrupt(stop, options);
+  const receipt = eitherOf(execution?.interrupt(stop, options), ofCalls);
+  const stopped =
+    receipt === undefined
+      ? stopResting(thread, stop, options, notAccepted(thread))
+      : receipt.then((told) => {
+          const left = !stop.keepsRequests && (execution?.keptRequests || calls?.keptRequests);
+          return told.accepted && !left ? told : stopPaused(thread, stop, options, told);
+        });
+  return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, told));
+}
+
+/** As a stop, it is for what somebody begins who has asked to go on before it. */
+export function pauseHere(thread: LiveThread, before = thread.host.goingOn(thread.key.threadId)): Promise<Receipt> {
+  const [goingOn, ...others] = before;
+  if (goingOn === undefined || thread.execution !== undefined) {
+    return thread.live?.pause() ?? Promise.resolve(notAccepted(thread));
+  }
+  return whenBegun(thread, goingOn, (hasBegun) => pauseHere(thread, hasBegun ? others : []));
+}
+
+/** Stops in the tick in which it begins; also where it is refused, or does not begin for long. */
+function whenBegun(
+  { setup: { clock } }: LiveThread,
+  goingOn: GoingOn,
+  stop: (hasBegun: boolean) => Promise<Receipt>,
+): Promise<Receipt> {
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    const over = (hasBegun: boolean) => {
+      if (isOver) return;
+      isOver = true;
+      clock.clearTimeout(timer);
+      try {
+        resolve(stop(hasBegun));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const timer = clock.setTimeout(() => over(false), BEGIN_MS);
+    goingOn.whenOver(() => over(true));
+  });
+}
+
+/** It came while the pause was being written, perhaps that of a stop which keeps what is asked: it is for the pause, and for what an answer has let run in it by now. */
+async function stopPaused(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
+  const { execution, calls, standing } = thread;
+  const isSame = standing.runId === told.runId && standing.segment === told.segment;
+  const ofCalls = isSame && execution === undefined ? await calls?.interrupt(stop, options) : undefined;
+  // It came to rest before it heard of the stop.
+  if (ofCalls?.accepted === false) return stopPaused(thread, stop, options, told);
+  const ofPause = ofCalls ?? (await stopResting(thread, stop, options, told));
+  return told.accepted && !ofPause.accepted ? told : ofPause;
+}
+
+/** It joined another one when that was written, or nearly: its id is on record all the same, and hits nothing that comes later. */
+export async function onRecord(thread: LiveThread, id: string, told: Receipt): Promise<Receipt> {
+  if (!told.accepted || thread.isWriting || thread.recall.now().stops?.has(id)) return told;
+  try {
+    await thread.append(alsoStopped(id, told));
+  } catch (error) {
+    // Another one was faster. Where somebody has gone on since there is no such pause any more.
+    if ((error as Partial<BelayError>).code === "STORE_CONFLICT") return onRecord(thread, id, told);
+  }
+  return told;
+}
+
+/** The resume() may come to nothing because the stop took back what it answers: then what became of the calls is what the stop did. */
+function eitherOf(
+  run: Promise<Receipt> | undefined,
+  calls: Promise<Receipt> | undefined,
+): Promise<Receipt> | undefined {
+  if (run === undefined || calls === undefined) return run ?? calls;
+  return run.then(async (told) => {
+    if (told.accepted) return told;
+    const ofCalls = await calls;
+    return ofCalls.accepted ? ofCalls : told;
+  });
+}
+
+/** There was nothing to stop. */
+export function notAccepted(thread: LiveThread): Receipt {
+  const { runId, segment } = thread.standing;
+  const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [...thread.behind] };
+  return { accepted: false, runId, segment: runId === undefined ? undefined : segment, ...none };
+}
+
+/** Where nothing runs, and people are asked for something; else it is as `told`. */
+function stopResting(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
+  if (thread.isWriting || stop.keepsRequests) return Promise.resolve(told);
+  const { stopping } = thread;
+  const { runId, segment } = thread.standing;
+  // Of what is asked in another stretch it knows nothing.
+  if (stopping !== undefined && stopping.runId === runId && stopping.segment === segment) {
+    if (options.id !== undefined) stopping.ids.add(options.id);
+    if (options.force) {
+      stopping.forced = true;
+      thread.hot.force();
+    }
+    return stopping.receipt;
+  }
+  const waits = thread.state === "paused" && thread.standing.interrupts.some(isRequest);
+  if (!waits) return Promise.resolve(told);
+  const ids = new Set(options.id === undefined ? [] : [options.id]);
+  const asked = { runId, segment, ids, forced: options.force ?? false };
+  const receipt = stopAsking(thread, stop, options, asked).finally(() => {
+    if (thread.stopping === begun) thread.stopping = undefined;
+  });
+  const begun = Object.assign(asked, { receipt });
+  thread.stopping = begun;
+  return receipt;
+}
+
+/** Nothing runs, and people are asked for something: they need not answer any more (S9). */
+async function stopAsking(
+  thread: LiveThread,
+  stop: Stop,
+  options: InterruptOptions,
+  asked: Omit<RestingStop, "receipt">,
+  words?: readonly Fact[],
+): Promise<Receipt> {
+  const { clock, tokenTtlMs } = thread.setup;
+  // As the store has it: who has gone on since this stretch means it, whatever is asked by now.
+  let of: Pick<InterruptOptions, "runId" | "segment"> = { runId: options.runId, segment: options.segment };
+  const known = thread.standing;
+  let isAnother = false;
+  const told = (place: FramePlace, state: ThreadState) => {
+    const { threadId, runId, segment } = place;
+    isAnother = (of.runId ?? runId) !== runId || (of.segment ?? segment) !== segment;
+    if (isAnother) throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
+    of = { runId, segment };
+    const turn = state.scopes.get(place.runPath)?.turn ?? 0;
+    const calls = waitingCalls(state);
+    return interruptOf(place, turn, calls, { asked: stop, late: [...thread.behind], now: clock.now() });
+  };
+  let said = words;
+  let receipt = notAccepted(thread);
+  try {
+    // Hooks are asked once, however often it has to be written.
+    said ??= await sayOfIdleStop(thread, thread.resting(), stop, () => thread.recall.load(true), told);
+    await thread.append(
+      stopWaiting(stop, asked.ids, said, (place, state) => {
+        const calls = waitingCalls(state);
+        const interrupt = told(place, state);
+        const { token } = newHandle(place, "user_interrupt", { now: clock.now(), tokenTtlMs });
+        receipt = { ...receipt, accepted: true, runId: place.runId, segment: place.segment, ...calls };
+        const more = { pauseType: "user_interrupt" as const, interrupts: [interrupt], ...token };
+        return { interrupt, fact: stateFact(place, "paused", more) };
+      }),
+    );
+  } catch (error) {
+    const { code } = error as Partial<BelayError>;
+    // Somebody was faster: it runs, here or elsewhere, or something was answered, perhaps the last that was asked.
+    if (code !== "INVALID_STATE" && code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
+    // Who goes on after a stop means it.
+    if (isAnother || thread.execution !== undefined) return notAccepted(thread);
+    const again = { ...options, ...of };
+    if (thread.calls === undefined && code === "STORE_CONFLICT") return stopAsking(thread, stop, again, asked, said);
+    const told = await orBehind(thread, stopAnswered(thread, stop, { ...again, force: asked.forced }, known));
+    // It came to rest before it heard of the stop.
+    return told.accepted || !(await asksStill(thread, told)) ? told : stopAsking(thread, stop, again, asked, said);
+  }
+  thread.hot.dropAll();
+  if (asked.forced) thread.hot.force();
+  await thread.hot.gone;
+  return receipt;
+}
+
+/** Of the calls that an answer let run meanwhile, in the stretch that the stop is for, or that was known when it came. */
+function stopAnswered(
+  thread: LiveThread,
+  stop: Stop,
+  options: InterruptOptions,
+  { runId, segment }: Standing,
+): Promise<Receipt> {
+  const here = thread.calls?.interrupt(stop, options);
+  return (
+    here ??
+    stopElsewhere(thread.setup, thread.key, {
+      ...options,
+      runId: options.runId ?? runId,
+      segment: options.segment ?? segment,
+    })
+  );
+}
+
+/** As the store has it: nobody runs it, it has not failed, and people are asked for something in the stretch that the stop is for. */
+async function asksStill(thread: LiveThread, of: Receipt): Promise<boolean> {
+  const loaded = await thread.recall.read(Number.MAX_SAFE_INTEGER);
+  if (loaded === undefined || loaded.row.lease !== undefined) return false;
+  await thread.refresh();
+  const { runId, segment, interrupts } = thread.standing;
+  const isSame = of.runId === runId && of.segment === segment;
+  return isSame && thread.state === "paused" && interrupts.some(isRequest);
+}
+
+/** What another process tells of a stop does not know of the calls that still run in this one. */
+async function orBehind(thread: LiveThread, told: Promise<Receipt>): Promise<Receipt> {
+  const receipt = await told;
+  return { ...receipt, late: [...new Set([...receipt.late, ...thread.behind])] };
+}

@@ -1,0 +1,248 @@
+import { describe, expect, it } from "vitest";
+import { approve, type InterruptOptions, type ToolContext } from "../../index.ts";
+import { toolOf } from "../../testing/asking-tool.ts";
+import { eachStore } from "../../testing/each-store.ts";
+import { gate, heldStore, type Kit, openKit, settle, until } from "../../testing/session-kit.ts";
+import { wrapStore } from "../../testing/wrap-store.ts";
+
+const pay = toolOf("pay", () => "paid", { needsApproval: true });
+const tools = [pay];
+
+describe.each(eachStore)("a stop of a thread that waits for people, on $name", ({ make }) => {
+  /** It asks in its first stretch, and again in the next one. */
+  async function asking() {
+    const store = await make();
+    const owner = await openKit([[{ call: "pay", id: "p" }], [{ call: "pay", id: "q" }], "done"], { store, tools });
+    await owner.session.run("go").result;
+    return { store, owner };
+  }
+
+  async function goOn({ session }: Kit): Promise<void> {
+    await session.resume({ answers: { [session.interrupts[0]!.id]: approve() } }).result;
+  }
+
+  it("S2: takes nothing back in a later segment than the one that is given, also where its session has not heard of that one", async () => {
+    const { store, owner } = await asking();
+    const { session } = await openKit([], { store, tools });
+    await goOn(owner);
+    expect(await session.interrupt({ segment: 1 })).toMatchObject({ accepted: false, segment: 1 });
+    expect(await store.requests("default")).toHaveLength(1);
+    expect(await session.interrupt({ segment: 2, runId: "another" })).toMatchObject({ accepted: false });
+    expect(await store.requests("default")).toHaveLength(1);
+    await session.refresh();
+    expect(await session.interrupt({ segment: 2 })).toMatchObject({ accepted: true, segment: 2 });
+    expect(await store.requests("default")).toEqual([]);
+  });
+
+  it("S2: nor in one that somebody began while its hooks had the word", async () => {
+    const { store, owner } = await asking();
+    const [heard, go] = [gate(), gate()];
+    const onInterrupt = async () => {
+      heard.open();
+      await go.opened;
+      return "As you say.";
+    };
+    const { session } = await openKit([], { store, tools, agent: { hooks: { onInterrupt } } });
+    const stopped = session.interrupt({ graceMs: 60_000 });
+    await heard.opened;
+    await goOn(owner);
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: false, segment: 1 });
+    expect(await store.requests("default")).toHaveLength(1);
+    expect(owner.session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
+  });
+
+  it("S2, S9: nor is one of that lost, which comes while the first is with its hooks", async () => {
+    const [heard, go] = [gate(), gate()];
+    const onInterrupt = async () => {
+      heard.open();
+      await go.opened;
+    };
+    const kit = await openKit([[{ call: "pay", id: "p" }], [{ call: "pay", id: "q" }], "done"], {
+      store: await make(),
+      tools,
+      agent: { hooks: { onInterrupt } },
+    });
+    await kit.session.run("go").result;
+    const first = kit.session.interrupt({ graceMs: 60_000 });
+    await heard.opened;
+    await goOn(kit);
+    const second = kit.session.interrupt({ graceMs: 60_000 });
+    go.open();
+    expect(await first).toMatchObject({ accepted: false });
+    expect(await second).toMatchObject({ accepted: true, segment: 2, notStarted: ["q"] });
+    expect(kit.session.pauseType).toBe("user_interrupt");
+  });
+
+  it("S2, S9: withdraws what is still asked where an answered call came in between, and has ended by the time that it hears of it", async () => {
+    const store = await make();
+    const [written, writes, ended, ends] = [gate(), gate(), gate(), gate()];
+    let isHeld = false;
+    const before = () => {
+      if (!isHeld) return undefined;
+      isHeld = false;
+      written.open();
+      return writes.opened;
+    };
+    const slow = wrapStore(heldStore(store, { before }), {
+      async release(key, fence) {
+        ended.open();
+        await ends.opened;
+        return store.release(key, fence);
+      },
+    });
+    const calls = [
+      { call: "pay", id: "p" },
+      { call: "pay", id: "q" },
+    ];
+    const { session } = await openKit([calls, "done"], { store: slow, tools });
+    await session.run("go").result;
+    isHeld = true;
+    const stopped = session.interrupt();
+    await written.opened;
+    expect(await session.answer(session.interrupts[0]!.id, approve())).toEqual({ open: 1 });
+    await ended.opened;
+    writes.open();
+    await settle(20);
+    ends.open();
+    expect(await stopped).toMatchObject({ accepted: true, notStarted: ["q"] });
+    expect([session.pauseType, await store.requests("default")]).toEqual(["user_interrupt", []]);
+  });
+
+  /** It asks for `calls`, and reads of its store wait from the next one on until they are let go. */
+  async function held(calls: readonly string[], tool = pay) {
+    const store = await make();
+    const [asked, go] = [gate(), gate()];
+    let isHeld = false;
+    const slow = wrapStore(store, {
+      async load(key, after) {
+        if (isHeld) {
+          isHeld = false;
+          asked.open();
+          await go.opened;
+        }
+        return store.load(key, after);
+      },
+    });
+    const kit = await openKit([calls.map((id) => ({ call: "pay", id })), "done"], { store: slow, tools: [tool] });
+    await kit.session.run("go").result;
+    const stop = async (options: InterruptOptions = {}) => {
+      isHeld = true;
+      const stopped = kit.session.interrupt(options);
+      await asked.opened;
+      return { stopped };
+    };
+    return { ...kit, store, stop, go };
+  }
+
+  /** A call that runs until it is told to stop. */
+  function waiting() {
+    const begun = gate();
+    const execute = ({ signal }: ToolContext) => {
+      begun.open();
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    };
+    return { begun, waits: toolOf("pay", execute, { needsApproval: true }) };
+  }
+
+  it("S1, S9: stops the call that the last answer let run while it looked at what is asked", async () => {
+    const { begun, waits } = waiting();
+    const { session, stop, go } = await held(["p"], waits);
+    const { stopped } = await stop();
+    expect(await session.answer(session.interrupts[0]!.id, approve())).toEqual({ open: 0 });
+    await begun.opened;
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, stopped: ["p"], late: [] });
+    expect(session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
+  });
+
+  it("S1, S9: also where another process runs it", async () => {
+    const { begun, waits } = waiting();
+    const { store, stop, go } = await held(["p"], waits);
+    const other = await openKit([], { store, tools: [waits] });
+    const { stopped } = await stop();
+    expect(await other.session.answer(other.session.interrupts[0]!.id, approve())).toEqual({ open: 0 });
+    await begun.opened;
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, stopped: ["p"] });
+    expect(other.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
+  });
+
+  it("S2: meets nothing where that call has ended by then", async () => {
+    const { session, stop, go } = await held(["p"]);
+    const { stopped } = await stop();
+    await session.answer(session.interrupts[0]!.id, approve());
+    await until(() => session.messages.at(-1)?.role === "tool");
+    await settle(10);
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: false, stopped: [] });
+    expect(session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
+  });
+
+  it("S2: those that it was merged with are on record with it, and hit nothing when they are sent again", async () => {
+    const { session, runner, stop, go, store } = await held(["p"]);
+    const { stopped } = await stop({ id: "first" });
+    const merged = session.interrupt({ id: "second" });
+    go.open();
+    const receipt = await stopped;
+    expect(receipt).toMatchObject({ accepted: true, notStarted: ["p"] });
+    expect(await merged).toEqual(receipt);
+    const run = session.resume({ input: "go on" });
+    expect(await session.interrupt({ id: "second" })).toMatchObject({ accepted: true, segment: 1 });
+    expect(await run.result).toMatchObject({ status: "completed" });
+    expect(await runner.interrupt("thread", { id: "first" })).toMatchObject({ accepted: true, segment: 1 });
+    expect((await store.load({ tenant: "default", threadId: "thread" }))!.commands).toEqual([]);
+  });
+
+  it.each(["waits for people", "runs"])(
+    "S2: also those that it is merged with while it is being written, and the thread %s",
+    async (how) => {
+      const store = await make();
+      const [written, writes] = [gate(), gate()];
+      let isHeld = false;
+      const before = () => {
+        if (!isHeld) return undefined;
+        isHeld = false;
+        written.open();
+        return writes.opened;
+      };
+      const first = how === "runs" ? [{ text: "half " }, { stall: true as const }] : [{ call: "pay", id: "p" }];
+      const { session } = await openKit([first, "done"], { store: heldStore(store, { before }), tools });
+      const run = session.run("go");
+      if (how === "runs") for await (const event of run) if (event.type === "text-delta") break;
+      if (how !== "runs") await run.result;
+      isHeld = true;
+      const stopped = session.interrupt({ id: "first" });
+      await written.opened;
+      const merged = ["second", "third"].map((id) => session.interrupt({ id }));
+      writes.open();
+      const receipt = await stopped;
+      expect(receipt).toMatchObject({ accepted: true, segment: 1 });
+      expect(await Promise.all(merged)).toEqual([receipt, receipt]);
+      const goesOn = session.resume({ input: "go on" });
+      for (const id of ["second", "third"])
+        expect(await session.interrupt({ id })).toMatchObject({ accepted: true, segment: 1 });
+      expect(await goesOn.result).toMatchObject({ status: "completed" });
+    },
+  );
+
+  it("S4: a forced one that is merged with it forces the call that it goes on to, too", async () => {
+    const begun = gate();
+    const deaf = toolOf(
+      "pay",
+      () => {
+        begun.open();
+        return new Promise(() => {});
+      },
+      { needsApproval: true, graceMs: 60_000 },
+    );
+    const { session, stop, go } = await held(["p"], deaf);
+    const { stopped } = await stop();
+    const forced = session.interrupt({ force: true });
+    await session.answer(session.interrupts[0]!.id, approve());
+    await begun.opened;
+    go.open();
+    expect(await stopped).toMatchObject({ accepted: true, late: ["p"] });
+    expect(await forced).toEqual(await stopped);
+  });
+});

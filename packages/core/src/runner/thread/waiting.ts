@@ -1,0 +1,52 @@
+// What was sent to a thread and is not part of it yet: for whoever shows a queue, also one that an earlier process left.
+
+import type { Json } from "../../json.ts";
+import type { Message, Outcome } from "../../message.ts";
+import type { Store, ThreadKey } from "../../store/store.ts";
+import { type InputMail, type LateMail, read } from "../decide/mail.ts";
+import { loadThread } from "../read/read-facts.ts";
+
+export type Waiting =
+  | {
+      readonly kind: "steer" | "input" | "observe";
+      /** For withdraw(). */
+      readonly id: string;
+      readonly at: number;
+      readonly by?: string;
+      readonly messages: readonly Pick<Message, "parts">[];
+    }
+  /** A call that was left behind has ended. */
+  | {
+      readonly kind: "late";
+      readonly id: string;
+      readonly at: number;
+      readonly callId: string;
+      readonly tool: string;
+      readonly outcome: Outcome;
+      readonly output: Json;
+    };
+
+/** The oldest first. */
+export async function waitingFor(store: Store, key: ThreadKey): Promise<readonly Waiting[]> {
+  const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
+  return (loaded?.commands ?? []).flatMap((command): Waiting[] => {
+    const { key: id, kind, at } = command;
+    switch (kind) {
+      case "input":
+      case "steer": {
+        const { messages, by, observed } = read<InputMail>(key, command);
+        const parts = messages.map((message) => ({ parts: message.parts }));
+        return [{ kind: observed ? "observe" : kind, id, at, ...(by !== undefined && { by }), messages: parts }];
+      }
+      case "late": {
+        const { callId, tool, outcome, output } = read<LateMail>(key, command);
+        return [{ kind, id, at, callId, tool, outcome, output }];
+      }
+      case "stop":
+      case "answer":
+        return [];
+      default:
+        return kind satisfies never;
+    }
+  });
+}

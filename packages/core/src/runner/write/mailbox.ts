@@ -1,0 +1,245 @@
+// Commands that reach a running thread: stops, steers, inputs for the next run, late results. Invariants:
+// 1. A command has no effect until an append consumes it (F3); a stop alone acts at once, and is consumed by the
+//    append that records it. Reading one twice is harmless: it is known by its key.
+// 2. A stop is for one segment of one run: one that comes too late for it hits nothing else (S2).
+// 3. One that cannot be read holds up no other: it stays where it is, and is told (C4).
+
+import { BelayError } from "../../error.ts";
+import type {
+  Action,
+  ActionEvent,
+  Fact,
+  InputQueuedEvent,
+  MissedStop,
+  StateEvent,
+  ToolLateEvent,
+} from "../../event.ts";
+import type { FramePlace } from "../../frame.ts";
+import { isReplaceable, isSpokenTo } from "../../journal/history.ts";
+import type { Scope, ThreadState } from "../../journal/state.ts";
+import type { Command, Store, ThreadKey } from "../../store/store.ts";
+import {
+  type AnswerMail,
+  base,
+  type InputMail,
+  type InputQueuedMail,
+  inputFactsOf,
+  type Known,
+  kindOf,
+  type LateMail,
+  queuedFacts,
+  queuedMail,
+  read,
+  type StopMail,
+  stopKey,
+} from "../decide/mail.ts";
+
+type Scopes = Pick<ReadonlyMap<string, unknown>, "has">;
+
+export class Mailbox {
+  readonly #store: Store;
+  readonly #key: ThreadKey;
+  #known: Set<string> | undefined;
+  #steers: Known<InputMail>[] = [];
+  #lates: Known<LateMail>[] = [];
+  #fresh: InputQueuedMail[] = [];
+  /** Inputs for the next run have come: also those that the last append was too early to know of. */
+  hadInput = false;
+  /** Stops that were heeded, by their ids: consumed when this stretch ends. */
+  readonly #stops: string[] = [];
+  /** And those that came too late for theirs. */
+  readonly #missed: MissedStop[] = [];
+  readonly #stop: (mail: StopMail) => boolean;
+  readonly #news: () => void;
+  readonly #answer: (mail: AnswerMail, key: string) => void;
+  readonly #tell: (damage: BelayError) => void;
+  /** Damage that was told. */
+  readonly #told = new Set<string>();
+
+  /** `stop` heeds one, or says that it is for another stretch; `news` is called when inputs have come; `tell` hears of what cannot be read, once. */
+  constructor(
+    store: Store,
+    key: ThreadKey,
+    stop: (mail: StopMail) => boolean,
+    news: () => void,
+    answer: (mail: AnswerMail, key: string) => void,
+    tell: (damage: BelayError) => void,
+  ) {
+    this.#tell = tell;
+    this.#answer = answer;
+    this.#store = store;
+    this.#key = key;
+    this.#stop = stop;
+    this.#news = news;
+  }
+
+  /** Reads what is there. Never rejects: the next append tells whether the store is gone. */
+  async look(): Promise<void> {
+    try {
+      const loaded = await this.#store.load(this.#key, Number.MAX_SAFE_INTEGER);
+      if (loaded !== undefined) this.deliver(loaded.commands);
+    } catch (error) {
+      this.#damaged(error);
+    }
+  }
+
+  #damaged(error: unknown): void {
+    if (!(error instanceof BelayError) || !error.code.startsWith("JOURNAL_") || this.#told.has(error.message)) return;
+    this.#told.add(error.message);
+    this.#tell(error);
+  }
+
+  deliver(commands: readonly Command[]): void {
+    for (const command of commands) {
+      this.#known ??= new Set();
+      if (this.#known.has(command.key)) continue;
+      this.#known.add(command.key);
+      try {
+        this.#sort(command);
+      } catch (error) {
+        this.#damaged(error);
+      }
+    }
+    if (this.#fresh.length > 0) this.#news();
+  }
+
+  /** The sender took them back, or they are consumed: there is no more to tell of them. */
+  drop(keys: readonly string[]): void {
+    this.#steers = this.#steers.filter(({ key }) => !keys.includes(key));
+    this.#lates = this.#lates.filter(({ key }) => !keys.includes(key));
+    this.#fresh = this.#fresh.filter(({ id }) => !keys.includes(id));
+  }
+
+  /** The stretch has begun with them, before anything could be delivered here: whoever brings one now is late. */
+  begunWith(facts: readonly Fact[]): void {
+    for (const fact of facts) {
+      if (fact.type !== "input-consumed") continue;
+      this.#known ??= new Set();
+      this.#known.add(fact.id);
+    }
+  }
+
+  /** What the end of the stretch has on record of stops, `others` of this process among them; undefined where there are none. */
+  stopped(others: readonly string[] = []): Pick<StateEvent, "stops" | "missed"> | undefined {
+    if (this.#stops.length + others.length + this.#missed.length === 0) return undefined;
+    const stops = [...new Set([...this.#stops, ...others])];
+    return { ...(stops.length > 0 && { stops }), ...(this.#missed.length > 0 && { missed: [...this.#missed] }) };
+  }
+
+  /** One with this id that came too late. */
+  missed(id: string): MissedStop | undefined {
+    return this.#missed.find((stop) => stop.id === id);
+  }
+
+  /** The commands that an end with this on record consumes. Stops of this process are none. */
+  consumed({ stops = [], missed = [] }: Pick<StateEvent, "stops" | "missed">): string[] {
+    const ids = [...stops.filter((id) => this.#stops.includes(id)), ...missed.map(({ id }) => id)];
+    return ids.map(stopKey);
+  }
+
+  get hasSteer(): boolean {
+    return this.#steers.some(({ mail }) => !mail.observed);
+  }
+
+  /** `scopes` are those that are there. */
+  has(path: string, root: boolean, scopes: Scopes): boolean {
+    return (root && this.#steers.length > 0) || this.#lates.some(({ mail }) => isFor(mail, path, scopes));
+  }
+
+  /** Facts that tell readers what waits; each is told once, also over crashes and pauses: `told` is what the journal has. */
+  queued(place: FramePlace, told: ReadonlySet<string> | undefined): InputQueuedEvent[] {
+    const fresh = this.#fresh.filter(({ id }) => !told?.has(id));
+    this.#fresh = [];
+    return queuedFacts(place, fresh);
+  }
+
+  /**
+   * What enters `scope` now: late results first, then steers in the order they were given. A result of a call that is
+   * not in `calls` belongs to a thread that was deleted and made again under its name: it enters nowhere. What a late
+   * call did besides takes effect where its result takes its place in time; steers then wait for whoever goes on.
+   */
+  take(
+    place: FramePlace,
+    scope: Scope,
+    root: boolean,
+    now: number,
+    { callIds: calls, scopes, queued: told }: Pick<ThreadState, "callIds" | "scopes" | "queued">,
+  ): Fact[] {
+    const facts: Fact[] = [];
+    this.#lates = this.#lates.filter(({ mail }) => calls.has(mail.callId));
+    for (const { key: id, mail } of this.#lates.filter(({ mail }) => isFor(mail, scope.path, scopes))) {
+      const { callId, tool, address, outcome, output, actions = [] } = mail;
+      const as = isReplaceable(scope, callId, mail.segment) ? "replace" : "note";
+      facts.push({
+        type: "tool-late",
+        id,
+        callId,
+        tool,
+        address,
+        outcome,
+        output,
+        as,
+        ...base(place),
+      } satisfies ToolLateEvent);
+      // Whoever has spoken since wants an answer; what steers nothing is told all the same.
+      const late = as === "note" || isSpokenTo(scope, callId);
+      for (const action of late ? actions.filter(isTold) : actions)
+        facts.push({ type: "action", action, ...base(place) } satisfies ActionEvent);
+    }
+    if (root && !facts.some((fact) => fact.type === "action" && !isTold(fact.action))) {
+      // One that came while this waited to be written: whoever is to tell that it waits comes after this.
+      const untold = this.#fresh.filter(({ id, kind }) => kind !== "input" && !told?.has(id));
+      facts.push(...queuedFacts(place, untold));
+      for (const { key, mail } of this.#steers) facts.push(...inputFactsOf(place, key, kindOf(mail), mail, now));
+    }
+    return facts;
+  }
+
+  /** They are consumed. */
+  taken(facts: readonly Fact[]): void {
+    this.drop(facts.flatMap((fact) => (fact.type === "tool-late" || fact.type === "input-consumed" ? [fact.id] : [])));
+  }
+
+  #steer(key: string, at: number, mail: InputMail): void {
+    const steer = { key, at, mail };
+    this.#steers.push(steer);
+    this.#fresh.push(queuedMail(steer));
+  }
+
+  #sort(command: Command): void {
+    const { key, kind, at } = command;
+    switch (kind) {
+      case "stop": {
+        const mail = read<StopMail>(this.#key, command);
+        const id = key.slice(stopKey("").length);
+        if (this.#stop(mail)) this.#stops.push(id);
+        else this.#missed.push({ id, runId: mail.runId, segment: mail.segment });
+        break;
+      }
+      case "steer":
+        this.#steer(key, at, read<InputMail>(this.#key, command));
+        break;
+      case "late":
+        this.#lates.push({ key, at, mail: read(this.#key, command) });
+        break;
+      case "input":
+        this.hadInput = true;
+        this.#fresh.push({ id: key, kind });
+        break;
+      case "answer":
+        this.#answer(read<AnswerMail>(this.#key, command), key);
+        break;
+      default:
+        kind satisfies never;
+    }
+  }
+}
+
+/** Its own agent's, or, where that was a call that is closed by now, the one that made the call. */
+function isFor({ path: of }: LateMail, path: string, scopes: Scopes): boolean {
+  return of === path || (of.startsWith(`${path}/`) && !scopes.has(of));
+}
+
+function isTold({ customized }: Action): boolean {
+  return customized !== undefined;
+}
