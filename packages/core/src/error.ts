@@ -291,6 +291,11 @@ export const catalogue = {
     (d) => `The session on thread ${d.threadId} is closed.`,
     "Open the thread again with runner.open(threadId).",
   ),
+  STALE: entry<{ threadId: string; runId: string; segment: number }>(
+    "A command names a run or a segment that the thread has left.",
+    (d) => `Thread ${d.threadId} is no longer in segment ${d.segment} of run ${d.runId}, which the command was for.`,
+    "Nothing was done. Look at the thread again, and decide anew.",
+  ),
   STORE_CONFLICT: entry<{ threadId: string; expected: number; found: number }>(
     "Somebody else appended to the thread since it was read.",
     (d) => `Thread ${d.threadId} is at ${d.found}, not at ${d.expected}: someone else wrote to it.`,

@@ -177,7 +177,20 @@ export interface Breakpoint {
   readonly when?: Json;
 }
 
-/** A stop, by its id, and the stretch that it was for. */
+/**
+ * A command was taken: one with a caller's id, or one that came from another process. Its outcome is a fold of the facts up
+ * to this one, so the same command again has the same outcome.
+ */
+export interface CommandEvent extends EventBase {
+  readonly type: "command";
+  /** Unique in its thread, and made of the verb and the caller's id. */
+  readonly key: string;
+  readonly by: string;
+  /** Why it had no effect. */
+  readonly refused?: ErrorRecord;
+}
+
+/** A stop, by its id, and the segment that it was for. */
 export interface MissedStop {
   readonly id: string;
   readonly runId: string;
@@ -238,6 +251,7 @@ export type Fact =
   | ActionEvent
   | StepEvent
   | RequestAnsweredEvent
+  | CommandEvent
   | DriftEvent
   | RuleRemovedEvent
   | BreakpointEvent
@@ -297,6 +311,7 @@ export function isFact(event: BelayEvent): event is Fact {
     case "action":
     case "step":
     case "request-answered":
+    case "command":
     case "drift":
     case "rule-removed":
     case "breakpoint":

@@ -18,8 +18,6 @@ export interface RequestState {
   decision: Decision | undefined;
   /** The seq of the fact that decided it. */
   settled: number | undefined;
-  /** Ids that callers gave to the answers that count. */
-  refs?: string[];
   /** The thread that it was decided in, where that is the one that this was forked from. */
   decidedIn?: string;
 }

@@ -13,6 +13,7 @@ import { BelayError, belayError } from "../error.ts";
 import type {
   ActionEvent,
   BreakpointEvent,
+  CommandEvent,
   DriftEvent,
   EventBase,
   Fact,
@@ -33,7 +34,7 @@ import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
 
 /** A line is written in the oldest version that can hold it: a program one version back reads on as long as it can. */
-export const JOURNAL_VERSION = 2;
+export const JOURNAL_VERSION = 3;
 
 /** What one append adds to a journal, as a store keeps it. */
 export interface Line {
@@ -77,6 +78,7 @@ type Written = (
     >)
   | ({ readonly step: string } & Omit<Own<StepEvent>, "key">)
   | ({ readonly answered: string } & Omit<Own<RequestAnsweredEvent>, "id">)
+  | ({ readonly command: string } & Pick<CommandEvent, "by" | "refused">)
   | ({ readonly drift: DriftEvent["report"] } & Pick<DriftEvent, "fingerprint">)
   | { readonly unruled: string; readonly by: string }
   | Own<BreakpointEvent>
@@ -105,7 +107,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 export const KEYS: ReadonlySet<string> = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command x n p".split(
     " ",
   ),
 );
@@ -154,40 +156,48 @@ function mixed(first: Fact, other: Fact): Error {
 }
 
 function versionFor(facts: readonly Fact[]): number {
+  let version = 1;
   for (const fact of facts) {
-    switch (fact.type) {
-      case "step":
-      case "request-answered":
-      case "drift":
-      case "rule-removed":
-      case "breakpoint":
-        return 2;
-      case "action":
-        if (fact.action.interrupted === undefined || !isOld(fact.action.interrupted)) return 2;
-        break;
-      case "run-start":
-        if (fact.fingerprint !== undefined || fact.runPath.includes("/")) return 2;
-        break;
-      case "tool-start":
-        if (fact.ranArgs !== undefined || fact.rule !== undefined) return 2;
-        break;
-      case "state":
-        if (fact.tokenUntil !== undefined || fact.to !== undefined || fact.edits !== undefined) return 2;
-        if (fact.forked !== undefined || fact.missed !== undefined) return 2;
-        if (fact.interrupts?.some((interrupt) => !isOld(interrupt))) return 2;
-        break;
-      case "run-end":
-        if (fact.patch !== undefined) return 2;
-        break;
-      case "message":
-        if (fact.message.isInterrupted) return 2;
-        break;
-      case "input-queued":
-      case "input-consumed":
-        if (fact.kind === "observe") return 2;
-        break;
-      default:
-    }
+    if (fact.type === "command") return 3;
+    if (version === 1) version = versionOf(fact);
+  }
+  return version;
+}
+
+/** Of a fact that is no command. */
+function versionOf(fact: Fact): 1 | 2 {
+  switch (fact.type) {
+    case "step":
+    case "request-answered":
+    case "drift":
+    case "rule-removed":
+    case "breakpoint":
+      return 2;
+    case "action":
+      if (fact.action.interrupted === undefined || !isOld(fact.action.interrupted)) return 2;
+      break;
+    case "run-start":
+      if (fact.fingerprint !== undefined || fact.runPath.includes("/")) return 2;
+      break;
+    case "tool-start":
+      if (fact.ranArgs !== undefined || fact.rule !== undefined) return 2;
+      break;
+    case "state":
+      if (fact.tokenUntil !== undefined || fact.to !== undefined || fact.edits !== undefined) return 2;
+      if (fact.forked !== undefined || fact.missed !== undefined) return 2;
+      if (fact.interrupts?.some((interrupt) => !isOld(interrupt))) return 2;
+      break;
+    case "run-end":
+      if (fact.patch !== undefined) return 2;
+      break;
+    case "message":
+      if (fact.message.isInterrupted) return 2;
+      break;
+    case "input-queued":
+    case "input-consumed":
+      if (fact.kind === "observe") return 2;
+      break;
+    default:
   }
   return 1;
 }
@@ -257,6 +267,8 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
       const { id: answered, by, answer, digest, open, refused, rule, remember, key, ref } = fact;
       return { answered, by, answer, digest, open, refused, rule, remember, key, ref };
     }
+    case "command":
+      return { command: fact.key, by: fact.by, refused: fact.refused };
     case "drift":
       return { drift: fact.report, fingerprint: fact.fingerprint };
     case "rule-removed":
@@ -564,6 +576,10 @@ function read(
   if ("answered" in written) {
     const { answered: id, by, answer, n: _n, p: _p, x: _x, ...more } = written;
     return { type: "request-answered", id, by, answer, ...more, ...place };
+  }
+  if ("command" in written) {
+    const { command: key, by, refused } = written;
+    return { type: "command", key, by, ...place, ...(refused !== undefined && { refused }) };
   }
   if ("breakpoint" in written) return { type: "breakpoint", breakpoint: written.breakpoint, ...place };
   if ("unruled" in written) return { type: "rule-removed", id: written.unruled, by: written.by, ...place };

@@ -20,6 +20,7 @@ import {
 } from "./history.ts";
 import { raise, settle } from "./requests.ts";
 import { newScope, type Scope, type ThreadState } from "./state.ts";
+import { take, takeOld } from "./taken.ts";
 
 const nothing: readonly never[] = [];
 
@@ -107,6 +108,9 @@ export function reduce(state: ThreadState, fact: Fact): void {
     case "request-answered":
       settle(state, fact);
       break;
+    case "command":
+      take(state, fact.key, fact, fact.refused);
+      break;
     case "step":
       addStep(scopeOf(state, fact.runPath), fact);
       if (state.run !== undefined) state.run.underway = true;
@@ -151,15 +155,7 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
     if (fact.segment !== state.run.segment) state.run.underway = true;
     state.run.segment = fact.segment;
   }
-  if (fact.id !== undefined) {
-    state.asked ??= new Map();
-    state.asked.set(fact.id, { runId: fact.runId, segment: fact.segment });
-  }
-  if ((fact.stops ?? fact.missed) !== undefined) {
-    state.stops ??= new Set();
-    for (const stop of fact.stops ?? nothing) state.stops.add(stop);
-    for (const { id } of fact.missed ?? nothing) state.stops.add(id);
-  }
+  takeOld(state, fact);
   // Of a pause that becomes another one nothing was cut.
   if (!stays && (fact.state === "paused" || fact.state === "error")) {
     const scope = state.scopes.get(fact.runPath);

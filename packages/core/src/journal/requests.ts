@@ -5,6 +5,7 @@ import type { Decision, RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { findCall } from "./history.ts";
 import type { CallState, Scope, ThreadState } from "./state.ts";
+import { takeOldAnswer } from "./taken.ts";
 
 export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: number): void {
   const call = raised.callId === undefined ? undefined : findCall(scope, raised.callId);
@@ -52,12 +53,9 @@ function attach(call: CallState, { id, kind, key, digest }: Interrupt): void {
 }
 
 export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
+  takeOldAnswer(state, fact);
   const request = state.requests?.get(fact.id);
   if (request === undefined || request.decision !== undefined || fact.refused !== undefined) return;
-  if (fact.ref !== undefined) {
-    request.refs ??= [];
-    request.refs.push(fact.ref);
-  }
   if (fact.open) {
     request.votes = [...request.votes, { by: fact.by, digest: fact.digest }];
     return;

@@ -3,9 +3,9 @@
 
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Message, Part } from "../message.ts";
-import { type Asked, newThread, type Scope, type ThreadState } from "./state.ts";
+import { newThread, type Scope, type Taken, type ThreadState } from "./state.ts";
 
-const VERSION = 3;
+const VERSION = 4;
 
 const LEAST_FACTS = 200;
 
@@ -18,14 +18,13 @@ const TAIL = 2;
 interface Frozen
   extends Omit<
     ThreadState,
-    "scopes" | "callIds" | "queued" | "stops" | "asked" | "requests" | "partial" | "openOnly" | "snapshotSeq"
+    "scopes" | "callIds" | "queued" | "taken" | "requests" | "partial" | "openOnly" | "snapshotSeq"
   > {
   readonly v: number;
   readonly scopes: readonly Scope[];
   readonly callIds: readonly string[];
   readonly queued: readonly string[] | undefined;
-  readonly stops: readonly string[] | undefined;
-  readonly asked: readonly (readonly [string, Asked])[] | undefined;
+  readonly taken: readonly (readonly [string, Taken])[] | undefined;
   readonly requests: readonly (readonly [string, RequestState])[] | undefined;
 }
 
@@ -52,8 +51,7 @@ function freeze(state: ThreadState): string {
     scopes,
     callIds: [...state.callIds],
     queued: state.queued && [...state.queued],
-    stops: state.stops && [...state.stops],
-    asked: state.asked && [...state.asked],
+    taken: state.taken && [...state.taken],
     requests: state.requests && [...state.requests],
   };
   return JSON.stringify(frozen);
@@ -91,11 +89,10 @@ export function thaw(threadId: string, seq: number, body: string): ThreadState |
     return undefined;
   }
   if (frozen?.v !== VERSION || frozen.threadId !== threadId || frozen.head !== seq) return undefined;
-  const { v: _v, scopes, callIds, queued, stops, asked, requests, ...plain } = frozen;
+  const { v: _v, scopes, callIds, queued, taken, requests, ...plain } = frozen;
   const state: ThreadState = { ...newThread(threadId), ...plain, partial: true, snapshotSeq: seq };
   if (queued !== undefined) state.queued = new Set(queued);
-  if (stops !== undefined) state.stops = new Set(stops);
-  if (asked !== undefined) state.asked = new Map(asked);
+  if (taken !== undefined) state.taken = new Map(taken);
   if (requests !== undefined) state.requests = new Map(requests);
   for (const scope of scopes) state.scopes.set(scope.path, shared(scope));
   for (const id of callIds) state.callIds.add(id);

@@ -25,12 +25,10 @@ export interface ThreadState {
   /** Times in a row that it was taken over after a crash without having got any further. */
   crashes: number;
   readonly scopes: Map<string, Scope>;
-  /** Inputs that were told as queued and are not consumed. Undefined, like the next two, while there are none. */
+  /** Inputs on record as queued and not consumed. Undefined, like the next, while there are none. */
   queued: Set<string> | undefined;
-  /** Ids that callers gave to stops which are on record. */
-  stops: Set<string> | undefined;
-  /** Ids that callers gave to run(), and the stretch that each began. */
-  asked: Map<string, Asked> | undefined;
+  /** The commands on record, by key. */
+  taken: Map<string, Taken> | undefined;
   /** Every request of the thread, by id; undefined, like the next two, while there is none. */
   requests: Map<string, RequestState> | undefined;
   /** What people allowed for this thread. */
@@ -54,9 +52,13 @@ export interface SetBreakpoint extends Breakpoint {
   readonly seq: number;
 }
 
-export interface Asked {
+/** When a command was taken: its outcome is a fold of the facts of this segment up to `seq`. */
+export interface Taken {
+  readonly seq: number;
   readonly runId: string;
   readonly segment: number;
+  /** Why it had no effect. */
+  readonly refused?: ErrorRecord;
 }
 
 export interface RunState {
@@ -194,8 +196,7 @@ export function newThread(threadId: string): ThreadState {
     run: undefined,
     crashes: 0,
     queued: undefined,
-    stops: undefined,
-    asked: undefined,
+    taken: undefined,
     requests: undefined,
     rules: undefined,
     breakpoints: undefined,

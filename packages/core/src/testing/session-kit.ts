@@ -149,6 +149,8 @@ export function line(event: BelayEvent): string {
       return `breakpoint ${event.breakpoint.at} ${event.breakpoint.node} ${event.breakpoint.stop}`;
     case "rule-removed":
       return `rule-removed ${event.id} by ${event.by}`;
+    case "command":
+      return `command ${event.key} by ${event.by}${event.refused ? ` ${event.refused.code}` : ""}`;
     case "drift":
       return `drift ${Object.keys(event.report).join(" ")}`;
     case "state":

@@ -7,6 +7,7 @@ import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
+import { keyOf } from "../../journal/taken.ts";
 import { move } from "../../lifecycle.ts";
 import { addUsage } from "../../message.ts";
 import { breakpointFact, cutCalls, interruptedFact, lostCalls, runEnd, samePause, stateFact } from "./facts.ts";
@@ -87,7 +88,7 @@ export function alsoStopped(
   return (place, state) => {
     const { threadId, runId, segment } = place;
     const isSame = state.state === "paused" && runId === of.runId && segment === of.segment;
-    if (!isSame || state.stops?.has(id)) {
+    if (!isSame || state.taken?.has(keyOf.stop(id))) {
       throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
     }
     return [{ ...samePause(place, state), stops: [id] }];

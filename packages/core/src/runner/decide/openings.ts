@@ -11,6 +11,7 @@ import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { isWithin } from "../../journal/reduce.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
+import { keyOf } from "../../journal/taken.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import type { readInput } from "../given/input.ts";
 import { agentAt } from "./agent-at.ts";
@@ -292,8 +293,8 @@ async function drift(
   return [driftFact(place, report, print)];
 }
 
-function refuseIfAsked({ threadId, asked }: ThreadState, id: string | undefined): void {
-  const known = id === undefined ? undefined : asked?.get(id);
+function refuseIfAsked({ threadId, taken }: ThreadState, id: string | undefined): void {
+  const known = id === undefined ? undefined : taken?.get(keyOf.run(id));
   if (known !== undefined) throw belayError("RUN_KNOWN", { threadId, id: id!, runId: known.runId });
 }
 

@@ -75,6 +75,7 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     case "tool-start":
     case "input-queued":
     case "input-consumed":
+    case "command":
     case "drift":
     case "rule-removed":
     case "breakpoint":

@@ -2,7 +2,7 @@
 
 import { belayError, errorFromRecord } from "../../error.ts";
 import type { Fact, RunEndEvent } from "../../event.ts";
-import type { Asked } from "../../journal/state.ts";
+import type { Taken } from "../../journal/state.ts";
 import { asText } from "../../json.ts";
 import { addUsage, messageText } from "../../message.ts";
 import type { Store, ThreadKey } from "../../store/store.ts";
@@ -11,7 +11,7 @@ import type { LiveRun, RunPlace, RunResult } from "./run.ts";
 import { storeError } from "./store-error.ts";
 
 /** Ends `run` as the store has it. Never rejects. */
-export async function replay(store: Store, key: ThreadKey, asked: Asked, run: LiveRun): Promise<void> {
+export async function replay(store: Store, key: ThreadKey, asked: Taken, run: LiveRun): Promise<void> {
   try {
     const facts = await readFacts(store, key, 0);
     const own = facts.filter(({ runId, segment }) => runId === asked.runId && segment >= asked.segment);
@@ -25,7 +25,7 @@ export async function replay(store: Store, key: ThreadKey, asked: Asked, run: Li
   }
 }
 
-function recordedResult({ threadId }: ThreadKey, facts: readonly Fact[], asked: Asked): RunResult<never> {
+function recordedResult({ threadId }: ThreadKey, facts: readonly Fact[], asked: Taken): RunResult<never> {
   const end = facts.findLast((fact): fact is RunEndEvent => fact.type === "run-end" && !fact.runPath.includes("/"));
   const { runId } = asked;
   if (end === undefined || goesOn(facts, end)) {

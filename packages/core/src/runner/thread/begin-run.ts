@@ -2,6 +2,7 @@
 // changes (R4); what only the store knows is for the opening.
 
 import { belayError } from "../../error.ts";
+import { keyOf } from "../../journal/taken.ts";
 import { inputFacts } from "../decide/facts.ts";
 import { goOn, newRun } from "../decide/openings.ts";
 import { type Input, readInput } from "../given/input.ts";
@@ -55,7 +56,7 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, id?: strin
 function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
   const { execution, recall, feed, key } = thread;
   if (execution?.askedBy === id) return execution.run;
-  const known = (execution?.state ?? recall.now()).asked?.get(id);
+  const known = (execution?.state ?? recall.now()).taken?.get(keyOf.run(id));
   if (known === undefined) return undefined;
   const { runId, segment } = known;
   if (execution?.run.runId === runId) return execution.run;

@@ -8,6 +8,7 @@ import type { Agent } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { ThreadState } from "../../journal/state.ts";
+import { keyOf } from "../../journal/taken.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
@@ -218,7 +219,7 @@ export class LiveThread implements ExecutionHost, HotHost {
   }
 
   replay(id: string, run: LiveRun): void {
-    const known = this.recall.now().asked?.get(id);
+    const known = this.recall.now().taken?.get(keyOf.run(id));
     if (known !== undefined) void replay(this.setup.store, this.key, known, run);
   }
 

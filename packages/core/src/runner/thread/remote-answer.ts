@@ -8,6 +8,7 @@ import { judgeAnswer } from "../../interrupt/decision.ts";
 import { fold } from "../../journal/fold.ts";
 import { openRequests } from "../../journal/requests.ts";
 import { newThread, type ThreadState } from "../../journal/state.ts";
+import { keyOf } from "../../journal/taken.ts";
 import type { Command, ThreadKey } from "../../store/store.ts";
 import type { AnswerMail } from "../decide/mail.ts";
 import type { Setup } from "../given/setup.ts";
@@ -90,7 +91,8 @@ async function answerElsewhere(
 
 /** Given before, under the same id of the caller's. */
 export function isKnown(state: ThreadState, { id, ref }: AnswerMail): boolean {
-  return ref !== undefined && (state.requests?.get(id)?.refs?.includes(ref) ?? false);
+  const taken = ref === undefined ? undefined : state.taken?.get(keyOf.answer(id, ref));
+  return taken !== undefined && taken.refused === undefined;
 }
 
 async function foldThread({ store }: Setup, key: ThreadKey): Promise<ThreadState> {

@@ -6,6 +6,7 @@ import type { ActionEvent, Fact, StateEvent } from "../../event.ts";
 import { decode, type Line } from "../../journal/codec.ts";
 import { fold } from "../../journal/fold.ts";
 import { newThread } from "../../journal/state.ts";
+import { keyOf } from "../../journal/taken.ts";
 import { messageText } from "../../message.ts";
 import type { Command, Loaded, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import type { Receipt } from "../decide/ending.ts";
@@ -37,7 +38,7 @@ export async function stopElsewhere(
     options.id === undefined ? (end ?? (await loadThread(store, key, "rest"))) : await loadThread(store, key);
   if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   const { row, lines } = loaded;
-  if (options.id !== undefined && stopsIn(key, lines).has(id)) return recordedReceipt(store, key, id);
+  if (options.id !== undefined && isTaken(key, lines, keyOf.stop(id))) return recordedReceipt(store, key, id);
   const last = lines.at(-1);
   const { runId, segment } = last === undefined ? {} : decode(key.threadId, last, noArgs).at(-1)!;
   const nothing = notAccepted(runId, segment);
@@ -58,10 +59,10 @@ export async function stopElsewhere(
   }
 }
 
-function stopsIn({ threadId }: ThreadKey, lines: readonly Line[]): ReadonlySet<string> {
+function isTaken({ threadId }: ThreadKey, lines: readonly Line[], command: string): boolean {
   const state = newThread(threadId);
   fold(state, lines);
-  return state.stops ?? new Set();
+  return state.taken?.has(command) ?? false;
 }
 
 /** What a stop did that is on record under this id. */

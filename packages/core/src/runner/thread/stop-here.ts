@@ -6,6 +6,7 @@ import type { FramePlace } from "../../frame.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import type { ThreadState } from "../../journal/state.ts";
+import { keyOf } from "../../journal/taken.ts";
 import { sayOfIdleStop } from "../decide/after-stop.ts";
 import { interruptOf, newHandle, type Receipt } from "../decide/ending.ts";
 import { stateFact } from "../decide/facts.ts";
@@ -29,7 +30,7 @@ export function stopHere(
   const { execution, calls, recall, setup } = thread;
   const stop = readStop(options, setup.clock.now(), setup.maxBytes);
   const { id, runId, segment } = options;
-  if (id !== undefined && (execution?.state ?? recall.now()).stops?.has(id)) {
+  if (id !== undefined && (execution?.state ?? recall.now()).taken?.has(keyOf.stop(id))) {
     return orBehind(thread, recordedReceipt(setup.store, thread.key, id));
   }
   const missed = id === undefined ? undefined : thread.live?.missed(id);
@@ -104,7 +105,7 @@ async function stopPaused(thread: LiveThread, stop: Stop, options: InterruptOpti
 
 /** It joined another one when that was written, or nearly: its id is on record all the same, and hits nothing that comes later. */
 export async function onRecord(thread: LiveThread, id: string, told: Receipt): Promise<Receipt> {
-  if (!told.accepted || thread.isWriting || thread.recall.now().stops?.has(id)) return told;
+  if (!told.accepted || thread.isWriting || thread.recall.now().taken?.has(keyOf.stop(id))) return told;
   try {
     await thread.append(alsoStopped(id, told));
   } catch (error) {
