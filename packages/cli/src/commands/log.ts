@@ -91,6 +91,9 @@ function tellFact(fact: Fact, says: Texts["log"]): Row[] {
       const how = fact.refused ? says.refused(fact.refused.message) : says.word(fact.answer.type);
       return [[says.answer, says.answered(fact.id, how, fact.by)]];
     }
+    // The facts that a command causes follow it; only a refusal has none.
+    case "command":
+      return fact.refused ? [[says.answer, says.answered(fact.key, says.refused(fact.refused.message), fact.by)]] : [];
     case "input-queued":
       return [[says.queued, `${says.word(fact.kind)} ${fact.id}`]];
     case "input-consumed":

@@ -2,7 +2,7 @@
 // or written; what the request says is judged once more when it is written.
 
 import type { Agent } from "../../agent.ts";
-import { belayError } from "../../error.ts";
+import { BelayError, belayError } from "../../error.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { judgeAnswer } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
@@ -12,6 +12,7 @@ import { validate } from "../../schema/schema.ts";
 import type { Setup } from "../given/setup.ts";
 import { agentAt } from "./agent-at.ts";
 import type { AnswerSchemas } from "./answer-schemas.ts";
+import type { Command } from "./command.ts";
 
 /** Who looks at an answer. */
 export interface AnswerChecker {
@@ -20,6 +21,25 @@ export interface AnswerChecker {
   readonly deps: unknown;
   /** What the code behind open requests takes as their answers, by id. */
   readonly schemas: AnswerSchemas;
+}
+
+/** Asks user code about a command, once. The state may have moved by the time that the command is decided: `decide` judges it anew. */
+export async function prepare(
+  checker: AnswerChecker,
+  state: ThreadState,
+  command: Command,
+): Promise<{ readonly refusal: BelayError } | { readonly facts: readonly never[] }> {
+  const known = state.taken?.get(command.key);
+  const isKnown = known !== undefined && known.refused === undefined;
+  if (command.do === "answer" && !isKnown) {
+    try {
+      await checkAnswer(checker, state, command.request, command.answer);
+    } catch (error) {
+      if (error instanceof BelayError) return { refusal: error };
+      throw error;
+    }
+  }
+  return { facts: [] };
 }
 
 /** Throws an ANSWER_ refusal. */

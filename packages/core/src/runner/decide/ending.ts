@@ -204,20 +204,34 @@ function closing(
   return [...waitingEnds(place, state, ended, undefined, forGood), ...withdrawals(place, state, by)];
 }
 
-/** A handle on a pause, and what of its token is recorded. */
+/** A handle on a pause, and the part of its token that is recorded. */
 export function newHandle(
   place: FramePlace,
   interruptType: PauseType,
   { now, tokenTtlMs }: Pick<Circumstances, "now" | "tokenTtlMs">,
 ): { readonly handle: Handle; readonly token: Pick<StateEvent, "tokenHash" | "tokenUntil"> } {
+  const { token, ...hashed } = newToken(now, tokenTtlMs);
+  return { handle: handleOf(place, interruptType, token), token: hashed };
+}
+
+export function handleOf(
+  { threadId, runId, segment }: Pick<FramePlace, "threadId" | "runId" | "segment">,
+  interruptType: PauseType,
+  token: string,
+): Handle {
+  return { threadId, runId, segment, token, interruptType, restartBlock: interruptType === "user_interrupt" };
+}
+
+/** A secret for one pause, and what is recorded of it. */
+export function newToken(
+  now: number,
+  tokenTtlMs: number | undefined,
+): { readonly token: string; readonly tokenHash: string; readonly tokenUntil?: number } {
   // 244 random bits. Node fetches those of many ids at once, which is most of what they cost.
   const { randomUUID } = builtIn("node:crypto");
   const token = `${randomUUID()}${randomUUID()}`.replaceAll("-", "");
-  const { threadId, runId, segment } = place;
-  const restartBlock = interruptType === "user_interrupt";
-  const handle: Handle = { threadId, runId, segment, token, interruptType, restartBlock };
   const tokenHash = hashToken(token);
-  return { handle, token: tokenTtlMs === undefined ? { tokenHash } : { tokenHash, tokenUntil: now + tokenTtlMs } };
+  return tokenTtlMs === undefined ? { token, tokenHash } : { token, tokenHash, tokenUntil: now + tokenTtlMs };
 }
 
 /** Where it is not what was said last, and can be written down. How large it is, its agent has judged. */

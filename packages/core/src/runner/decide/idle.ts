@@ -1,7 +1,7 @@
 // What is written to a thread that nobody runs: each is one append, which takes the lease and gives it back.
 
 import { belayError, errorRecord } from "../../error.ts";
-import type { Breakpoint, Fact, StateEvent } from "../../event.ts";
+import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
@@ -10,7 +10,7 @@ import type { ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import { move } from "../../lifecycle.ts";
 import { addUsage } from "../../message.ts";
-import { breakpointFact, cutCalls, interruptedFact, lostCalls, runEnd, samePause, stateFact } from "./facts.ts";
+import { cutCalls, interruptedFact, lostCalls, runEnd, samePause, stateFact } from "./facts.ts";
 import { expiries, waitingEnds, withdrawals } from "./requests.ts";
 
 /** Facts for the thread as the store has it, or a refusal (thrown). */
@@ -21,18 +21,6 @@ export const initialized: IdleFacts = (place, state) => {
   move(state.state, "initialized");
   return [stateFact(place, "initialized")];
 };
-
-/** The pause, where it is in one, is written once more: the last line of a thread tells how it rests. */
-export function breakpointSet(breakpoint: Breakpoint): IdleFacts {
-  return (place, state) => {
-    if (state.state === "terminated") {
-      throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "setBreakpoint()" });
-    }
-    const fact = breakpointFact(place, breakpoint);
-    if (state.state === "created") return [stateFact(place, "initialized"), fact];
-    return state.state === "paused" ? [fact, samePause(place, state)] : [fact];
-  };
-}
 
 /** All is answered, and somebody has to go on: past nodes of graphs, or because of pause(). */
 export function restsOn(now: number): IdleFacts {
@@ -92,16 +80,6 @@ export function alsoStopped(
       throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
     }
     return [{ ...samePause(place, state), stops: [id] }];
-  };
-}
-
-/** The same pause with another token: the old one is void. */
-export function newToken(pause: Pausing<StateEvent>): IdleFacts {
-  return (place, state) => {
-    if (state.state !== "paused") {
-      throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "handle()" });
-    }
-    return [pause(place, state)];
   };
 }
 

@@ -3,7 +3,6 @@
 import { type BelayError, belayError } from "../../error.ts";
 import type { Fact, InputConsumedEvent, InputQueuedEvent, MessageEvent } from "../../event.ts";
 import type { FramePlace, LateResult } from "../../frame.ts";
-import type { Answer } from "../../interrupt/answer.ts";
 import type { Message, Part } from "../../message.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import type { InterruptOptions } from "../given/options.ts";
@@ -29,14 +28,6 @@ export interface LateMail extends LateResult {
   readonly callId: string;
   readonly tool: string;
   readonly address: string;
-}
-
-export interface AnswerMail {
-  /** The request's. */
-  readonly id: string;
-  readonly answer: Answer;
-  /** The caller's id of it. */
-  readonly ref?: string;
 }
 
 /** A command as it was read. */
@@ -101,22 +92,22 @@ export function read<T extends Mail>(key: ThreadKey, command: Command): T {
   } catch {
     throw damaged(key, command, "is not JSON");
   }
-  if (typeof mail !== "object" || mail === null || !isMail[command.kind](mail)) {
+  const { kind } = command;
+  if (typeof mail !== "object" || mail === null || kind === "answer" || !isMail[kind](mail)) {
     throw damaged(key, command, `is no ${command.kind}`);
   }
   return mail as T;
 }
 
-type Mail = StopMail | InputMail | LateMail | AnswerMail;
+type Mail = StopMail | InputMail | LateMail;
 
 const isMail: Readonly<
-  Record<Command["kind"], (mail: Partial<StopMail & InputMail & LateMail & AnswerMail>) => boolean>
+  Record<Exclude<Command["kind"], "answer">, (mail: Partial<StopMail & InputMail & LateMail>) => boolean>
 > = {
   stop: ({ runId, segment }) => typeof runId === "string" && typeof segment === "number",
   steer: isInput,
   input: isInput,
   late: ({ path, callId }) => typeof path === "string" && typeof callId === "string",
-  answer: ({ id, answer }) => typeof id === "string" && typeof answer === "object" && answer !== null,
 };
 
 function isInput({ messages }: Partial<InputMail>): boolean {

@@ -18,7 +18,7 @@ import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
 import { driftFact, inputFacts, lostCalls, runStart, samePause, stateFact } from "./facts.ts";
 import { namedGraph } from "./graph-at.ts";
-import { type AnswerMail, inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mail.ts";
+import { inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mail.ts";
 import type { Opening } from "./opening.ts";
 import { inputHooks } from "./reply-input.ts";
 import { answerFact, expiries, waitingEnds, withdrawals } from "./requests.ts";
@@ -253,17 +253,6 @@ function textOf(id: string, inputs: Inputs): string {
     throw belayError("ANSWER_INVALID", { id, problem: "more than text cannot answer a question" });
   }
   return inputs.map((input) => input.parts.map((part) => (part.type === "text" ? part.text : "")).join("")).join("\n");
-}
-
-/** A person answers while the thread rests: the calls that it lets run do so, and nothing else. */
-export function answering(opener: AnswerChecker, { id, answer, ref }: AnswerMail, key: string | undefined): Opening {
-  return async (state, place) => {
-    const { clock, groups } = opener.setup;
-    await checkAnswer(opener, state, id, answer);
-    const now = clock.now();
-    const fact = answerFact(place, state, id, answer, now, groups, key, ref);
-    return [fact, ...expiries(place, state, now, new Set([id]))];
-  };
 }
 
 /** Code that waits for a person has something to do: the pause is written once more, to have the thread for it. */

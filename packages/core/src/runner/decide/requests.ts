@@ -19,7 +19,7 @@ function base(place: FramePlace, runPath: string): EventBase {
   return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }
 
-/** Who answers what, and how: the fact of it. Throws an ANSWER_ refusal. `key` is the command it came by. */
+/** Returns the fact of an answer. Throws an ANSWER_ refusal. */
 export function answerFact(
   place: FramePlace,
   state: ThreadState,
@@ -27,8 +27,6 @@ export function answerFact(
   answer: Answer,
   now: number,
   groups: Groups,
-  key?: string,
-  ref?: string,
 ): RequestAnsweredEvent {
   const request = state.requests?.get(id);
   const { by, digest, open } = judgeAnswer(state.threadId, id, request, answer, now, groups);
@@ -40,8 +38,6 @@ export function answerFact(
     answer,
     ...(digest !== undefined && { digest }),
     ...(open && { open }),
-    ...(key !== undefined && { key }),
-    ...(ref !== undefined && { ref }),
   };
   const rule = open ? undefined : remembering(request!.interrupt, answer, by, now);
   return rule === undefined ? fact : { ...rule, ...fact };
@@ -53,18 +49,6 @@ function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, 
   const { remember } = answer;
   const scope = typeof remember === "string" ? remember : remember.scope;
   return { rule: rememberedRule(`rule.${id}`, tool, answer.args ?? args ?? {}, remember, by, now), remember: scope };
-}
-
-/** An answer that came by a command and does not count: its sender is told by the journal. */
-export function refusedFact(
-  place: FramePlace,
-  id: string,
-  answer: Answer,
-  refused: NonNullable<RequestAnsweredEvent["refused"]>,
-  key: string,
-): RequestAnsweredEvent {
-  const by = answer.by ?? "user";
-  return { type: "request-answered", id, by, answer, refused, key, ...base(place, place.runPath) };
 }
 
 /** Requests whose time is over count as their `onExpire` says, from now on; but for those in `answered`. */

@@ -9,6 +9,7 @@ import type { Handle } from "../../interrupt/interrupt.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
+import { answerCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
 import type { AnswerOptions, DrainOptions, EndOptions, EventOptions, InterruptOptions } from "../given/options.ts";
@@ -30,8 +31,8 @@ import { loadThread } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
-import { answerAnywhere, answerMail } from "../thread/remote-answer.ts";
 import { withdraw } from "../thread/send.ts";
+import { type Door, submit } from "../thread/submit.ts";
 import type { DriveSetup } from "../write/drive.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
@@ -145,15 +146,22 @@ export class Runner<Out = string, Deps = unknown> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
     checkRun(options);
-    const mail = answerMail(id, readAnswer(id, given, this.#setup.maxBytes), options.id);
+    const answer = readAnswer(id, given, this.#setup.maxBytes);
+    const command = answerCommand(id, answer, options.id, this.#setup.clock.id());
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    return answerAnywhere(this.#setup, this.#key(threadId), mail, (sent) =>
-      this.#sessions.with(threadId, async () => {
-        const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
-        return session === undefined ? "busy" : session.answerHere(mail, sent);
-      }),
-    );
+    return submit(this.#door(threadId), command);
+  }
+
+  /** The door of a thread that any process may have. */
+  #door(threadId: string): Door {
+    const sessions = this.#sessions;
+    return {
+      setup: this.#setup,
+      key: this.#key(threadId),
+      here: (ask) =>
+        sessions.with(threadId, async () => (await sessions.open(threadId, {}).catch(unlessBusy))?.ask(ask)),
+    };
   }
 
   /** Open requests over all threads, the oldest first; those that cannot be read are its `damaged`. */

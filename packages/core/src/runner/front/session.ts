@@ -16,9 +16,8 @@ import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { readName } from "../../read-name.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
-import type { Receipt } from "../decide/ending.ts";
-import { breakpointSet } from "../decide/idle.ts";
-import type { AnswerMail } from "../decide/mail.ts";
+import { answerCommand } from "../decide/command.ts";
+import { handleOf, newToken, type Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
 import {
   type AnswerOptions,
@@ -37,19 +36,16 @@ import {
 import { readFacts } from "../read/read-facts.ts";
 import type { Standing } from "../read/recall.ts";
 import type { Run } from "../read/run.ts";
-import { type Answered, answerHere } from "../thread/answer-here.ts";
 import { beginRun, resumeRun } from "../thread/begin-run.ts";
-import { issueHandle } from "../thread/issue-handle.ts";
 import { letGo, terminate } from "../thread/let-go.ts";
 import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { observe } from "../thread/observe.ts";
-import { answerAnywhere, answerMail } from "../thread/remote-answer.ts";
-import { removeRule } from "../thread/remove-rule.ts";
 import { send, withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
 import { onRecord, pauseHere, stopHere } from "../thread/stop-here.ts";
+import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
 
 export class Session<Out = string> {
@@ -127,21 +123,26 @@ export class Session<Out = string> {
    * count; then the request is as it was.
    */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
-    const { setup, key } = this.#thread;
+    const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
     checkRun(options);
-    const mail = answerMail(id, readAnswer(id, given, setup.maxBytes), options.id);
-    return answerAnywhere(setup, key, mail, (sent) => this.answerHere(mail, sent));
+    const answer = readAnswer(id, given, setup.maxBytes);
+    return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
   }
 
-  /** For the runner: answers where the thread is ours, or rests; "busy" where somebody else has it. `key` is the command by which the answer was sent. */
-  answerHere(mail: AnswerMail, key: string | undefined): Promise<Answered> {
-    return answerHere(this.#thread, mail, key);
+  /** For the runner: asks the thread as this process has it. */
+  ask<T>(ask: (thread: LiveThread) => Promise<T>): Promise<T> {
+    return ask(this.#thread);
   }
 
   /** A new handle on the present pause; the one before it is void. */
-  handle(): Promise<Handle> {
-    return issueHandle(this.#thread);
+  async handle(): Promise<Handle> {
+    this.#thread.refuseIfBusy();
+    const { clock, tokenTtlMs } = this.#thread.setup;
+    const { token, ...hashed } = newToken(clock.now(), tokenTtlMs);
+    const command = { do: "handle", key: `handle:${clock.id()}`, by: "user", ...hashed } as const;
+    const { runId, segment, pauseType = "manual" } = await submit(doorOf(this.#thread), command);
+    return handleOf({ threadId: this.threadId, runId, segment }, pauseType, token);
   }
 
   /** What the rules say of a call: whether it would run, be asked for or be denied, and which rule says so. */
@@ -157,16 +158,15 @@ export class Session<Out = string> {
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: { readonly by?: string | undefined } = {}): Promise<boolean> {
-    return removeRule(this.#thread, id, readName("by", options.by ?? "user", 0));
+    const by = readName("by", options.by ?? "user", 0);
+    return submit(doorOf(this.#thread), { do: "unrule", key: `unrule:${this.#thread.setup.clock.id()}`, by, rule: id });
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    await this.#thread.write(
-      (live) => live.setBreakpoint(breakpoint),
-      () => this.#thread.append(breakpointSet(breakpoint)).then(() => true),
-    );
+    const key = `breakpoint:${this.#thread.setup.clock.id()}`;
+    await submit(doorOf(this.#thread), { do: "breakpoint", key, by: "user", breakpoint });
   }
 
   /**

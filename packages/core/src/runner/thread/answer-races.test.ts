@@ -211,13 +211,15 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     await send("nonsense", approve(), "four");
     const heard = listen(kit.session.resume());
     const events = said(await heard.all);
-    expect(events.filter((line) => line.startsWith("answered")).toSorted()).toEqual([
+    const ofAnswers = (line: string) => line.startsWith("answered") || line.startsWith("command");
+    expect(events.filter(ofAnswers).toSorted()).toEqual([
       "answered approve by ann",
-      "answered approve by bob ANSWER_TAKEN",
-      "answered approve by user ANSWER_INVALID",
-      "answered approve by user ANSWER_UNKNOWN",
+      "command four by user ANSWER_UNKNOWN",
+      "command one by ann",
+      "command three by user ANSWER_INVALID",
+      "command two by bob ANSWER_TAKEN",
     ]);
-    expect(events.filter((line) => !line.startsWith("turn") && !line.startsWith("answered"))).toEqual([
+    expect(events.filter((line) => !line.startsWith("turn") && !ofAnswers(line))).toEqual([
       "state running continue",
       "tool-start a",
       "tool-end a ok",

@@ -8,8 +8,8 @@
 // Long, and still one piece: whoever may end it (the agent, a stop, a lost lease) must agree on one end.
 
 import type { Agent, Ended } from "../../agent.ts";
-import { BelayError, belayError, errorRecord, UserInterrupt } from "../../error.ts";
-import type { Breakpoint, Fact, MissedStop } from "../../event.ts";
+import { type BelayError, belayError, UserInterrupt } from "../../error.ts";
+import type { Fact, MissedStop } from "../../event.ts";
 import { Frame, type FramePlace } from "../../frame.ts";
 import { report } from "../../hooks/call-hooks.ts";
 import { overriding, type Stop, StopSignal, withdrawing } from "../../interrupt/stop-signal.ts";
@@ -17,9 +17,11 @@ import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { addUsage } from "../../message.ts";
 import { runReply } from "../../reply.ts";
-import type { Change, Command } from "../../store/store.ts";
+import type { Change, Command as Row } from "../../store/store.ts";
 import { sayAfterStop, speakersOf } from "../decide/after-stop.ts";
-import { checkAnswer } from "../decide/check-answer.ts";
+import { prepare } from "../decide/check-answer.ts";
+import type { Command } from "../decide/command.ts";
+import { type Decision, decide, hasSubject, type Outcome, outcomeOf, recordOf } from "../decide/decide.ts";
 import {
   type Circumstances,
   type Ending,
@@ -31,10 +33,9 @@ import {
   receiptOf,
   resultOf,
 } from "../decide/ending.ts";
-import { breakpointFact, ruleRemoved, turnEnd } from "../decide/facts.ts";
-import type { AnswerMail, StopMail } from "../decide/mail.ts";
+import { turnEnd } from "../decide/facts.ts";
+import type { StopMail } from "../decide/mail.ts";
 import type { Opening } from "../decide/opening.ts";
-import { answerFact, expiries, refusedFact } from "../decide/requests.ts";
 import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
 import { busy, storeError } from "../read/store-error.ts";
@@ -92,8 +93,8 @@ export class Execution {
   #from = 0;
   /** What hooks say about the stop. */
   #said: readonly Fact[] = [];
-  /** Answers that are being written, or refused. */
-  #answers: Set<Promise<void>> | undefined;
+  /** Commands that are being taken. */
+  #taking: Set<Promise<void>> | undefined;
   /** It has ended by a stop that leaves what people are asked, and they are. */
   keptRequests = false;
   /** Its end is being written: answers are for whoever comes next. */
@@ -102,7 +103,7 @@ export class Execution {
   readonly over: Promise<void>;
   #isOver: () => void = () => {};
 
-  constructor(host: ExecutionHost, place: FramePlace, run: LiveRun, askedBy?: string, only?: "calls") {
+  constructor(host: ExecutionHost, place: FramePlace, run: LiveRun, askedBy?: string, only?: "calls", row?: string) {
     this.#host = host;
     this.#place = place;
     this.run = run;
@@ -115,9 +116,10 @@ export class Execution {
       host.key,
       (mail) => this.#stopByMail(mail),
       () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
-      (mail, key) => void this.answer(mail, key)?.catch(() => {}),
+      (command) => void this.take(command, true).catch(() => {}),
       (damage) => report({ place: this.#place, desk: host.setup }, damage),
     );
+    if (row !== undefined) this.#mailbox.rows.add(row);
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
 
@@ -191,7 +193,7 @@ export class Execution {
       const ended = await this.#runAgent(state);
       // What was sent before the pause lets it go on, also where no hint has told of it yet.
       if (ended.how === "asking" && openRequests(state).length > 0) await this.#mailbox.look();
-      while (this.#answers?.size && !this.#over) await Promise.race([...this.#answers, this.over]);
+      while (this.#taking?.size && !this.#over) await Promise.race([...this.#taking, this.over]);
       if (ended.how !== "asking" || !drive.unheard || this.#over) return ended;
       await this.#endTurn(drive, ended);
     }
@@ -207,84 +209,49 @@ export class Execution {
       });
   }
 
-  /** Records what a person says to a request; undefined where this stretch is over, or nearly. Rejects with the refusal. */
-  answer(mail: AnswerMail, key?: string): Promise<{ readonly open: number } | undefined> | undefined {
+  /**
+   * Applies a command between two appends. Resolves to undefined if this tenure ends first, or has to be over first. Rejects
+   * with a refusal. `byRow`: it came by a row of the store, and a refusal is recorded for its sender.
+   */
+  take<C extends Command>(command: C, byRow = false): Promise<{ readonly outcome: Outcome<C> } | undefined> {
     const drive = this.#drive;
-    if (drive === undefined || this.#closing || this.#over) return undefined;
-    const told = Promise.race([this.#take(drive, mail, key), this.over.then(() => undefined)]);
-    const done = () => void this.#answers?.delete(over);
-    const over: Promise<void> = told.then(done, done);
-    this.#answers ??= new Set();
-    this.#answers.add(over);
-    return told;
+    if (drive === undefined || this.#closing || this.#over) return Promise.resolve(undefined);
+    const taken = Promise.race([this.#take(drive, command, byRow), this.over.then(() => undefined)]);
+    const done = () => void this.#taking?.delete(over);
+    const over: Promise<void> = taken.then(done, done);
+    this.#taking ??= new Set();
+    this.#taking.add(over);
+    return taken;
   }
 
-  async #take(
+  async #take<C extends Command>(
     drive: Drive,
-    { id, answer, ref }: AnswerMail,
-    key: string | undefined,
-  ): Promise<{ readonly open: number } | undefined> {
-    const { clock, groups } = this.#host.setup;
-    // What is being written may be what it answers: the store shows a request before its owner hears that it has it. And
-    // somebody may have taken over, and asked.
-    if (!drive.state.requests?.has(id)) {
-      const unknown = await this.renew();
-      await new Promise<void>((recorded) => drive.record({ facts: () => [], recorded, alone: true }));
-      // One that came by a command is refused by an append, which proves that the thread is ours.
-      if (unknown !== undefined && key === undefined && !drive.state.requests?.has(id)) throw unknown;
+    command: C,
+    byRow: boolean,
+  ): Promise<{ readonly outcome: Outcome<C> } | undefined> {
+    let doubt: BelayError | undefined;
+    // The append in flight may be what the command is about: the store shows a request before its owner has the answer of
+    // the store. And this process may have lost the thread.
+    if (!hasSubject(drive.state, command)) {
+      doubt = await this.renew();
+      await drive.alone(() => []);
     }
-    const check = checkAnswer(this.#host, drive.state, id, answer).then(
-      () => "fits" as const,
-      (error: unknown) => ({ error }),
-    );
-    // A stop withdraws what is open; it does not wait for what code has to say about an answer.
-    const checked = await this.signal.orStopped(check);
-    if (checked === undefined) return undefined;
-    let refusal = checked === "fits" ? undefined : checked.error;
-    const facts = () => {
-      try {
-        if (refusal !== undefined) throw refusal;
-        const now = clock.now();
-        const fact = answerFact(this.#place, drive.state, id, answer, now, groups, key, ref);
-        return [fact, ...expiries(this.#place, drive.state, now, new Set([id]))];
-      } catch (error) {
-        refusal = error;
-        if (key === undefined || !(error instanceof BelayError)) return [];
-        return [refusedFact(this.#place, id, answer, errorRecord(error), key)];
-      }
-    };
-    return new Promise((resolve, reject) => {
-      const recorded = () => {
-        if (refusal === undefined) resolve({ open: openRequests(drive.state).length });
-        else reject(refusal);
-      };
-      // Alone: of two at once the second is judged by the first.
-      drive.record({ facts, recorded, alone: true });
+    // A stop withdraws requests; it does not wait for user code that looks at an answer.
+    const prepared = await this.signal.orStopped(prepare(this.#host, drive.state, command));
+    if (prepared === undefined) return undefined;
+    let decision: Decision = prepared;
+    let facts: readonly Fact[] = [];
+    await drive.alone(() => {
+      const context = { place: this.#place, now: this.#host.setup.clock.now(), groups: this.#host.setup.groups, byRow };
+      const callsRun = this.only === "calls";
+      if (!("refusal" in prepared)) decision = decide(drive.state, command, { ...context, callsRun });
+      facts = recordOf(decision, command, { ...context, callsRun });
+      return facts;
     });
-  }
-
-  /** From now on a graph stops at a node, or does not; undefined where this stretch is over, or nearly. */
-  setBreakpoint(breakpoint: Breakpoint): Promise<true | undefined> {
-    const drive = this.#drive;
-    if (drive === undefined || this.#closing || this.#over) return Promise.resolve(undefined);
-    const facts = () => [breakpointFact(this.#place, breakpoint)];
-    const written = new Promise<true>((resolve) => drive.record({ facts, recorded: () => resolve(true) }));
-    return Promise.race([written, this.over.then(() => undefined)]);
-  }
-
-  /** Takes back what people allowed for the thread; undefined where this stretch is over, or nearly. */
-  removeRule(id: string, by: string): Promise<boolean | undefined> {
-    const drive = this.#drive;
-    if (drive === undefined || this.#closing || this.#over) return Promise.resolve(undefined);
-    let removed = false;
-    const facts = () => {
-      removed = drive.state.rules?.some((rule) => rule.id === id) ?? false;
-      return removed ? [ruleRemoved(this.#place, id, by)] : [];
-    };
-    const written = new Promise<boolean>((resolve) =>
-      drive.record({ facts, recorded: () => resolve(removed), alone: true }),
-    );
-    return Promise.race([written, this.over.then(() => undefined)]);
+    if ("wait" in decision) return undefined;
+    // A refusal by row is proved by the append that records it.
+    if ("refusal" in decision) throw byRow ? decision.refusal : (doubt ?? decision.refusal);
+    return { outcome: outcomeOf(command, drive.state, facts) };
   }
 
   async #open(opening: Opening): Promise<ThreadState> {
@@ -297,7 +264,7 @@ export class Execution {
       const { facts } = begun;
       state = begun.state;
       const failed = (error: BelayError) => this.#fail(error);
-      const drive = new Drive(host, host.agent.name, state, failed, this.#mailbox);
+      const drive = new Drive(host, host.agent.name, state, failed, undefined, this.#mailbox);
       const from = state.head;
       this.#from = from;
       const refusal = await drive.open(facts, () => {
@@ -337,7 +304,7 @@ export class Execution {
   }
 
   /** Commands that this process has just sent: no need to wait for the store's hint. */
-  deliver(command: Command): void {
+  deliver(command: Row): void {
     this.#mailbox.deliver([command]);
   }
 

@@ -160,38 +160,24 @@ export class LiveThread implements ExecutionHost, HotHost {
   }
 
   /** A stretch for open calls only. */
-  startCalls(opening: Opening): Execution {
+  startCalls(opening: Opening, row?: string): Execution {
     const place = this.resting();
     const run = new LiveRun(place.threadId, place.runId, place.segment, this.feed);
-    const execution = new Execution(this, place, run, undefined, "calls");
+    const execution = new Execution(this, place, run, undefined, "calls", row);
     this.calls = execution;
     this.host.running(execution);
     void execution.start(opening);
     return execution;
   }
 
-  /** Has something written: by what runs, which gives undefined where it is over, or nearly; else while the thread rests. */
-  async write<T>(byLive: (live: Execution) => Promise<T | undefined>, atRest: () => Promise<T>): Promise<T> {
-    for (;;) {
-      this.refuseIfClosed();
-      // Answered calls that run hold up the stretch that is to come.
-      const live = this.calls ?? this.execution;
-      if (live === undefined) return atRest();
-      await live.opening;
-      const done = await byLive(live);
-      if (done !== undefined) return done;
-      await live.over;
-    }
-  }
-
   /** One append without a run. */
-  async append(make: IdleFacts): Promise<void> {
+  async append(make: IdleFacts, row?: string): Promise<void> {
     let head = 0;
     const seen: IdleFacts = (place, state) => {
       head = state.head;
       return make(place, state);
     };
-    await appendIdle(this, this.resting(), this.recall, seen);
+    await appendIdle(this, this.resting(), this.recall, seen, row);
     const now = this.recall.now();
     this.hot.check(head, now);
     this.hot.restsAt(now);

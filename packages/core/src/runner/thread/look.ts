@@ -28,5 +28,5 @@ export async function lookAtGraph(thread: LiveThread, { to }: LookOptions): Prom
 }
 
 function onlooker(thread: LiveThread, state: ThreadState): Drive {
-  return new Drive(thread, thread.agent.name, state, () => {});
+  return new Drive(thread, thread.agent.name, state, () => {}, undefined);
 }

@@ -1,13 +1,13 @@
 // What a worker does with one thread.
 
 import { belayError } from "../../error.ts";
+import { commandIn } from "../decide/command.ts";
 import { restsOn, setAside } from "../decide/idle.ts";
-import { type AnswerMail, read } from "../decide/mail.ts";
 import type { LiveRun } from "../read/run.ts";
-import { answerHere } from "./answer-here.ts";
 import { resumeRun } from "./begin-run.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { startQueued } from "./start-queued.ts";
+import { doorOf, submit } from "./submit.ts";
 
 /**
  * Goes on after a crash, or starts what waits, to the next end or pause. Throws why it could not, and also where a thread that only
@@ -66,6 +66,6 @@ async function putAway(thread: LiveThread): Promise<void> {
   const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER);
   for (const command of loaded?.commands ?? []) {
     if (command.kind !== "answer") continue;
-    await answerHere(thread, read<AnswerMail>(key, command), command.key).catch(() => {});
+    await submit(doorOf(thread), commandIn(key, command), true).catch(() => {});
   }
 }

@@ -107,6 +107,8 @@ export class Drive implements Desk {
   /** Ids of calls that models have given in this stretch, and to whom, by its path. */
   #callIds: Map<string, string> | undefined;
   readonly #mailbox: Mailbox | undefined;
+  /** Keys of commands that wait in the store: the append that records one consumes it. */
+  readonly #rows: ReadonlySet<string> | undefined;
   readonly hot: HotCode;
   readonly #schemas: AnswerSchemas;
   readonly #recall: Recall;
@@ -125,8 +127,10 @@ export class Drive implements Desk {
     agent: string,
     state: ThreadState,
     failed: (error: BelayError) => void,
+    rows: ReadonlySet<string> | undefined,
     mailbox?: Mailbox,
   ) {
+    this.#rows = rows ?? mailbox?.rows;
     this.#setup = host.setup;
     this.#key = host.key;
     this.#agent = agent;
@@ -348,6 +352,11 @@ export class Drive implements Desk {
     if (this.#batch === undefined) this.#writeNext();
   }
 
+  /** Writes what `facts` returns when its turn comes, in an append of its own: of two at once the second sees the first. */
+  alone(facts: () => readonly Fact[]): Promise<void> {
+    return new Promise((recorded) => this.record({ facts, recorded, alone: true }));
+  }
+
   /** The last append of this drive. With no facts it only gives the lease back. */
   release(facts: () => readonly Fact[], released: () => void, draft?: Waiting["draft"]): void {
     this.record({ facts, released, draft, recorded: () => {} });
@@ -472,7 +481,7 @@ export class Drive implements Desk {
     const state = stateAfter(facts, this.state.state);
     const snapshot = release ? snapshotIfDue(this.state) : undefined;
     const requests = state === "paused" || mayAsk(facts) ? asked(this.state, facts, state === "paused") : undefined;
-    const consume = consumption(facts, this.#mailbox);
+    const consume = consumption(facts, this.#rows, this.#mailbox);
     const count = facts.length;
     const body = encode(facts);
     const agent = this.#agent;
@@ -586,13 +595,17 @@ function mayAsk(facts: readonly Fact[]): boolean {
 }
 
 /** The commands that take effect by these facts. */
-function consumption(facts: readonly Fact[], mailbox: Mailbox | undefined): readonly string[] | undefined {
+function consumption(
+  facts: readonly Fact[],
+  rows: ReadonlySet<string> | undefined,
+  mailbox: Mailbox | undefined,
+): readonly string[] | undefined {
   let consume: string[] | undefined;
   for (const fact of facts) {
     if (fact.type === "input-consumed" || fact.type === "tool-late") {
       consume ??= [];
       consume.push(fact.id);
-    } else if (fact.type === "request-answered" && fact.key !== undefined) {
+    } else if (fact.type === "command" && rows?.has(fact.key)) {
       consume ??= [];
       consume.push(fact.key);
     } else if (fact.type === "state" && mailbox !== undefined && (fact.stops ?? fact.missed) !== undefined) {

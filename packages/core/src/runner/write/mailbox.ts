@@ -18,8 +18,8 @@ import type { FramePlace } from "../../frame.ts";
 import { isReplaceable, isSpokenTo } from "../../journal/history.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
+import { type AnswerCommand, commandIn } from "../decide/command.ts";
 import {
-  type AnswerMail,
   base,
   type InputMail,
   type InputQueuedMail,
@@ -40,6 +40,8 @@ export class Mailbox {
   readonly #store: Store;
   readonly #key: ThreadKey;
   #known: Set<string> | undefined;
+  /** Keys of commands that wait in the store for this tenure to record them. */
+  readonly rows = new Set<string>();
   #steers: Known<InputMail>[] = [];
   #lates: Known<LateMail>[] = [];
   #fresh: InputQueuedMail[] = [];
@@ -51,7 +53,7 @@ export class Mailbox {
   readonly #missed: MissedStop[] = [];
   readonly #stop: (mail: StopMail) => boolean;
   readonly #news: () => void;
-  readonly #answer: (mail: AnswerMail, key: string) => void;
+  readonly #take: (command: AnswerCommand) => void;
   readonly #tell: (damage: BelayError) => void;
   /** Damage that was told. */
   readonly #told = new Set<string>();
@@ -62,11 +64,11 @@ export class Mailbox {
     key: ThreadKey,
     stop: (mail: StopMail) => boolean,
     news: () => void,
-    answer: (mail: AnswerMail, key: string) => void,
+    take: (command: AnswerCommand) => void,
     tell: (damage: BelayError) => void,
   ) {
     this.#tell = tell;
-    this.#answer = answer;
+    this.#take = take;
     this.#store = store;
     this.#key = key;
     this.#stop = stop;
@@ -227,7 +229,8 @@ export class Mailbox {
         this.#fresh.push({ id: key, kind });
         break;
       case "answer":
-        this.#answer(read<AnswerMail>(this.#key, command), key);
+        this.rows.add(key);
+        this.#take(commandIn(this.#key, command));
         break;
       default:
         kind satisfies never;

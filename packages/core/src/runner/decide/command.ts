@@ -1,0 +1,65 @@
+// A command is data: what a caller wants of a thread. The process that can write decides it against the state of the append
+// that records it. A row of the store holds a command as it is.
+
+import { type BelayError, belayError } from "../../error.ts";
+import type { Breakpoint } from "../../event.ts";
+import type { Answer } from "../../interrupt/answer.ts";
+import { keyOf } from "../../journal/taken.ts";
+import type { Command as Row, ThreadKey } from "../../store/store.ts";
+
+interface Base {
+  /** Unique in its thread: the verb with the caller's id, or with a fresh one. */
+  readonly key: string;
+  /** The caller's: the same command again under it has the first outcome. */
+  readonly id?: string;
+  readonly by: string;
+}
+
+export type AnswerCommand = Base & { readonly do: "answer"; readonly request: string; readonly answer: Answer };
+
+export type Command =
+  | AnswerCommand
+  | (Base & { readonly do: "breakpoint"; readonly breakpoint: Breakpoint })
+  | (Base & { readonly do: "unrule"; readonly rule: string })
+  /** The caller makes the token; only its hash travels. */
+  | (Base & { readonly do: "handle"; readonly tokenHash: string; readonly tokenUntil?: number });
+
+/** Names the verb that a caller used, for errors. */
+export const verbOf: Readonly<Record<Command["do"], string>> = {
+  answer: "answer()",
+  breakpoint: "setBreakpoint()",
+  unrule: "removeRule()",
+  handle: "handle()",
+};
+
+export function answerCommand(request: string, answer: Answer, id: string | undefined, fresh: string): AnswerCommand {
+  const key = keyOf.answer(request, id ?? fresh);
+  return { do: "answer", key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
+}
+
+export function rowOf(command: AnswerCommand, at: number): Row {
+  return { key: command.key, kind: "answer", body: JSON.stringify(command), at };
+}
+
+/** Reads the command in an `answer` row. Rows of the release before say what they do by their kind alone. */
+export function commandIn(thread: ThreadKey, row: Row): AnswerCommand {
+  const body = bodyOf(row) as Partial<AnswerCommand & { readonly ref: string }> | undefined;
+  const request = body?.do === undefined ? body?.id : body.request;
+  const { answer } = body ?? {};
+  if (typeof request !== "string" || typeof answer !== "object" || answer === null) throw damaged(thread, row);
+  const id = body?.do === undefined ? body?.ref : body.id;
+  return { do: "answer", key: row.key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
+}
+
+function bodyOf(row: Row): object | undefined {
+  try {
+    const body: unknown = JSON.parse(row.body);
+    return typeof body === "object" && body !== null ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function damaged({ threadId }: ThreadKey, { key, kind }: Row): BelayError {
+  return belayError("JOURNAL_CORRUPT", { threadId, seq: 0, problem: `command ${key} is no ${kind}` });
+}

@@ -1,0 +1,120 @@
+// State + command → facts, or a refusal. Pure: no store, no clock, no session. It is asked when the append is made, so that
+// of two commands at once the second sees the first. Invariants:
+// 1. A command whose key is on record is not decided again.
+// 2. A command leaves its key on record if it has a caller's id, or came by a row of the store.
+
+import { BelayError, belayError, errorRecord } from "../../error.ts";
+import type { CommandEvent, Fact } from "../../event.ts";
+import type { FramePlace } from "../../frame.ts";
+import type { Groups } from "../../interrupt/decision.ts";
+import { openRequests } from "../../journal/requests.ts";
+import type { Taken, ThreadState } from "../../journal/state.ts";
+import { type Command, verbOf } from "./command.ts";
+import { breakpointFact, ruleRemoved, stateFact } from "./facts.ts";
+import { answerFact, expiries } from "./requests.ts";
+
+export interface Context {
+  readonly place: FramePlace;
+  readonly now: number;
+  readonly groups: Groups;
+  /** Calls that people answered run, and nothing else does. */
+  readonly callsRun: boolean;
+  /** It came by a row of the store, which the append consumes. */
+  readonly byRow: boolean;
+}
+
+export type Decision =
+  | { readonly facts: readonly Fact[] }
+  /** To be decided again when no call of this tenure runs. */
+  | { readonly wait: "calls" }
+  | { readonly known: Taken }
+  | { readonly refusal: BelayError };
+
+export function decide(state: ThreadState, command: Command, context: Context): Decision {
+  const known = state.taken?.get(command.key);
+  // A refusal by row is what its sender reads; another try under the same id is decided anew.
+  if (known !== undefined && (known.refused === undefined || context.byRow)) return { known };
+  if (command.do === "handle" && context.callsRun) return { wait: "calls" };
+  try {
+    const facts = factsOf(state, command, context);
+    const isKept = command.id !== undefined || context.byRow;
+    return { facts: isKept ? [commandFact(context.place, command), ...facts] : facts };
+  } catch (error) {
+    if (error instanceof BelayError) return { refusal: error };
+    throw error;
+  }
+}
+
+/** Returns the facts to append for a decision. A row that is refused is consumed by the fact of that. */
+export function recordOf(decision: Decision, command: Command, { place, byRow }: Context): readonly Fact[] {
+  if ("facts" in decision) return decision.facts;
+  return "refusal" in decision && byRow ? [commandFact(place, command, decision.refusal)] : [];
+}
+
+export function commandFact(place: FramePlace, { key, by }: Command, refusal?: BelayError): CommandEvent {
+  const { threadId, runId, segment, agentName, runPath } = place;
+  const fact = { type: "command" as const, seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
+  return { ...fact, key, by, ...(refusal !== undefined && { refused: errorRecord(refusal) }) };
+}
+
+/** Whether the thread has what the command is about. A process that may have lost the thread cannot say that it has not. */
+export function hasSubject(state: ThreadState, command: Command): boolean {
+  return command.do !== "answer" || (state.requests?.has(command.request) ?? false);
+}
+
+/** What a caller gets for a command. */
+export interface Outcomes {
+  /** How many requests are open after it. */
+  readonly answer: { readonly open: number };
+  readonly breakpoint: undefined;
+  /** Whether there was such a rule. */
+  readonly unrule: boolean;
+  /** The pause that the handle is for. */
+  readonly handle: Pick<FramePlace, "runId" | "segment"> & Pick<ThreadState, "pauseType">;
+}
+
+export type Outcome<C extends Command = Command> = Outcomes[C["do"]];
+
+/** Returns the outcome of a command in the state after the append that took it, in which it caused `facts`. */
+export function outcomeOf<C extends Command>(command: C, state: ThreadState, facts: readonly Fact[]): Outcome<C> {
+  const outcome: { [K in keyof Outcomes]: () => Outcomes[K] } = {
+    answer: () => ({ open: openRequests(state).length }),
+    breakpoint: () => undefined,
+    unrule: () => facts.some(({ type }) => type === "rule-removed"),
+    handle: () => ({ runId: state.run!.id, segment: state.run!.segment, pauseType: state.pauseType }),
+  };
+  return outcome[command.do]() as Outcome<C>;
+}
+
+function factsOf(state: ThreadState, command: Command, { place, now, groups }: Context): readonly Fact[] {
+  switch (command.do) {
+    case "answer": {
+      const { request, answer } = command;
+      const fact = answerFact(place, state, request, answer, now, groups);
+      return [fact, ...expiries(place, state, now, new Set([request]))];
+    }
+    case "breakpoint": {
+      if (state.state === "terminated") throw notNow(state, command);
+      const fact = breakpointFact(place, command.breakpoint);
+      return state.state === "created" ? [stateFact(place, "initialized"), fact] : [fact];
+    }
+    case "unrule": {
+      const { rule, by } = command;
+      return state.rules?.some(({ id }) => id === rule) ? [ruleRemoved(place, rule, by)] : [];
+    }
+    case "handle": {
+      const { tokenHash, tokenUntil } = command;
+      if (state.state !== "paused") throw notNow(state, command);
+      const { pauseType = "manual", interrupts } = state;
+      const more = { pauseType, ...(interrupts.length > 0 && { interrupts }), tokenHash };
+      return [stateFact(place, "paused", tokenUntil === undefined ? more : { ...more, tokenUntil })];
+    }
+    default:
+      return command satisfies never;
+  }
+}
+
+function notNow({ threadId, state, run }: ThreadState, command: Command): BelayError {
+  if (state === "running") return belayError("ALREADY_RUNNING", { threadId, runId: run?.id ?? "" });
+  return belayError("INVALID_STATE", { threadId, state, action: verbOf[command.do] });
+}

@@ -1,0 +1,165 @@
+// The one door to a thread. A command is applied by the process that can write: by the tenure of this process if it has one,
+// by an append of its own if the thread rests, else by the owner, to which it is sent as a row. Its outcome is read from what
+// is on record. Invariants:
+// 1. Only a process that has proved its lease, or that the thread rests, refuses a command (0034).
+// 2. A command that was sent is taken once: by the process that consumes its row.
+// 3. The sender may die after each line: the row stays, and the same id finds its outcome.
+
+import { type BelayError, errorFromRecord } from "../../error.ts";
+import type { Fact } from "../../event.ts";
+import type { FramePlace } from "../../frame.ts";
+import { fold } from "../../journal/fold.ts";
+import { newThread, type Taken, type ThreadState } from "../../journal/state.ts";
+import type { ThreadKey } from "../../store/store.ts";
+import { prepare } from "../decide/check-answer.ts";
+import { type AnswerCommand, type Command, rowOf } from "../decide/command.ts";
+import { commandFact, type Decision, decide, type Outcome, outcomeOf } from "../decide/decide.ts";
+import type { Opening } from "../decide/opening.ts";
+import type { Setup } from "../given/setup.ts";
+import { loadThread } from "../read/read-facts.ts";
+import { busy } from "../read/store-error.ts";
+import { untilTaken } from "../read/until-taken.ts";
+import type { Execution } from "./execution.ts";
+import type { LiveThread } from "./live-thread.ts";
+
+/** How a caller reaches a thread. */
+export interface Door {
+  readonly setup: Setup;
+  readonly key: ThreadKey;
+  /** Asks the thread as this process has it; resolves to undefined if another process holds it. */
+  here<T>(ask: (thread: LiveThread) => Promise<T>): Promise<T | undefined>;
+}
+
+/** The door of a thread that this process has a session on. */
+export function doorOf(thread: LiveThread): Door {
+  return { setup: thread.setup, key: thread.key, here: (ask) => ask(thread) };
+}
+
+/** Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. */
+export async function submit<C extends Command>(door: Door, command: C, isSent = false): Promise<Outcome<C>> {
+  const { setup, key } = door;
+  for (let sent = isSent; ; ) {
+    const tried = await door.here((thread) => submitHere(thread, command, sent));
+    if (tried?.how === "done") return tried.outcome;
+    const state = await foldOf(door);
+    const taken = state.taken?.get(command.key);
+    if (sent && taken !== undefined) return recorded(command, state, taken);
+    if (!sent) {
+      const decision = decide(state, command, {
+        place: anywhere(key),
+        now: setup.clock.now(),
+        groups: setup.groups,
+        ...dry,
+      });
+      if ("known" in decision) return recorded(command, state, decision.known);
+      if ("refusal" in decision) throw decision.refusal;
+      if (command.do !== "answer") throw await busyElsewhere(door);
+      const isNew = await setup.store.send(key, rowOf(command, setup.clock.now()));
+      if (!isNew && taken?.refused !== undefined) return recorded(command, state, taken);
+      sent = true;
+    }
+    // Taken, or free again: the next round sees which.
+    await untilTaken(setup, key, command.key, state.head);
+  }
+}
+
+type Tried<C extends Command> = { readonly how: "done"; readonly outcome: Outcome<C> } | { readonly how: "elsewhere" };
+
+async function submitHere<C extends Command>(thread: LiveThread, command: C, sent: boolean): Promise<Tried<C>> {
+  for (;;) {
+    thread.refuseIfClosed();
+    // Answered calls hold the thread; a resume waits for them.
+    const live = thread.calls ?? thread.execution;
+    if (live === undefined) {
+      const tried = await atRest(thread, command, sent);
+      if (tried !== "again") return tried;
+      continue;
+    }
+    await live.opening;
+    // It reads its rows itself: taken twice, the row would be gone the second time.
+    if (sent && live.state !== undefined) return { how: "elsewhere" };
+    const taken = await live.take(command);
+    if (taken !== undefined) return { how: "done", outcome: taken.outcome };
+    await live.over;
+  }
+}
+
+/** Applies a command by an append of its own, which takes the lease. */
+async function atRest<C extends Command>(thread: LiveThread, command: C, sent: boolean): Promise<Tried<C> | "again"> {
+  const { clock, groups } = thread.setup;
+  let decision: Decision | undefined;
+  let seen: ThreadState | undefined;
+  const make = (place: FramePlace, state: ThreadState): readonly Fact[] => {
+    seen = state;
+    decision = decide(state, command, { place, now: clock.now(), groups, callsRun: false, byRow: sent });
+    if ("facts" in decision) return decision.facts;
+    throw "refusal" in decision ? decision.refusal : new Error("It is on record.");
+  };
+  let refusal: BelayError | undefined;
+  try {
+    if (command.do === "answer") {
+      const tenure = begin(thread, command, make, sent);
+      refusal = await tenure.opening;
+      seen = tenure.state ?? seen;
+    } else await thread.append(make);
+  } catch (error) {
+    refusal = error as BelayError;
+  }
+  const decided = decision as Decision | undefined;
+  if (decided !== undefined && "known" in decided) {
+    return { how: "done", outcome: recorded(command, seen!, decided.known) };
+  }
+  if (refusal === undefined) {
+    const facts = decided !== undefined && "facts" in decided ? decided.facts : [];
+    return { how: "done", outcome: outcomeOf(command, seen!, facts) };
+  }
+  const { code } = refusal;
+  // Another process consumed the row meanwhile: the journal says what became of it.
+  if (code === "THREAD_BUSY" || (code === "INPUT_WITHDRAWN" && sent)) return { how: "elsewhere" };
+  if (code === "STORE_CONFLICT") return "again";
+  if (sent && code.startsWith("ANSWER_")) await consume(thread, command, refusal);
+  throw refusal;
+}
+
+/** Begins a tenure for the calls that an answer lets run. */
+function begin(
+  thread: LiveThread,
+  command: AnswerCommand,
+  make: (place: FramePlace, state: ThreadState) => readonly Fact[],
+  sent: boolean,
+): Execution {
+  const opening: Opening = async (state, place) => {
+    const prepared = await prepare(thread, state, command);
+    if ("refusal" in prepared) throw prepared.refusal;
+    return make(place, state);
+  };
+  return thread.startCalls(opening, sent ? command.key : undefined);
+}
+
+/** A row that no process can take: left in the store, it would be tried again and again. */
+async function consume(thread: LiveThread, command: Command, refusal: BelayError): Promise<void> {
+  await thread.append((place) => [commandFact(place, command, refusal)], command.key).catch(() => {});
+}
+
+/** Returns the outcome of a command that is on record. */
+function recorded<C extends Command>(command: C, state: ThreadState, { refused }: Taken): Outcome<C> {
+  if (refused !== undefined) throw errorFromRecord(refused);
+  return outcomeOf(command, state, []);
+}
+
+const dry = { callsRun: false, byRow: false };
+
+function anywhere({ threadId }: ThreadKey): FramePlace {
+  return { threadId, runId: "", segment: 1, agentName: "", runPath: "" };
+}
+
+async function foldOf({ setup, key }: Door): Promise<ThreadState> {
+  const state = newThread(key.threadId);
+  fold(state, (await loadThread(setup.store, key))?.lines ?? []);
+  return state;
+}
+
+async function busyElsewhere({ setup, key }: Door): Promise<BelayError> {
+  const lease = (await loadThread(setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
+  return busy(key.threadId, lease?.owner ?? "another process", lease?.until ?? setup.clock.now());
+}
