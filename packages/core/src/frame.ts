@@ -132,8 +132,8 @@ export interface HotCode {
 
 /** How this stretch began, where that is not with a new run. */
 export interface Beginning {
-  /** Open calls only: no model is called. */
-  readonly only: "calls" | undefined;
+  /** False: only the calls that people answered run. */
+  readonly mayCallModel: boolean;
   /** The head of the thread before it: what was settled later, was settled by this stretch. */
   readonly from: number;
 }

@@ -27,7 +27,7 @@ export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<End
   for (;;) {
     const { action, active, last, callsBy } = frame.scope;
     // While only answered calls run, nothing goes on, and nothing ends.
-    if (frame.beginning.only === "calls" && last !== "calls") return { how: "asking", facts: [], calls: noCalls };
+    if (!frame.beginning.mayCallModel && last !== "calls") return { how: "asking", facts: [], calls: noCalls };
     if (action !== undefined && last !== "calls") return acted(action);
     // Open calls are of the agent that made them, also where one of them has handed over.
     const name = last === "calls" ? callsBy : active;
@@ -173,7 +173,7 @@ function afterCalls(frame: Frame, calls: TurnCalls): Next {
   }
   if (calls.broken !== undefined) return { how: "failed", turn, facts: calls.breaks(), error: calls.broken };
   const unwritten = calls.unwritten();
-  if (calls.waitsForPeople || frame.beginning.only === "calls") {
+  if (calls.waitsForPeople || !frame.beginning.mayCallModel) {
     return { how: "asking", turn, facts: unwritten, calls: calls.summary() };
   }
   if (calls.complete && !frame.signal.halts("after-tools")) return "on";

@@ -179,7 +179,7 @@ function cutCall(
   const doubt = call.doubt === undefined ? undefined : frame.desk.request(call.doubt);
   if (doubt?.decision !== undefined) return doubtSettled(call, doubt.decision, runAgain);
   if (doubt !== undefined) return { call, waits: [doubt.interrupt.id] };
-  if (frame.beginning.only === "calls") return { call, left: true };
+  if (!frame.beginning.mayCallModel) return { call, left: true };
   if (policy === "fail" || frame.desk.unattended) {
     // At once, whatever comes: every start has its end.
     lost.push(frame.toolEnd(call, "unknown", null, false));

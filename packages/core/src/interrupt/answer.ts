@@ -67,7 +67,7 @@ export function readAnswer(id: string, given: unknown, most: number): Answer {
   }
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("it is no answer at all");
   const own = plain(given, most, refuse);
-  const type = Object.hasOwn(own, "type") ? own["type"] : undefined;
+  const type = Object.hasOwn(own, "type") ? own.type : undefined;
   if (typeof type !== "string" || !Object.hasOwn(fields, type)) {
     throw refuse("it was not made by approve(), reject() or respond()");
   }
@@ -80,12 +80,12 @@ export function readAnswer(id: string, given: unknown, most: number): Answer {
   }
   if (type === "reject" && !Object.hasOwn(own, "reason")) throw refuse("a rejection needs a reason");
   if (type === "respond" && !Object.hasOwn(own, "value")) throw refuse("a response needs a value");
-  if (own["by"] === "") throw refuse("its by is empty");
-  if (isLongName((own["by"] ?? "") as string)) throw refuse(`its by takes more than ${NAME_BYTES} bytes`);
+  if (own.by === "") throw refuse("its by is empty");
+  if (isLongName((own.by ?? "") as string)) throw refuse(`its by takes more than ${NAME_BYTES} bytes`);
   if (Object.hasOwn(own, "remember")) {
     const nothing = undefinedPattern((given as { readonly remember?: { readonly args?: unknown } }).remember?.args);
     if (nothing !== undefined) throw refuse(`remember.args has undefined at ${JSON.stringify(nothing)}`);
-    checkRemember(own["remember"]!, refuse);
+    checkRemember(own.remember!, refuse);
   }
   return own as unknown as Answer;
 }
@@ -96,7 +96,7 @@ function plain(given: object, most: number, refuse: (problem: string) => Error):
   } catch (error) {
     if (!(error instanceof BelayError)) throw error;
     if (error.code === "TOO_LARGE")
-      throw refuse(`it takes ${error.details["bytes"]} bytes, and at most ${most} are taken`);
+      throw refuse(`it takes ${error.details.bytes} bytes, and at most ${most} are taken`);
     const { found, path } = error.details as { readonly found?: string; readonly path?: string };
     throw refuse(`there is ${found} at ${path}`);
   }

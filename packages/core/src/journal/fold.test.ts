@@ -110,7 +110,7 @@ const edits: readonly ((body: Body, at: number, other: Body) => void)[] = [
   }),
   ...[{ s: 2 }, { p: "test/0:a" }, { n: "other" }, { v: 99 }].map((more) => (body: Body) => Object.assign(body, more)),
   (body, _, other) => {
-    body["r"] = other["r"];
+    body.r = other.r;
   },
   (body) => {
     body.e = body.e.map((each) => (isEnd(each) ? { ...each, later: 1 } : each));

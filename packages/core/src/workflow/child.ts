@@ -48,7 +48,7 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
   const failed = begun ? known.failed : undefined;
   if (failed !== undefined && failed !== "again") return { how: "failed", facts: [], error: errorFromRecord(failed) };
   if (!begun || failed === "again") {
-    if (frame.beginning.only === "calls") return asking;
+    if (!frame.beginning.mayCallModel) return asking;
     if (signal.halts("after-tools")) return stopped;
     const isNew = !begun || wasGivenNothing(agent, known);
     const hooks = isNew ? hooked(frame, place, input) : undefined;

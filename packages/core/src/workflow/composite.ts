@@ -71,7 +71,7 @@ export function composite({ kind, name, children, shape = null, hooks, plain, ru
     ...(plain && { plain }),
     // Code of one's own has no shape that could be told.
     ...(kind !== "custom" && { view: (inside: Inside) => workflowView(kind, children.length, inside) }),
-    run: (frame: Frame) => (frame.beginning.only === "calls" ? runOpen(frame, childAt) : run(frame)),
+    run: (frame: Frame) => (frame.beginning.mayCallModel ? run(frame) : runOpen(frame, childAt)),
     fingerprint() {
       known ??= shapeOf(kind, name, shape, children);
       return known;

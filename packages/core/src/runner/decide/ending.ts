@@ -51,8 +51,8 @@ export interface Circumstances {
   readonly now: number;
   /** How long the token of a pause is good. */
   readonly tokenTtlMs: number | undefined;
-  /** Only open calls ran: the pause that it found goes on. */
-  readonly only: "calls" | undefined;
+  /** False if only answered calls ran: the pause that they ran in stays. */
+  readonly mayCallModel: boolean;
   /** The head of the thread before the stretch. */
   readonly from: number;
 }
@@ -118,7 +118,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   switch (ended.how) {
     case "failed": {
       // An exception while paused leaves it paused (S7): the next resume() meets it again.
-      if (circumstances.only === "calls") return ends(...answered());
+      if (!circumstances.mayCallModel) return ends(...answered());
       const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
       return ends(...left(), end, move("error", { attempt: ended.attempt ?? 1 }));
     }
@@ -129,7 +129,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
       // Answered calls run in a pause, which stays as it is.
-      if (circumstances.only === "calls" && circumstances.kept !== undefined) {
+      if (!circumstances.mayCallModel && circumstances.kept !== undefined) {
         return ends(...answered(), interruptedFact(place, interrupt), {
           ...samePause(place, state),
           ...stops,
@@ -148,7 +148,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking":
-      if (intent === "let-go" || circumstances.only === "calls") return ends(...answered());
+      if (intent === "let-go" || !circumstances.mayCallModel) return ends(...answered());
       return asks(circumstances.halts, left());
     default:
       return ended satisfies never;

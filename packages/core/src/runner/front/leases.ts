@@ -1,12 +1,12 @@
-// Keeps the leases of running executions alive: one timer for all of them, none when nothing runs.
+// Renews the leases of all tenures by one timer; no timer while there is no tenure.
 
 import type { Clock } from "../../clock.ts";
-import type { Execution } from "../thread/execution.ts";
+import type { Tenure } from "../thread/tenure.ts";
 
 export class Leases {
   readonly #clock: Clock;
   readonly #everyMs: number;
-  readonly #running = new Set<Execution>();
+  readonly #running = new Set<Tenure>();
   #timer: unknown;
 
   constructor(clock: Clock, leaseTtlMs: number) {
@@ -14,26 +14,26 @@ export class Leases {
     this.#everyMs = Math.max(1, Math.floor(leaseTtlMs / 3));
   }
 
-  add(execution: Execution): void {
-    this.#running.add(execution);
+  add(tenure: Tenure): void {
+    this.#running.add(tenure);
     if (this.#timer === undefined) this.#wait();
   }
 
-  remove(execution: Execution): void {
-    this.#running.delete(execution);
+  remove(tenure: Tenure): void {
+    this.#running.delete(tenure);
     if (this.#running.size > 0) return;
     this.#clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  get running(): readonly Execution[] {
+  get running(): readonly Tenure[] {
     return [...this.#running];
   }
 
   #wait(): void {
     this.#timer = this.#clock.setTimeout(() => {
       this.#wait();
-      for (const execution of this.#running) void execution.renew();
+      for (const tenure of this.#running) void tenure.renew();
     }, this.#everyMs);
   }
 }

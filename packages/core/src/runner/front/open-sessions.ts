@@ -10,9 +10,9 @@ import { type EndOptions, type EventOptions, readCursor, readEnd, readId, refuse
 import { Feed, type Reader } from "../read/feed.ts";
 import { firstLoad } from "../read/recall.ts";
 import { busy } from "../read/store-error.ts";
-import type { Execution } from "../thread/execution.ts";
 import { GoingOn } from "../thread/going-on.ts";
 import type { SessionHost } from "../thread/live-thread.ts";
+import type { Tenure } from "../thread/tenure.ts";
 import type { DriveSetup } from "../write/drive.ts";
 import { Leases } from "./leases.ts";
 import type { OpenOptions } from "./runner-options.ts";
@@ -51,8 +51,8 @@ export class OpenSessions<Out, Deps> {
     this.#leases = new Leases(setup.clock, setup.leaseTtlMs);
     this.#host = {
       setup,
-      running: (execution) => this.#leases.add(execution),
-      stopped: (execution) => this.#leases.remove(execution),
+      running: (tenure) => this.#leases.add(tenure),
+      stopped: (tenure) => this.#leases.remove(tenure),
       closed: (thread) => {
         const { threadId } = thread.key;
         if (this.known(threadId)?.isOf(thread)) this.#sessions.delete(threadId);
@@ -68,7 +68,7 @@ export class OpenSessions<Out, Deps> {
     return this.#sessions.get(threadId);
   }
 
-  get running(): readonly Execution[] {
+  get running(): readonly Tenure[] {
     return this.#leases.running;
   }
 

@@ -359,7 +359,7 @@ export class Runner<Out = string, Deps = unknown> {
     const { clock } = this.#setup;
     const sessions = this.#sessions;
     sessions.closed = true;
-    const running = sessions.running.map((execution) => execution.drain());
+    const running = sessions.running.map((tenure) => tenure.drain());
     await new Promise<void>((resolve, reject) => {
       const abort = () => {
         timer = clock.setTimeout(resolve, Math.max(timeoutMs, LEAST_FOR_STORE_MS));

@@ -71,7 +71,7 @@ export class Session<Out = string> {
 
   /** What a pause waits for; while it runs, what it asks people meanwhile. */
   get interrupts(): readonly Interrupt[] {
-    const { execution: running, setup } = this.#thread;
+    const { running, setup } = this.#thread;
     const now = setup.clock.now();
     const all = running === undefined ? this.standing.interrupts : running.state ? openRequests(running.state) : [];
     return all.filter((interrupt) => !isExpired(interrupt, now));
@@ -79,8 +79,8 @@ export class Session<Out = string> {
 
   /** The present run, or the last one. */
   get runId(): string | undefined {
-    const { execution, recall } = this.#thread;
-    return execution?.run.runId ?? recall.standing.runId;
+    const { running, recall } = this.#thread;
+    return running?.run.runId ?? recall.standing.runId;
   }
 
   /** The history of the root agent. */
@@ -152,8 +152,8 @@ export class Session<Out = string> {
 
   /** What people allowed for this thread. */
   get rules(): readonly RememberedRule[] {
-    const { execution, recall } = this.#thread;
-    return (execution?.state ?? recall.now()).rules?.slice() ?? [];
+    const { running, recall } = this.#thread;
+    return (running?.state ?? recall.now()).rules?.slice() ?? [];
   }
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */

@@ -54,13 +54,13 @@ export function resumeRun(thread: LiveThread, options: ResumeOptions, id?: strin
 
 /** What a run() with this id began: the run itself while it goes on, else what was recorded of it. Undefined where nothing did. */
 function askedBefore(thread: LiveThread, id: string): LiveRun | undefined {
-  const { execution, recall, feed, key } = thread;
-  if (execution?.askedBy === id) return execution.run;
-  const known = (execution?.state ?? recall.now()).taken?.get(keyOf.run(id));
+  const { running, recall, feed, key } = thread;
+  if (running?.askedBy === id) return running.run;
+  const known = (running?.state ?? recall.now()).taken?.get(keyOf.run(id));
   if (known === undefined) return undefined;
   const { runId, segment } = known;
-  if (execution?.run.runId === runId) return execution.run;
-  const last = execution === undefined && recall.standing.runId === runId;
+  if (running?.run.runId === runId) return running.run;
+  const last = running === undefined && recall.standing.runId === runId;
   // Its process died: asking again makes it go on. What a person stopped stays stopped.
   if (last && thread.pauseType === "crash") return resumeRun(thread, {});
   if (last && thread.state === "paused") {

@@ -14,7 +14,7 @@ export async function terminate(thread: LiveThread, options: EndOptions): Promis
     thread.refuseIfClosed();
     if (thread.isWriting) {
       const stop = stopFor(thread, "terminate", "user");
-      const ending = Promise.all([thread.execution?.terminate(stop), thread.calls?.terminate(stop)]);
+      const ending = thread.tenure?.terminate(stop);
       if (force) endGrace(thread);
       await ending;
       if (thread.state === "terminated") return;
@@ -50,15 +50,14 @@ export function letGo(thread: LiveThread, options: EndOptions): Promise<void> {
 }
 
 /** Of what runs, and of the processes of what only waited and was dropped. */
-function endGrace({ execution, calls, hot }: LiveThread): void {
-  execution?.signal.force();
-  calls?.signal.force();
+function endGrace({ tenure, hot }: LiveThread): void {
+  tenure?.force();
   hot.force();
 }
 
 async function close(thread: LiveThread): Promise<void> {
   const stop: Stop = { ...stopFor(thread, "close", "runtime"), keepsRequests: true };
-  await Promise.all([thread.execution?.close(stop), thread.calls?.close(stop)]);
+  await thread.tenure?.close(stop);
   thread.hot.dropAll();
   thread.recall.forget();
   thread.feed.closed(thread);

@@ -1,6 +1,6 @@
 // A thread as this process has it: what is known of it, what runs, what waits in memory, who reads. A session is its
 // public face, and what a session is asked for is done by the files beside this one. Invariants:
-// 1. At most one execution at a time, and one for answered calls, which it waits for: who runs alone writes.
+// 1. At most one tenure at a time: only its writer writes.
 // 2. Guards flip at once, events follow (R4).
 // 3. What runs, or waits here for a person, keeps the session: the runner only knows it weakly.
 
@@ -23,14 +23,14 @@ import { LiveRun } from "../read/run.ts";
 import { appendIdle } from "../write/append-idle.ts";
 import type { DriveSetup } from "../write/drive.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
-import { Execution, type ExecutionHost } from "./execution.ts";
 import type { GoingOn } from "./going-on.ts";
+import { Tenure, type TenureHost, type TenureOptions } from "./tenure.ts";
 
 /** What the runner is to its sessions. */
 export interface SessionHost {
   readonly setup: DriveSetup;
-  running(execution: Execution): void;
-  stopped(execution: Execution): void;
+  running(tenure: Tenure): void;
+  stopped(tenure: Tenure): void;
   /** Whoever opens it from now on gets another session. */
   closed(thread: LiveThread): void;
   /** Of that thread, the same for all of its sessions. */
@@ -52,7 +52,7 @@ export interface RestingStop {
   forced: boolean;
 }
 
-export class LiveThread implements ExecutionHost, HotHost {
+export class LiveThread implements TenureHost, HotHost {
   readonly host: SessionHost;
   readonly setup: DriveSetup;
   readonly key: ThreadKey;
@@ -60,9 +60,8 @@ export class LiveThread implements ExecutionHost, HotHost {
   readonly deps: unknown;
   readonly feed: Feed;
   readonly recall: Recall;
-  execution: Execution | undefined;
-  /** Answered calls that run while the thread stays paused. */
-  calls: Execution | undefined;
+  /** The time in which this process has the lease, or is about to take it. */
+  tenure: Tenure | undefined;
   /** Calls that were left behind and still run; they outlive the stretch that began them. */
   readonly behind: string[] = [];
   /** Code that waits for a person in memory. */
@@ -94,13 +93,13 @@ export class LiveThread implements ExecutionHost, HotHost {
   }
 
   get state(): SessionState {
-    if (this.execution !== undefined) return this.execution.state?.state ?? "running";
+    if (this.running !== undefined) return this.running.state?.state ?? "running";
     const { state } = this.standing;
     return state === "running" ? "paused" : state;
   }
 
   get pauseType(): PauseType | undefined {
-    if (this.execution !== undefined) return undefined;
+    if (this.running !== undefined) return undefined;
     const { state, pauseType } = this.standing;
     return state === "running" ? "crash" : pauseType;
   }
@@ -110,18 +109,23 @@ export class LiveThread implements ExecutionHost, HotHost {
     return state === undefined ? this.recall.standing : standingOf(state);
   }
 
-  /** What runs: the run, or answered calls where there is none. */
-  get live(): Execution | undefined {
-    return this.execution ?? this.calls;
+  /** The tenure of the present run, or of the one that waits for answered calls to end. */
+  get running(): Tenure | undefined {
+    return this.tenure?.mayCallModel ? this.tenure : this.tenure?.next;
+  }
+
+  /** The tenure of the run, or of answered calls if there is no run. */
+  get live(): Tenure | undefined {
+    return this.running ?? this.tenure;
   }
 
   get isWriting(): boolean {
-    return this.live !== undefined;
+    return this.tenure !== undefined;
   }
 
   /** Resolves when the present stretch is on record, or to why it could not begin. */
-  get opening(): Execution["opening"] {
-    return this.execution?.opening ?? Promise.resolve(undefined);
+  get opening(): Tenure["opening"] {
+    return this.running?.opening ?? Promise.resolve(undefined);
   }
 
   refuseIfClosed(): void {
@@ -131,8 +135,8 @@ export class LiveThread implements ExecutionHost, HotHost {
   refuseIfBusy(): void {
     this.refuseIfClosed();
     if (!this.host.accepts()) throw belayError("RUNNER_CLOSED", {});
-    if (this.execution !== undefined) {
-      throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.execution.run.runId });
+    if (this.running !== undefined) {
+      throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.running.run.runId });
     }
   }
 
@@ -149,25 +153,29 @@ export class LiveThread implements ExecutionHost, HotHost {
 
   /** `says`: a person's words are in it, which are heard whatever happens. */
   start(place: FramePlace, opening: Opening, id?: string, says = true): LiveRun {
-    const run = new LiveRun(place.threadId, place.runId, place.segment, this.feed);
-    const execution = new Execution(this, place, run, id);
-    this.execution = execution;
-    this.host.running(execution);
+    const tenure = this.#tenureFor(place, { mayCallModel: true, askedBy: id });
     // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
-    if (this.calls === undefined) queueMicrotask(() => void execution.start(opening));
-    else void startAfter(this.calls, execution, opening, says);
-    return run;
+    if (this.tenure !== undefined) void this.tenure.precede(tenure, opening, says);
+    else {
+      this.tenure = tenure;
+      queueMicrotask(() => void tenure.start(opening));
+    }
+    return tenure.run;
   }
 
-  /** A stretch for open calls only. */
-  startCalls(opening: Opening, row?: string): Execution {
-    const place = this.resting();
+  /** A tenure for the calls that people answered. */
+  startCalls(opening: Opening, row?: string): Tenure {
+    const tenure = this.#tenureFor(this.resting(), { mayCallModel: false, row });
+    this.tenure = tenure;
+    void tenure.start(opening);
+    return tenure;
+  }
+
+  #tenureFor(place: FramePlace, options: TenureOptions): Tenure {
     const run = new LiveRun(place.threadId, place.runId, place.segment, this.feed);
-    const execution = new Execution(this, place, run, undefined, "calls", row);
-    this.calls = execution;
-    this.host.running(execution);
-    void execution.start(opening);
-    return execution;
+    const tenure = new Tenure(this, place, run, options);
+    this.host.running(tenure);
+    return tenure;
   }
 
   /** One append without a run. */
@@ -200,8 +208,8 @@ export class LiveThread implements ExecutionHost, HotHost {
     }
   }
 
-  load(fresh: boolean, only: "calls" | undefined): Promise<ThreadState> {
-    return only === "calls" ? this.recall.loadOpen(fresh) : this.recall.load(fresh);
+  load(fresh: boolean, whole: boolean): Promise<ThreadState> {
+    return whole ? this.recall.load(fresh) : this.recall.loadOpen(fresh);
   }
 
   replay(id: string, run: LiveRun): void {
@@ -209,21 +217,20 @@ export class LiveThread implements ExecutionHost, HotHost {
     if (known !== undefined) void replay(this.setup.store, this.key, known, run);
   }
 
-  opened(_execution: Execution, state: ThreadState): void {
+  opened(_tenure: Tenure, state: ThreadState): void {
     this.recall.hold(state);
   }
 
-  ended(execution: Execution, state: ThreadState | undefined): void {
-    if (execution === this.calls) this.calls = undefined;
-    else this.execution = undefined;
-    this.host.stopped(execution);
+  ended(tenure: Tenure, state: ThreadState | undefined): void {
+    this.tenure = tenure.next;
+    this.host.stopped(tenure);
     if (state !== undefined) this.hot.restsAt(state);
     // It had the thread, and lost it.
-    else if (execution.state !== undefined) this.hot.dropAll();
+    else if (tenure.state !== undefined) this.hot.dropAll();
     // Where it failed the store may know more; whoever writes next finds out by its refusal.
-    const known = state ?? execution.state;
+    const known = state ?? tenure.state;
     if (known !== undefined) this.recall.settleOn(known);
-    if (state?.state === "completed" && execution.mail) this.#moreCame();
+    if (state?.state === "completed" && tenure.mail) this.#moreCame();
   }
 
   get isHolding(): boolean {
@@ -250,9 +257,9 @@ export class LiveThread implements ExecutionHost, HotHost {
       return;
     }
     if (this.closing !== undefined || !this.host.accepts()) return;
-    const execution = this.startCalls(unmoved(woken, this.hot.head));
+    const tenure = this.startCalls(unmoved(woken, this.hot.head));
     // Whoever has the thread now begins the code again from its record.
-    void execution.opening.then((refusal) => refusal !== undefined && this.hot.dropAll());
+    void tenure.opening.then((refusal) => refusal !== undefined && this.hot.dropAll());
   }
 
   /** Nobody hears of what is there under its name by now. */
@@ -273,15 +280,6 @@ export class LiveThread implements ExecutionHost, HotHost {
     const loaded = await this.recall.read(Number.MAX_SAFE_INTEGER).catch(() => undefined);
     if (!this.isWriting && loaded !== undefined && loaded.row.head > this.hot.head) this.hot.dropAll();
   }
-}
-
-async function startAfter(calls: Execution, execution: Execution, opening: Opening, says: boolean): Promise<void> {
-  await calls.over;
-  const { status } = await calls.run.result;
-  // A stop that met both has ended the one: there is nothing to begin.
-  const ended = status === "terminated" || (status === "interrupted" && !says);
-  if (execution.signal.stop !== undefined && ended) return execution.endAs(calls);
-  await execution.start(opening);
 }
 
 /** Where somebody has written since, whoever has the thread begins that code again. */

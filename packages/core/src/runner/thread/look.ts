@@ -20,8 +20,8 @@ export async function lookAtCall(thread: LiveThread, tool: string, args: Json): 
 
 /** Where the run of a graph stands: of the one that is named, of the whole, or of the one in which something waits. */
 export async function lookAtGraph(thread: LiveThread, { to }: LookOptions): Promise<Checkpoint | undefined> {
-  const { agent, execution, recall } = thread;
-  const state = execution?.state ?? (await recall.load(!thread.isWriting));
+  const { agent, running, recall } = thread;
+  const state = running?.state ?? (await recall.load(!thread.isWriting));
   const path = to === undefined ? likelyGraph(agent, state) : namedGraph(agent, state, to);
   if (path === undefined) return undefined;
   return agentAt(agent, path)?.checkpoint?.(onlooker(thread, state), path, state.interrupts);

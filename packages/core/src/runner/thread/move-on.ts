@@ -15,14 +15,14 @@ import { doorOf, submit } from "./submit.ts";
  * has made a step. Two of them at once would both be taken for the one that killed the process.
  */
 export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries: Set<LiveThread>): Promise<void> {
-  if (thread.execution !== undefined) return;
-  await thread.calls?.over;
+  if (thread.running !== undefined) return;
+  await thread.tenure?.over;
   const { threadId } = thread.key;
   const isToGoOn = thread.standing.interrupts.some(({ kind }) => kind === "node" || kind === "manual");
   if (thread.pauseType === "tool_interrupt" && isToGoOn) {
     // Answers do not speak for whoever is to go on past a node, or has paused it.
     await putAway(thread);
-    await thread.calls?.over;
+    await thread.tenure?.over;
     await thread.append(restsOn(thread.setup.clock.now()));
   } else if (thread.pauseType === "tool_interrupt") {
     await ended(resumeRun(thread, {}));
@@ -34,7 +34,7 @@ export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries:
     }
     const isLast = crashes === mostCrashes - 1;
     // With a step on record the crashes before it count no more; not so while it has not even begun.
-    const isStuck = ({ execution }: LiveThread) => (execution?.state?.crashes ?? mostCrashes) > 0;
+    const isStuck = ({ running }: LiveThread) => (running?.state?.crashes ?? mostCrashes) > 0;
     if (isLast && [...lastTries].some(isStuck)) return;
     if (isLast) lastTries.add(thread);
     try {
@@ -47,7 +47,7 @@ export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries:
   } else {
     await startQueued(thread);
   }
-  for (let run = running(thread); run !== undefined; run = running(thread)) await ended(run);
+  for (let run = runOf(thread); run !== undefined; run = runOf(thread)) await ended(run);
 }
 
 /** What a run fails with is on record, unless the store failed it. */
@@ -56,8 +56,8 @@ async function ended(run: Pick<LiveRun, "result">): Promise<void> {
   if (result.status === "failed" && result.error.code.startsWith("STORE_")) throw result.error;
 }
 
-function running({ execution }: LiveThread): LiveRun | undefined {
-  return execution?.run;
+function runOf({ running }: LiveThread): LiveRun | undefined {
+  return running?.run;
 }
 
 /** Answers that came too late for what a person has stopped since: left there, they would be looked at again and again. */

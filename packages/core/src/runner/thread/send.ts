@@ -9,8 +9,8 @@ import type { InputMail } from "../decide/mail.ts";
 import { type Input, readInput } from "../given/input.ts";
 import { checkSend, isOwnKey, type SendOptions } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
-import type { Execution } from "./execution.ts";
 import type { LiveThread } from "./live-thread.ts";
+import type { Tenure } from "./tenure.ts";
 
 /** Resolves to its id when nothing can lose it. */
 export async function send(
@@ -36,7 +36,7 @@ export async function send(
   if (!thread.isWriting) await thread.recall.read(Number.MAX_SAFE_INTEGER);
   const sent = await store.send(thread.key, command);
   // One that has yet to begin finds it in the store.
-  if (sent && thread.execution?.state !== undefined) thread.execution.deliver(command);
+  if (sent && thread.running?.state !== undefined) thread.running.deliver(command);
   return command.key;
 }
 
@@ -48,11 +48,11 @@ export async function withdraw({ store }: Pick<Setup, "store">, key: ThreadKey, 
 /** A new thread has to be on record before anything can wait for it; a run may begin to put it there meanwhile. */
 async function onRecord(thread: LiveThread): Promise<void> {
   // Answered calls run: the thread is there, and the stretch that waits for their end begins long after.
-  if (thread.calls !== undefined) return;
+  if (thread.tenure?.mayCallModel === false) return;
   // A hook before the reply may be what sends: the run begins after the hook, and would be waited for in vain.
   if (hooksNamed(thread.setup.hooks, thread.agent.hooks, "beforeReply") === undefined) {
-    for (let seen: Execution | undefined | null = null; seen !== thread.execution; ) {
-      seen = thread.execution;
+    for (let seen: Tenure | undefined | null = null; seen !== thread.running; ) {
+      seen = thread.running;
       await thread.opening;
     }
   }

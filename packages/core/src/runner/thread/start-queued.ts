@@ -21,9 +21,9 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   if (thread.isGone) return;
   const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER).catch(() => undefined);
   const command = loaded?.commands.find(({ kind }) => kind === "input");
-  const { state, execution, closing } = thread;
+  const { state, running, closing } = thread;
   const idle = state === "initialized" || state === "completed" || state === "created";
-  if (command === undefined || !idle || execution !== undefined || closing !== undefined) return;
+  if (command === undefined || !idle || running !== undefined || closing !== undefined) return;
   if (!thread.host.accepts()) return;
   const place = thread.place(setup.clock.id(), 1);
   const mail = read<InputMail>(key, command);

@@ -17,6 +17,7 @@ import type { Standing } from "../read/recall.ts";
 import type { GoingOn } from "./going-on.ts";
 import type { LiveThread, RestingStop } from "./live-thread.ts";
 import { recordedReceipt, stopElsewhere } from "./remote-stop.ts";
+import { eitherOf } from "./tenure.ts";
 
 /** How long a stop waits for who goes on by a handle, and has asked to before it: a store need not give word of that at all. */
 const BEGIN_MS = 1_000;
@@ -27,34 +28,32 @@ export function stopHere(
   options: InterruptOptions,
   before = thread.host.goingOn(thread.key.threadId),
 ): Promise<Receipt> {
-  const { execution, calls, recall, setup } = thread;
+  const { tenure, running, recall, setup } = thread;
   const stop = readStop(options, setup.clock.now(), setup.maxBytes);
   const { id, runId, segment } = options;
-  if (id !== undefined && (execution?.state ?? recall.now()).taken?.has(keyOf.stop(id))) {
+  if (id !== undefined && (running?.state ?? recall.now()).taken?.has(keyOf.stop(id))) {
     return orBehind(thread, recordedReceipt(setup.store, thread.key, id));
   }
   const missed = id === undefined ? undefined : thread.live?.missed(id);
   if (missed !== undefined) {
     return Promise.resolve({ ...notAccepted(thread), runId: missed.runId, segment: missed.segment });
   }
-  const at = execution?.run ?? thread.standing;
+  const at = running?.run ?? thread.standing;
   const [goingOn, ...others] = before;
   // What it begins is another segment than the one that is there.
-  if (goingOn !== undefined && execution === undefined && segment !== at.segment) {
-    const ofCalls = calls?.interrupt(stop, options);
+  if (goingOn !== undefined && running === undefined && segment !== at.segment) {
+    const ofCalls = tenure?.interrupt(stop, options);
     const ofRun = whenBegun(thread, goingOn, (hasBegun) => stopHere(thread, options, hasBegun ? others : []));
     return eitherOf(ofRun, ofCalls)!;
   }
   const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
   if (other) return Promise.resolve(notAccepted(thread));
-  // Answered calls that a resume() waits for are stopped with it.
-  const ofCalls = calls?.interrupt(stop, options);
-  const receipt = eitherOf(execution?.interrupt(stop, options), ofCalls);
+  const receipt = tenure?.interrupt(stop, options);
   const stopped =
     receipt === undefined
       ? stopResting(thread, stop, options, notAccepted(thread))
       : receipt.then((told) => {
-          const left = !stop.keepsRequests && (execution?.keptRequests || calls?.keptRequests);
+          const left = !stop.keepsRequests && tenure?.keptRequests;
           return told.accepted && !left ? told : stopPaused(thread, stop, options, told);
         });
   return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, told));
@@ -63,8 +62,8 @@ export function stopHere(
 /** As a stop, it is for what somebody begins who has asked to go on before it. */
 export function pauseHere(thread: LiveThread, before = thread.host.goingOn(thread.key.threadId)): Promise<Receipt> {
   const [goingOn, ...others] = before;
-  if (goingOn === undefined || thread.execution !== undefined) {
-    return thread.live?.pause() ?? Promise.resolve(notAccepted(thread));
+  if (goingOn === undefined || thread.running !== undefined) {
+    return thread.tenure?.pause() ?? Promise.resolve(notAccepted(thread));
   }
   return whenBegun(thread, goingOn, (hasBegun) => pauseHere(thread, hasBegun ? others : []));
 }
@@ -94,9 +93,9 @@ function whenBegun(
 
 /** It came while the pause was being written, perhaps that of a stop which keeps what is asked: it is for the pause, and for what an answer has let run in it by now. */
 async function stopPaused(thread: LiveThread, stop: Stop, options: InterruptOptions, told: Receipt): Promise<Receipt> {
-  const { execution, calls, standing } = thread;
+  const { tenure, running, standing } = thread;
   const isSame = standing.runId === told.runId && standing.segment === told.segment;
-  const ofCalls = isSame && execution === undefined ? await calls?.interrupt(stop, options) : undefined;
+  const ofCalls = isSame && running === undefined ? await tenure?.interrupt(stop, options) : undefined;
   // It came to rest before it heard of the stop.
   if (ofCalls?.accepted === false) return stopPaused(thread, stop, options, told);
   const ofPause = ofCalls ?? (await stopResting(thread, stop, options, told));
@@ -113,19 +112,6 @@ export async function onRecord(thread: LiveThread, id: string, told: Receipt): P
     if ((error as Partial<BelayError>).code === "STORE_CONFLICT") return onRecord(thread, id, told);
   }
   return told;
-}
-
-/** The resume() may come to nothing because the stop took back what it answers: then what became of the calls is what the stop did. */
-function eitherOf(
-  run: Promise<Receipt> | undefined,
-  calls: Promise<Receipt> | undefined,
-): Promise<Receipt> | undefined {
-  if (run === undefined || calls === undefined) return run ?? calls;
-  return run.then(async (told) => {
-    if (told.accepted) return told;
-    const ofCalls = await calls;
-    return ofCalls.accepted ? ofCalls : told;
-  });
 }
 
 /** There was nothing to stop. */
@@ -203,9 +189,9 @@ async function stopAsking(
     // Somebody was faster: it runs, here or elsewhere, or something was answered, perhaps the last that was asked.
     if (code !== "INVALID_STATE" && code !== "STORE_CONFLICT" && code !== "THREAD_BUSY") throw error;
     // Who goes on after a stop means it.
-    if (isAnother || thread.execution !== undefined) return notAccepted(thread);
+    if (isAnother || thread.running !== undefined) return notAccepted(thread);
     const again = { ...options, ...of };
-    if (thread.calls === undefined && code === "STORE_CONFLICT") return stopAsking(thread, stop, again, asked, said);
+    if (thread.tenure === undefined && code === "STORE_CONFLICT") return stopAsking(thread, stop, again, asked, said);
     const told = await orBehind(thread, stopAnswered(thread, stop, { ...again, force: asked.forced }, known));
     // It came to rest before it heard of the stop.
     return told.accepted || !(await asksStill(thread, told)) ? told : stopAsking(thread, stop, again, asked, said);
@@ -223,7 +209,7 @@ function stopAnswered(
   options: InterruptOptions,
   { runId, segment }: Standing,
 ): Promise<Receipt> {
-  const here = thread.calls?.interrupt(stop, options);
+  const here = thread.tenure?.interrupt(stop, options);
   return (
     here ??
     stopElsewhere(thread.setup, thread.key, {

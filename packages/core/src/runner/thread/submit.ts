@@ -19,8 +19,8 @@ import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { busy } from "../read/store-error.ts";
 import { untilTaken } from "../read/until-taken.ts";
-import type { Execution } from "./execution.ts";
 import type { LiveThread } from "./live-thread.ts";
+import type { Tenure } from "./tenure.ts";
 
 /** How a caller reaches a thread. */
 export interface Door {
@@ -68,19 +68,18 @@ type Tried<C extends Command> = { readonly how: "done"; readonly outcome: Outcom
 async function submitHere<C extends Command>(thread: LiveThread, command: C, sent: boolean): Promise<Tried<C>> {
   for (;;) {
     thread.refuseIfClosed();
-    // Answered calls hold the thread; a resume waits for them.
-    const live = thread.calls ?? thread.execution;
-    if (live === undefined) {
+    const { tenure } = thread;
+    if (tenure === undefined) {
       const tried = await atRest(thread, command, sent);
       if (tried !== "again") return tried;
       continue;
     }
-    await live.opening;
+    await tenure.opening;
     // It reads its rows itself: taken twice, the row would be gone the second time.
-    if (sent && live.state !== undefined) return { how: "elsewhere" };
-    const taken = await live.take(command);
+    if (sent && tenure.state !== undefined) return { how: "elsewhere" };
+    const taken = await tenure.take(command);
     if (taken !== undefined) return { how: "done", outcome: taken.outcome };
-    await live.over;
+    await tenure.over;
   }
 }
 
@@ -127,7 +126,7 @@ function begin(
   command: AnswerCommand,
   make: (place: FramePlace, state: ThreadState) => readonly Fact[],
   sent: boolean,
-): Execution {
+): Tenure {
   const opening: Opening = async (state, place) => {
     const prepared = await prepare(thread, state, command);
     if ("refusal" in prepared) throw prepared.refusal;

@@ -1,11 +1,12 @@
-// One stretch of a run in this process: takes the lease, runs the agent, records how it ended, gives the lease back.
-// Invariants:
-// 1. Whoever ends it ends the Run and every receipt handed out for it; every end is idempotent.
-// 2. Input is appended first, then the stop is looked at: a stop in the same tick costs no model request.
+// The time in which this process holds the lease of a thread: it takes the lease, runs the agent or only the calls that
+// people answered, records how that ended, and returns the lease. Invariants:
+// 1. The code that ends it ends the Run and every receipt handed out for it. Every end is idempotent.
+// 2. Input is appended first, then the stop counts: a stop in the same tick costs no model request.
 // 3. The receipt of a stop comes when the work has stopped and that is recorded (X3).
-// 4. An answer is written before the end, or is for whoever comes next: it is never taken and then forgotten.
+// 4. A command is recorded before the end, or is for the next tenure: it is never taken and then forgotten.
+// 5. A run that is asked for while answered calls run waits as `next`. A stop, a close and a termination meet both.
 //
-// Long, and still one piece: whoever may end it (the agent, a stop, a lost lease) must agree on one end.
+// Long, and still one piece: everything that may end it (the agent, a stop, a lost lease) must agree on one end.
 
 import type { Agent, Ended } from "../../agent.ts";
 import { type BelayError, belayError, UserInterrupt } from "../../error.ts";
@@ -43,27 +44,35 @@ import { Drive, type DriveHost } from "../write/drive.ts";
 import type { HotSession } from "../write/hot.ts";
 import { Mailbox } from "../write/mailbox.ts";
 
-export interface ExecutionHost extends DriveHost {
+export interface TenureHost extends DriveHost {
   readonly hot: HotSession;
   readonly agent: Agent<unknown, never>;
   readonly deps: unknown;
   /** What a run() with this id gave before. */
   replay(id: string, run: LiveRun): void;
   /** The thread as it is now; `fresh` reads what others have written. */
-  load(fresh: boolean, only: "calls" | undefined): Promise<ThreadState>;
-  /** Called when the execution is on record, and when it is over: before anyone can see either. */
-  opened(execution: Execution, state: ThreadState): void;
-  ended(execution: Execution, state: ThreadState | undefined): void;
+  load(fresh: boolean, whole: boolean): Promise<ThreadState>;
+  /** Called when the tenure is on record, and when it is over: before any reader can see either. */
+  opened(tenure: Tenure, state: ThreadState): void;
+  ended(tenure: Tenure, state: ThreadState | undefined): void;
   /** Gives back a lease that a stretch that failed had; where that fails, too, it is tried again before the next one. */
   letGo(fence?: number): Promise<void>;
   /** There is such a lease. */
   readonly isHolding: boolean;
 }
 
+export interface TenureOptions {
+  readonly mayCallModel: boolean;
+  /** The caller's id of the run() that began it. */
+  readonly askedBy?: string | undefined;
+  /** The row of the store that its first append consumes. */
+  readonly row?: string | undefined;
+}
+
 const REOPEN_TRIES = 5;
 
-export class Execution {
-  readonly #host: ExecutionHost;
+export class Tenure {
+  readonly #host: TenureHost;
   #place: FramePlace;
   readonly run: LiveRun;
   /** The caller's id of the run() that began it. */
@@ -87,28 +96,30 @@ export class Execution {
   #over = false;
   readonly #mailbox: Mailbox;
   #unwatch: (() => void) | undefined;
-  /** Open calls only: the thread stays paused, and no model is called. */
-  readonly only: "calls" | undefined;
+  /** False: it runs the calls that people answered, and the thread stays paused. */
+  readonly mayCallModel: boolean;
+  /** The run that begins when these calls have ended. */
+  next: Tenure | undefined;
   /** The head of the thread before it. */
   #from = 0;
   /** What hooks say about the stop. */
   #said: readonly Fact[] = [];
   /** Commands that are being taken. */
   #taking: Set<Promise<void>> | undefined;
-  /** It has ended by a stop that leaves what people are asked, and they are. */
-  keptRequests = false;
+  /** It has ended by a stop that keeps open requests, and there are some. */
+  #keptRequests = false;
   /** Its end is being written: answers are for whoever comes next. */
   #closing = false;
   /** Resolves when it is over. */
   readonly over: Promise<void>;
   #isOver: () => void = () => {};
 
-  constructor(host: ExecutionHost, place: FramePlace, run: LiveRun, askedBy?: string, only?: "calls", row?: string) {
+  constructor(host: TenureHost, place: FramePlace, run: LiveRun, { mayCallModel, askedBy, row }: TenureOptions) {
     this.#host = host;
     this.#place = place;
     this.run = run;
     this.askedBy = askedBy;
-    this.only = only;
+    this.mayCallModel = mayCallModel;
     this.over = new Promise((resolve) => (this.#isOver = resolve));
     const { store } = host.setup;
     this.#mailbox = new Mailbox(
@@ -129,7 +140,11 @@ export class Execution {
     return state?.openOnly ? [] : this.#mailbox.queued(this.#place, state?.queued);
   }
 
-  /** The thread's state once the stretch is on record. */
+  get keptRequests(): boolean {
+    return this.#keptRequests || (this.next?.keptRequests ?? false);
+  }
+
+  /** The thread's state once the tenure is on record. */
   get state(): ThreadState | undefined {
     return this.#drive?.state;
   }
@@ -243,7 +258,7 @@ export class Execution {
     let facts: readonly Fact[] = [];
     await drive.alone(() => {
       const context = { place: this.#place, now: this.#host.setup.clock.now(), groups: this.#host.setup.groups, byRow };
-      const callsRun = this.only === "calls";
+      const callsRun = !this.mayCallModel;
       if (!("refusal" in prepared)) decision = decide(drive.state, command, { ...context, callsRun });
       facts = recordOf(decision, command, { ...context, callsRun });
       return facts;
@@ -257,7 +272,7 @@ export class Execution {
   async #open(opening: Opening): Promise<ThreadState> {
     const host = this.#host;
     if (host.isHolding) await host.letGo();
-    let state = await host.load(false, this.only);
+    let state = await host.load(false, this.mayCallModel);
     for (let tries = 1; ; tries++) {
       if (this.#intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
       const begun = await this.#begin(opening, state);
@@ -278,7 +293,7 @@ export class Execution {
       if (refusal === undefined) break;
       if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
       // A new run is begun by the input that was taken back, answered calls by their answer; a steer is left out of the next try.
-      if (refusal.why === "gone" && (this.only === "calls" || this.#place.segment === 1)) {
+      if (refusal.why === "gone" && (!this.mayCallModel || this.#place.segment === 1)) {
         throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
       }
       // It was there: somebody has deleted it.
@@ -286,7 +301,7 @@ export class Execution {
       if (tries === REOPEN_TRIES) {
         throw belayError("STORE_CONFLICT", { threadId: host.key.threadId, expected: from, found: state.head });
       }
-      state = await host.load(true, this.only);
+      state = await host.load(true, this.mayCallModel);
     }
     this.#openMail();
     if (this.#drive!.mail) await this.#mailbox.look();
@@ -294,7 +309,7 @@ export class Execution {
     return state;
   }
 
-  /** From now on commands reach this execution: those that wait, and those to come. */
+  /** Reads the commands that wait, and from now on each that comes. */
   #openMail(): void {
     const { store } = this.#host.setup;
     const look = (what?: Change): void => {
@@ -350,28 +365,31 @@ export class Execution {
       const row = (await recall.read(head))?.row;
       if (row?.lease !== undefined) throw busy(key.threadId, row.lease.owner, row.lease.until);
       if (row === undefined || (row.head === head && !openOnly)) throw refusal;
-      const whole = await this.#host.load(true, undefined);
+      const whole = await this.#host.load(true, true);
       return { facts: await opening(whole, this.#at(whole), this.signal), state: whole };
     }
   }
 
   /** Where it is: answered calls run in the stretch that the thread rests after, whichever that is by now. */
   #at({ run }: ThreadState): FramePlace {
-    if (this.only === "calls" && run !== undefined)
-      this.#place = { ...this.#place, runId: run.id, segment: run.segment };
+    if (!this.mayCallModel && run !== undefined) this.#place = { ...this.#place, runId: run.id, segment: run.segment };
     return this.#place;
   }
 
   #runAgent(state: ThreadState): Promise<Ended> {
     const { agent, deps, setup } = this.#host;
     const scope = state.scopes.get(this.#place.runPath)!;
-    const beginning = { only: this.only, from: this.#from };
+    const beginning = { mayCallModel: this.mayCallModel, from: this.#from };
     const frame = new Frame(this.#place, scope, this.signal, setup.clock, deps, this.#drive!, beginning);
     return runReply(agent, frame);
   }
 
-  /** Asks for a stop; the receipt is the same for all who do. */
+  /** Asks for a stop; all callers get the same receipt. It meets a run that waits for these calls, too. */
   interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
+    return eitherOf(this.next?.interrupt(stop, options), this.#interrupt(stop, options))!;
+  }
+
+  #interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
     const { id, mode = "now", timeoutMs, force = false } = options;
     if (id !== undefined) {
       this.#stopIds ??= [];
@@ -395,7 +413,8 @@ export class Execution {
 
   /** Parks at the next boundary, whichever it is. Calls that people have answered run: the thread is paused as it is. */
   pause(): Promise<Receipt> {
-    if (this.only === "calls") return this.#waitForReceipt();
+    if (this.next !== undefined) return this.next.pause();
+    if (!this.mayCallModel) return this.#waitForReceipt();
     this.#parking = true;
     this.signal.haltAt("after-model");
     this.signal.haltAt("after-tools");
@@ -405,33 +424,47 @@ export class Execution {
   /** Lets go of the thread at the next boundary; it reads paused / crash, and goes on elsewhere. */
   drain(): Promise<Receipt> {
     // What people have allowed runs, whether or not it has begun: they were told so (Q3).
-    if (this.only === "calls") return this.#waitForReceipt();
+    if (!this.mayCallModel) return this.#waitForReceipt();
     this.#intent ??= "close";
     this.signal.haltAt("after-model");
     this.signal.haltAt("after-tools");
     return this.#waitForReceipt();
   }
 
-  terminate(stop: Stop): Promise<Receipt> {
+  async terminate(stop: Stop): Promise<void> {
+    const next = this.next?.terminate(stop);
     this.#intent = "terminate";
     this.signal.raise(stop);
-    return this.#waitForReceipt();
+    await Promise.all([next, this.#waitForReceipt()]);
   }
 
   /** Lets go of the thread: work in flight is aborted, what it gave is recorded, and the thread reads paused / crash. */
-  close(stop: Stop): Promise<Receipt> {
+  async close(stop: Stop): Promise<void> {
+    const next = this.next?.close(stop);
     this.#intent ??= "close";
     this.signal.raise(stop);
-    return this.#waitForReceipt();
+    await Promise.all([next, this.#waitForReceipt()]);
   }
 
-  /** It has not begun, and never does: what stopped the answered calls before it stopped it, too. */
-  async endAs(calls: Execution): Promise<void> {
-    this.#finish(undefined, await calls.run.result, await calls.#waitForReceipt());
-    this.#opened(undefined);
+  /** Gives no more grace to what it runs. */
+  force(): void {
+    this.next?.force();
+    this.signal.force();
   }
 
-  /** Makes the lease last longer; a lost one ends the execution. Resolves to why nobody knows whether it is. */
+  /** Has a run begin when these answered calls have ended. `says`: a person's words are in it, which are recorded in any case. */
+  async precede(next: Tenure, opening: Opening, says: boolean): Promise<void> {
+    this.next = next;
+    await this.over;
+    const result = await this.run.result;
+    const isOver = result.status === "terminated" || (result.status === "interrupted" && !says);
+    if (next.signal.stop === undefined || !isOver) return next.start(opening);
+    // The stop met both: there is nothing left to begin.
+    next.#finish(undefined, result, await this.#waitForReceipt());
+    next.#opened(undefined);
+  }
+
+  /** Makes the lease last longer; a lost one ends the tenure. Resolves to an error if the store does not say whether it is lost. */
   async renew(): Promise<BelayError | undefined> {
     const drive = this.#drive;
     if (drive === undefined || this.#over) return undefined;
@@ -473,7 +506,7 @@ export class Execution {
     this.#closing = true;
     const place = this.#place;
     const { clock, tokenTtlMs } = this.#host.setup;
-    const { only } = this;
+    const { mayCallModel } = this;
     let ending: Ending | undefined;
     let intent: Circumstances["intent"];
     let asked: Stop | undefined;
@@ -485,7 +518,7 @@ export class Execution {
       intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
       // What keeps the questions, and finds some, is a pause() in all but its haste and its words.
       const kept = asked?.keepsRequests && isAsked(state, ended.facts) ? asked : undefined;
-      this.keptRequests = kept !== undefined;
+      this.#keptRequests = kept !== undefined;
       if (kept !== undefined) {
         asked = undefined;
         told = leftOpen(ended, state);
@@ -502,7 +535,7 @@ export class Execution {
         halts: this.#drive!.halts,
         now,
         tokenTtlMs,
-        only,
+        mayCallModel,
         from: this.#from,
       });
       return ending.facts;
@@ -566,4 +599,17 @@ export class Execution {
 function speaking(place: FramePlace, { scopes }: ThreadState): FramePlace {
   const active = scopes.get(place.runPath)?.active;
   return active === undefined ? place : { ...place, agentName: active };
+}
+
+/** A resume may come to nothing because the stop withdrew what it answers: then the stop did what it did to the calls. */
+export function eitherOf(
+  run: Promise<Receipt> | undefined,
+  calls: Promise<Receipt> | undefined,
+): Promise<Receipt> | undefined {
+  if (run === undefined || calls === undefined) return run ?? calls;
+  return run.then(async (told) => {
+    if (told.accepted) return told;
+    const ofCalls = await calls;
+    return ofCalls.accepted ? ofCalls : told;
+  });
 }
