@@ -156,7 +156,7 @@ export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
   if (repair === "drop" && scope.calls.every(neverRan)) return dropGroup(scope);
   for (const call of scope.calls) {
     if (call.status === "ended") continue;
-    const outcome = neverRan(call) ? "not-executed" : call.resumes ? "interrupted" : "unknown";
+    const outcome = call.status === "held" ? heldOutcome(call) : "unknown";
     call.result = resultPart(call.part, outcome, null);
     call.status = "ended";
   }
@@ -165,7 +165,12 @@ export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
 }
 
 function neverRan(call: CallState): boolean {
-  return call.status === "held" && !call.cut && !call.resumes;
+  return call.status === "held" && heldOutcome(call) === "not-executed";
+}
+
+/** Returns the outcome so far of a held call: it has recorded steps to continue from, a crash cut it, or it never ran. */
+export function heldOutcome({ cut, resumes }: { readonly cut: boolean; readonly resumes?: boolean }): Outcome {
+  return resumes ? "interrupted" : cut ? "unknown" : "not-executed";
 }
 
 /** True while what the model was told of the call can still be replaced: it is no result of its own (a later try's), no answer was recorded after it, and no summary covers it. */

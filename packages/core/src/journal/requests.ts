@@ -110,24 +110,3 @@ export function openRequests(state: ThreadState): readonly Interrupt[] {
 }
 
 const none: readonly never[] = [];
-
-/** True where the call is one to an agent, which has begun: it is stopped and goes on in its place. */
-export function hasAgent({ scopes }: Pick<ThreadState, "scopes">, { address }: CallState): boolean {
-  if (scopes.size === 1) return false;
-  const below = `${address}/`;
-  for (const path of scopes.keys()) if (path.startsWith(below)) return true;
-  return false;
-}
-
-/** True while code inside the call waits for a person, and for nothing else that a crash could have cut. */
-export function isParked(state: Pick<ThreadState, "requests">, call: CallState): boolean {
-  return call.status === "started" && openAsks(state, call).length > 0;
-}
-
-/** Ids of the open requests that code inside the call has raised. */
-export function openAsks({ requests }: Pick<ThreadState, "requests">, { steps }: CallState): readonly string[] {
-  if (steps === undefined || requests === undefined) return none;
-  return steps.flatMap(({ requestId }) =>
-    requestId !== undefined && requests.get(requestId)?.decision === undefined ? [requestId] : [],
-  );
-}

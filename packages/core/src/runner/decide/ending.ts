@@ -9,15 +9,15 @@ import { turnAddress } from "../../interrupt/address.ts";
 import { digestOfText } from "../../interrupt/digest.ts";
 import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
+import { type Cause, callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { type Json, toJson } from "../../json.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import { addUsage, type Message, type Usage } from "../../message.ts";
 import type { RunResult } from "../read/run.ts";
-import { cutCalls, endedIn, interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
+import { interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
 import { nest } from "./nest.ts";
-import { answeredCalls, waitingEnds, withdrawals } from "./requests.ts";
 
 /** What a stop did. Call ids in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
 export interface Receipt {
@@ -81,14 +81,20 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     if (unasked !== ended) return endingOf(unasked, place, state, circumstances);
   }
   const usage = addUsage(state.run?.usage, usageOf(ended.facts));
+  const callsEnd = (cause: Cause, by = "runtime") =>
+    callEnds(place, state, cause, { ended: ended.facts, from: circumstances.from, by });
   if (intent === "terminate") {
-    const closed = closing(place, state, endedIn(ended.facts), "user", true);
-    return over(ended, closed, runEnd(place, "terminated", usage), stateFact(place, "terminated", stops));
+    return over(
+      ended,
+      callsEnd("over", "user"),
+      runEnd(place, "terminated", usage),
+      stateFact(place, "terminated", stops),
+    );
   }
   if (ended.how === "completed") {
     // Some agents may not be part of the tree any more: it was changed meanwhile.
     const alone = state.scopes.size === 1 && state.requests === undefined;
-    const closed = alone ? nothing : closing(place, state, endedIn(ended.facts), "runtime", true);
+    const closed = alone ? nothing : callsEnd("over");
     const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
     return over(ended, closed, end, stateFact(place, "completed", stops));
   }
@@ -99,13 +105,6 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     tail: facts.length,
     pause: undefined,
   });
-  /** Calls whose question was answered, and that did not come to go on, do so by the next resume(). */
-  const answered = () => answeredCalls(place, state, circumstances.from, endedIn(ended.facts));
-  /** And so do those that a crash had cut, and that nothing has come to since: where nothing runs, no start is without its end. */
-  const left = (): readonly Fact[] => {
-    const held = answered();
-    return [...held, ...cutCalls(place, state, endedIn([...ended.facts, ...held]))];
-  };
   /** People are asked, or are to go on past something, or both. */
   const asks = (interrupts: readonly Interrupt[], facts: readonly Fact[], more?: Partial<StateEvent>): Ending => {
     const open = interrupts.length === 0 || isAsked(state, ended.facts);
@@ -118,38 +117,37 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   switch (ended.how) {
     case "failed": {
       // An exception while paused leaves it paused (S7): the next resume() meets it again.
-      if (circumstances.only === "calls") return ends(...answered());
+      if (circumstances.only === "calls") return ends(...callsEnd("let-go"));
       const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
-      return ends(...left(), end, move("error", { attempt: ended.attempt ?? 1 }));
+      return ends(...callsEnd("pause"), end, move("error", { attempt: ended.attempt ?? 1 }));
     }
     case "stopped": {
       // Calls that were answered after the run had failed: it stays so, and what waits for people still does.
-      if (intent === "let-go" || state.state === "error") return ends(...answered());
+      if (intent === "let-go" || state.state === "error") return ends(...callsEnd("let-go"));
       const { attempt } = ended;
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
       // Answered calls run in a pause, which stays as it is.
       if (circumstances.only === "calls" && circumstances.kept !== undefined) {
-        return ends(...answered(), interruptedFact(place, interrupt), {
+        return ends(...callsEnd("let-go"), interruptedFact(place, interrupt), {
           ...samePause(place, state),
           ...stops,
         });
       }
-      // pause() takes nothing back: people are asked as before, and what was cut runs again as it would have.
-      const held = asked === undefined ? left() : answered();
+      // pause() withdraws nothing.
+      const closed = asked === undefined ? callsEnd("pause") : callsEnd("stop", interrupt.by);
       if (asked === undefined && isAsked(state, ended.facts)) {
-        return asks([...circumstances.halts, interrupt], [...held, interruptedFact(place, interrupt)], { attempt });
+        return asks([...circumstances.halts, interrupt], [...closed, interruptedFact(place, interrupt)], { attempt });
       }
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const { handle, token } = newHandle(place, pauseType, circumstances);
       const paused = move("paused", { pauseType, interrupts: [interrupt], attempt, ...token });
-      const withdrawn = closing(place, state, endedIn([...ended.facts, ...held]), interrupt.by);
-      const ending = ends(...held, ...withdrawn, ...circumstances.said, interruptedFact(place, interrupt), paused);
+      const ending = ends(...closed, ...circumstances.said, interruptedFact(place, interrupt), paused);
       return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking":
-      if (intent === "let-go" || circumstances.only === "calls") return ends(...answered());
-      return asks(circumstances.halts, left());
+      if (intent === "let-go" || circumstances.only === "calls") return ends(...callsEnd("let-go"));
+      return asks(circumstances.halts, callsEnd("pause"));
     default:
       return ended satisfies never;
   }
@@ -191,17 +189,6 @@ function haltFact(place: FramePlace, interrupt: Interrupt): Fact {
 /** The run has come to its end. */
 function over({ facts }: Ended, closed: readonly Fact[], end: Fact, state: Fact): Ending {
   return { facts: [...facts, ...closed, end, state], tail: closed.length + 2, pause: undefined };
-}
-
-/** Nobody waits for people any more, and every start has its end. */
-function closing(
-  place: FramePlace,
-  state: ThreadState,
-  ended: ReadonlySet<string>,
-  by: string,
-  forGood = false,
-): readonly Fact[] {
-  return [...waitingEnds(place, state, ended, undefined, forGood), ...withdrawals(place, state, by)];
 }
 
 /** A handle on a pause, and what of its token is recorded. */

@@ -11,11 +11,11 @@ import type { FramePlace } from "../../frame.ts";
 import type { RequestState } from "../../interrupt/decision.ts";
 import { callDigest } from "../../interrupt/digest.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { callEnds } from "../../journal/call-ends.ts";
 import { findCall } from "../../journal/history.ts";
 import type { CallState, ThreadState } from "../../journal/state.ts";
 import type { Parent } from "../../store/store.ts";
-import { cutCalls, interruptedFact, stateFact } from "./facts.ts";
-import { withdrawals } from "./requests.ts";
+import { interruptedFact, stateFact } from "./facts.ts";
 
 /** `state` is folded up to the point; `place` is of the fork. */
 export function forkFacts(place: FramePlace, state: ThreadState, forked: Parent, clock: Clock): readonly Fact[] {
@@ -26,29 +26,10 @@ export function forkFacts(place: FramePlace, state: ThreadState, forked: Parent,
     interruptedFact({ ...place, agentName: interrupt.by, runPath }, anew(place, state, interrupt, runPath, clock)),
   );
   return [
-    ...cutCalls(place, state).map((end) => (isForsaken(state, end) ? forsaken(end) : end)),
-    ...withdrawals(
-      place,
-      state,
-      "runtime",
-      dead.map(({ interrupt }) => interrupt),
-    ),
+    ...callEnds(place, state, "fork", { which: dead.map(({ interrupt }) => interrupt) }),
     ...raised,
     resting(place, state, forked, raised.length > 0, clock),
   ];
-}
-
-/** Cut from the line that took its question back: it would wait for ever. */
-function isForsaken(state: ThreadState, end: Fact): boolean {
-  const scope = state.scopes.get(end.runPath);
-  const call = end.type === "tool-end" && scope !== undefined ? findCall(scope, end.callId) : undefined;
-  return call?.steps?.some((step) => state.requests?.get(step.requestId ?? "")?.decision?.how === "withdrawn") ?? false;
-}
-
-function forsaken(end: Fact): Fact {
-  if (end.type !== "tool-end") return end;
-  const { held: _held, ...rest } = end;
-  return { ...rest, outcome: "interrupted" };
 }
 
 function isAskedAnew(state: ThreadState, { interrupt, runPath, decision }: RequestState): boolean {

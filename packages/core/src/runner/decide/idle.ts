@@ -5,12 +5,13 @@ import type { Breakpoint, Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
+import { callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { move } from "../../lifecycle.ts";
 import { addUsage } from "../../message.ts";
-import { breakpointFact, cutCalls, interruptedFact, lostCalls, runEnd, samePause, stateFact } from "./facts.ts";
-import { expiries, waitingEnds, withdrawals } from "./requests.ts";
+import { breakpointFact, interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
+import { expiries } from "./requests.ts";
 
 /** Facts for the thread as the store has it, or a refusal (thrown). */
 export type IdleFacts = (place: FramePlace, state: ThreadState) => readonly Fact[];
@@ -47,9 +48,8 @@ export const terminated: IdleFacts = (place, state) => {
   const paused = state.state === "paused" || state.state === "running";
   move(paused ? "paused" : state.state, "terminated");
   const end = paused ? [runEnd(place, "terminated", usageOf(state))] : [];
-  // Also of a run that has failed: some of it may wait for people.
-  const calls = lostCalls(place, state, undefined, true);
-  return [...calls, ...end, ...withdrawals(place, state, "user"), stateFact(place, "terminated")];
+  // A run that has failed may have open calls and requests, too.
+  return [...callEnds(place, state, "over", { by: "user" }), ...end, stateFact(place, "terminated")];
 };
 
 /** A stop while the thread only waits for people: what it asked for is dead, and the person has the word (S9). */
@@ -66,12 +66,11 @@ export function stopWaiting(
       throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "interrupt()" });
     }
     const { interrupt, fact } = pause(place, state);
-    const ends = [...waitingEnds(place, state), ...withdrawals(place, state, stop.by)];
     // They spoke of the stretch that they knew: all facts of an append are of one.
     const { runId, segment } = place;
     const words = said.map((each) => ({ ...each, runId, segment }));
     return [
-      ...ends,
+      ...callEnds(place, state, "stop", { by: stop.by }),
       ...words,
       interruptedFact(place, interrupt),
       stops.size === 0 ? fact : { ...fact, stops: [...stops] },
@@ -116,7 +115,7 @@ export const setAside: IdleFacts = (place, state) => {
   const { threadId, crashes } = state;
   const error = errorRecord(belayError("THREAD_SET_ASIDE", { threadId, crashes }));
   const end = runEnd(place, "failed", usageOf(state), { error });
-  return [...cutCalls(place, state), end, stateFact(place, "error")];
+  return [...callEnds(place, state, "pause"), end, stateFact(place, "error")];
 };
 
 function usageOf(state: ThreadState) {
