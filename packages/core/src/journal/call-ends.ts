@@ -29,6 +29,8 @@ import type { CallState, Scope, ThreadState } from "./state.ts";
 export type Cause = (typeof causes)[number];
 const causes = ["pause", "let-go", "stop", "closed", "input", "over", "fork"] as const;
 
+/** One end for each cause. */
+type Row<Causes extends readonly unknown[]> = { readonly [K in keyof Causes]: End };
 type End = Pick<ToolEndEvent, "outcome" | "held"> | undefined;
 const _ = undefined;
 const N: End = { outcome: "not-executed" };
@@ -66,7 +68,7 @@ const table = {
   forsaken:  [  Uh,   _,    U,    _,    U,    U,   I ],
   /** Started, none of these: it runs, or a crash cut it. */
   lost:      [  Uh,   _,    U,    _,    U,    U,   Uh],
-} satisfies Record<string, readonly End[]>;
+} satisfies Record<string, Row<typeof causes>>;
 
 export type Phase = keyof typeof table;
 
@@ -130,7 +132,7 @@ export function callEnds(place: Place, state: ThreadState, cause: Cause, options
 }
 
 /** Returns the end of a call in this phase; undefined if it has no fact. */
-export function endOf(phase: Phase, cause: Cause): End {
+function endOf(phase: Phase, cause: Cause): End {
   return table[phase][causes.indexOf(cause)];
 }
 

@@ -1,4 +1,4 @@
-// The facts that begin and end a stretch of a run.
+// The facts that begin and end a segment of a run.
 
 import type {
   ActionEvent,
@@ -45,11 +45,11 @@ export function ruleRemoved(place: FramePlace, id: string, by: string): RuleRemo
 export function stateFact(place: FramePlace, state: StateEvent["state"], more?: Partial<StateEvent>): StateEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
   const attempt = more?.attempt ?? 1;
-  // What differs comes last: V8 is slow to add to an object after a spread.
+  // The varying properties come last: V8 is slow to add to an object after a spread.
   return { type: "state", seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath, state, ...more };
 }
 
-/** The pause that it is in, written once more: the last line of a thread tells how it rests. */
+/** Repeats the pause that the thread is in: the last line of a thread must have its state at rest. */
 export function samePause(place: FramePlace, state: ThreadState): StateEvent {
   const { pauseType, interrupts, tokenHash, tokenUntil } = state;
   return stateFact(place, "paused", {

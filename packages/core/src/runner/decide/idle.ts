@@ -1,4 +1,4 @@
-// What is written to a thread that nobody runs: each is one append, which takes the lease and gives it back.
+// Facts for a thread at rest. Each function makes one append, which takes the lease and returns it.
 
 import { belayError, errorRecord } from "../../error.ts";
 import type { Breakpoint, Fact, StateEvent } from "../../event.ts";
@@ -13,16 +13,16 @@ import { addUsage } from "../../message.ts";
 import { breakpointFact, interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
 import { expiries } from "./requests.ts";
 
-/** Facts for the thread as the store has it, or a refusal (thrown). */
+/** Returns facts for the thread as it is in the store. Throws a refusal. */
 export type IdleFacts = (place: FramePlace, state: ThreadState) => readonly Fact[];
 
-/** A new thread is on record before anything can wait for it. */
+/** Puts a new thread on record, before the first command is sent to it. */
 export const initialized: IdleFacts = (place, state) => {
   move(state.state, "initialized");
   return [stateFact(place, "initialized")];
 };
 
-/** The pause, where it is in one, is written once more: the last line of a thread tells how it rests. */
+/** Sets a breakpoint. A paused thread repeats its pause: the last line of a thread must have its state at rest. */
 export function breakpointSet(breakpoint: Breakpoint): IdleFacts {
   return (place, state) => {
     if (state.state === "terminated") {
@@ -34,7 +34,7 @@ export function breakpointSet(breakpoint: Breakpoint): IdleFacts {
   };
 }
 
-/** All is answered, and somebody has to go on: past nodes of graphs, or because of pause(). */
+/** Rests a thread whose requests are all answered and that waits for resume(): at a node of a graph, or after pause(). */
 export function restsOn(now: number): IdleFacts {
   return (place, state) => {
     const expired = expiries(place, state, now, new Set());
@@ -52,7 +52,7 @@ export const terminated: IdleFacts = (place, state) => {
   return [...callEnds(place, state, "over", { by: "user" }), ...end, stateFact(place, "terminated")];
 };
 
-/** A stop while the thread only waits for people: what it asked for is dead, and the person has the word (S9). */
+/** Stops a thread that rests with open requests: it withdraws them and waits for the person (S9). */
 export function stopWaiting(
   stop: Stop,
   stops: ReadonlySet<string>,
@@ -61,12 +61,12 @@ export function stopWaiting(
 ): IdleFacts {
   return (place, state) => {
     const open = openRequests(state);
-    // Running, and nobody has it: a crash cut it off.
+    // A thread at rest whose state is running has crashed.
     if ((state.state !== "paused" && state.state !== "running") || open.length === 0) {
       throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "interrupt()" });
     }
     const { interrupt, fact } = pause(place, state);
-    // They spoke of the stretch that they knew: all facts of an append are of one.
+    // The hooks were called for an earlier segment: all facts of an append are of one segment.
     const { runId, segment } = place;
     const words = said.map((each) => ({ ...each, runId, segment }));
     return [
@@ -78,7 +78,7 @@ export function stopWaiting(
   };
 }
 
-/** The same pause, which one more stop has led to. */
+/** Repeats the pause and adds the id of one more stop to it. */
 export function alsoStopped(
   id: string,
   of: { readonly runId: string | undefined; readonly segment: number | undefined },
@@ -93,7 +93,7 @@ export function alsoStopped(
   };
 }
 
-/** The same pause with another token: the old one is void. */
+/** Repeats the pause with another token: the old one is void. */
 export function newToken(pause: Pausing<StateEvent>): IdleFacts {
   return (place, state) => {
     if (state.state !== "paused") {
@@ -110,7 +110,7 @@ interface Handed {
   readonly fact: StateEvent;
 }
 
-/** A thread that only crashes. Calls that may run again do so when a person resumes it. */
+/** Sets a thread aside that only crashes. Calls that may run again do so when a person resumes it. */
 export const setAside: IdleFacts = (place, state) => {
   const { threadId, crashes } = state;
   const error = errorRecord(belayError("THREAD_SET_ASIDE", { threadId, crashes }));

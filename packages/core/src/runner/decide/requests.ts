@@ -1,4 +1,4 @@
-// What people's answers, their silence and their change of mind do to a thread: facts for the thread as it is.
+// Answers to requests, and requests that expire: facts for the thread in its present state.
 
 import type { StoppedCalls } from "../../agent.ts";
 import type { EventBase, Fact, RequestAnsweredEvent } from "../../event.ts";
@@ -16,7 +16,7 @@ function base(place: FramePlace, runPath: string): EventBase {
   return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }
 
-/** Who answers what, and how: the fact of it. Throws an ANSWER_ refusal. `key` is the command it came by. */
+/** Returns the fact that records an answer. Throws an ANSWER_ refusal. `key` is that of the command, if it came by one. */
 export function answerFact(
   place: FramePlace,
   state: ThreadState,
@@ -44,7 +44,7 @@ export function answerFact(
   return rule === undefined ? fact : { ...rule, ...fact };
 }
 
-/** The rule that an approval leaves behind. */
+/** Returns the permission rule that an approval with `remember` adds. */
 function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, now: number) {
   if (answer.type !== "approve" || answer.remember === undefined || tool === undefined) return undefined;
   const { remember } = answer;
@@ -52,7 +52,7 @@ function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, 
   return { rule: rememberedRule(`rule.${id}`, tool, answer.args ?? args ?? {}, remember, by, now), remember: scope };
 }
 
-/** An answer that came by a command and does not count: its sender is told by the journal. */
+/** Records that an answer which came by a command was refused: its sender reads the refusal from the journal. */
 export function refusedFact(
   place: FramePlace,
   id: string,
@@ -64,7 +64,7 @@ export function refusedFact(
   return { type: "request-answered", id, by, answer, refused, key, ...base(place, place.runPath) };
 }
 
-/** Requests whose time is over count as their `onExpire` says, from now on; but for those in `answered`. */
+/** Expires the requests whose time is over, except those in `answered`. `onExpire` says how they count. */
 export function expiries(
   place: FramePlace,
   state: ThreadState,
@@ -79,7 +79,7 @@ export function expiries(
     });
 }
 
-/** The calls that wait for people, and those that wait behind them, as a stop meets them. */
+/** Returns the calls that a stop at rest meets: those with an open request, and the held ones. */
 export function waitingCalls(state: ThreadState): StoppedCalls {
   const stopped: string[] = [];
   const notStarted: string[] = [];
@@ -93,7 +93,7 @@ export function waitingCalls(state: ThreadState): StoppedCalls {
   return { stopped, notStarted, finished: [] };
 }
 
-/** What the store is told of the requests and rules in these facts, and of how the thread rests after them. */
+/** Returns the rows that an append of these facts changes: requests, rules, and how the thread rests. */
 export function asked(
   state: ThreadState,
   facts: readonly Fact[],
@@ -123,7 +123,10 @@ function rowOf(runId: string, interrupt: Interrupt): NonNullable<Append["raise"]
   return { id, body: JSON.stringify({ runId, interrupt }), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-/** From where on what is open can be folded, and when it can move by itself: when all is answered, or when one expires. */
+/**
+ * Returns the seq from which the open calls can be folded, and when the thread can move by itself: at once if all requests
+ * are answered, else when the first one expires.
+ */
 function restAfter(
   state: ThreadState,
   facts: readonly Fact[],
@@ -142,11 +145,11 @@ function restAfter(
   for (const scope of state.scopes.values()) {
     if (scope.calls.length > 0) from = Math.min(from, scope.callsSeq);
   }
-  // Code of a custom agent asks without a call.
+  // The code of a custom agent raises requests without a call.
   for (const { decision, raised } of state.requests?.values() ?? []) {
     if (decision === undefined) from = Math.min(from, raised);
   }
-  // All is answered and done: what is left is to go on.
+  // All requests are answered and all calls have ended: only resume() is left.
   if (!Number.isFinite(from)) from = state.head + 1;
   const open = openRequests(state).filter(({ id }) => !close?.includes(id));
   const times = [...open, ...(raise ?? [])].map(({ expiresAt }) => expiresAt);

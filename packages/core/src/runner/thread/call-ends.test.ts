@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { agent, agentTool, humanInput, type Store } from "../../index.ts";
+import { agent, agentTool, humanApproval, humanInput, type Store } from "../../index.ts";
 import { factsOf, toolOf } from "../../testing/asking-tool.ts";
 import { eachStore } from "../../testing/each-store.ts";
 import { faultyStore } from "../../testing/faulty-store.ts";
@@ -154,21 +154,61 @@ describe.each(eachStore)("a call that a crash cut, on $name", ({ make }) => {
     return kit;
   }
 
-  test("S9, C1: a stop at rest ends it as unknown; a pause holds it, to be asked about", async () => {
-    const stopped = await cutBesideGate();
-    const { length } = await factsOf(stopped.store);
-    await stopped.session.interrupt();
-    expect(said((await factsOf(stopped.store)).slice(length))).toEqual([
+  const written = async (kit: Kit, act: () => Promise<unknown>) => {
+    const { length } = await factsOf(kit.store);
+    await act();
+    const facts = await factsOf(kit.store);
+    expect(factProblems(facts)).toEqual([]);
+    return said(facts.slice(length));
+  };
+
+  test("S9, C1: a stop at rest ends it as unknown", async () => {
+    const kit = await cutBesideGate();
+    expect(await written(kit, () => kit.session.interrupt())).toEqual([
       "tool-end a unknown",
       "tool-end b not-executed",
       "answered withdraw by user",
       "interrupted by user",
       "state paused user_interrupt",
     ]);
-    const paused = await cutBesideGate();
-    const run = paused.session.resume();
-    expect((await run.result).status).toBe("interrupted");
-    expect(said((await factsOf(paused.store)).slice(length))).toContain("tool-end a held");
-    expect(ids(paused.session.interrupts)).toEqual(["b", "a"]);
+    expect(history(kit.session.messages).at(-1)).toBe("tool: a unknown + b not-executed");
+  });
+
+  test("S8, C1: a pause() before its agent comes to it holds it; the next resume() asks about it", async () => {
+    const kit = await cutBesideGate();
+    const paused = await written(kit, async () => {
+      const run = kit.session.resume();
+      await kit.session.pause();
+      await run.result;
+    });
+    expect(paused).toEqual([
+      "state running continue",
+      "tool-end a held",
+      "interrupted by user",
+      "state paused tool_interrupt",
+    ]);
+    expect((await kit.session.resume().result).status).toBe("interrupted");
+    expect(ids(kit.session.interrupts)).toEqual(["b", "a"]);
+  });
+});
+
+describe.each(eachStore)("new input while approvals are open, on $name", ({ make }) => {
+  test.each([
+    ["keep", ["tool-end a not-executed", "answered withdraw by user", "state running continue"]],
+    ["withdraw", ["answered withdraw by user", "answered withdraw by user", "state running rethink"]],
+  ] as const)("Q8: beside one with onNewInput %s", async (onNewInput, wanted) => {
+    const pay = toolOf("pay", () => "paid", { needsApproval: true });
+    const kept = toolOf("kept", () => "paid", { needsApproval: () => humanApproval("Pay?", { onNewInput }) });
+    const calls = [
+      { call: "pay", id: "a" },
+      { call: "kept", id: "b" },
+    ];
+    const kit = await openKit([calls, "done"], { store: await make(), tools: [pay, kept] });
+    await kit.session.run("go").result;
+    const { length } = await factsOf(kit.store);
+    await kit.session.resume({ input: "be quick" }).result;
+    const facts = await factsOf(kit.store);
+    expect(said(facts.slice(length, length + wanted.length))).toEqual(wanted);
+    expect([kit.problems(), factProblems(facts)]).toEqual([[], []]);
   });
 });
