@@ -14,6 +14,7 @@ import { type BelayError, recordedWords } from "../error.ts";
 import type { Action, Fact } from "../event.ts";
 import type { Frame, Recording } from "../frame.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
+import { heldOutcome } from "../journal/history.ts";
 import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
@@ -137,7 +138,7 @@ export class TurnCalls implements Recording, StopListener {
     if (this.#heldBack === undefined) return [...this.#childFacts, ...this.breaks()];
     const keeps = this.#frame.signal.stop?.keepsRequests;
     const held = this.#heldBack.flatMap(({ call, goesOn, resumes }) => {
-      const outcome = goesOn || resumes ? "interrupted" : call.cut ? "unknown" : "not-executed";
+      const outcome = heldOutcome({ cut: call.cut, resumes: goesOn === true || resumes === true });
       // One that goes on, and waits for another answer, too, has its end: nobody will give it, unless that is still asked for.
       const waits = goesOn && call.steps?.some(({ kind, settled }) => kind === "ask" && settled === undefined);
       return waits && keeps ? [] : [this.#frame.toolEnd(call, outcome, null, !waits)];

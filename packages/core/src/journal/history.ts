@@ -12,7 +12,7 @@ import { isBlank } from "../message.ts";
 import { joined, lateNote, resultPart, sendable } from "./render.ts";
 import type { CallState, Scope } from "./state.ts";
 
-/** A person's (or the runtime's) words. While calls are open they wait: nothing stands between a call and its result. */
+/** Adds an input of a person or the runtime. While calls are open it waits: nothing stands between a call and its result. */
 export function addInput(scope: Scope, message: Message): void {
   if (scope.calls.length > 0) {
     scope.waiting.push(message);
@@ -24,13 +24,13 @@ export function addInput(scope: Scope, message: Message): void {
   scope.last = "input";
 }
 
-/** What a hook says after a stop: people see it where it was said. Nothing else of the history moves. */
+/** Adds the message of a hook after a stop. Readers see it in its place; the rest of the history does not change. */
 export function addSaid(scope: Scope, message: Message): void {
   scope.said ??= [];
   scope.said.push({ message, after: scope.messages.at(-1)?.id });
 }
 
-/** The messages as people see them. */
+/** Returns the messages as readers see them. */
 export function shownMessages({ messages, said }: Scope): Message[] {
   if (said === undefined) return messages.slice();
   const shown: Message[] = [];
@@ -52,17 +52,17 @@ export function shownMessages({ messages, said }: Scope): Message[] {
     for (const each of due) say(each);
     due = [];
   }
-  // The message before them is there no more.
+  // The messages that these followed are no longer in the history.
   return [...shown, ...[...left].map(({ message }) => message)];
 }
 
-/** A summary takes the place of what it covers in the prompt; people keep seeing the originals. */
+/** Replaces the messages that a summary covers in the prompt. Readers keep the originals. */
 export function addSummary(scope: Scope, message: Message, coversTo: string): void {
   const last = scope.prompt.findIndex(({ id }) => id === coversTo);
   if (last !== -1) scope.prompt.splice(0, last + 1, message);
 }
 
-/** What a model said. With `continues`, it becomes one with the cut message at the end. */
+/** Adds the answer of a model. With `continues` it is joined with the cut message at the end. */
 export function addAnswer(scope: Scope, message: Message, turn: number): void {
   let whole = message;
   const cut = scope.messages.at(-1);
@@ -105,7 +105,7 @@ export function startCall(scope: Scope, { callId, segment, ranArgs, changedBy }:
     scope.again ??= {};
     scope.again[callId] = segment;
   }
-  // What became of an earlier try is no longer the question.
+  // A doubt about an earlier try is settled by the new one.
   if (call.doubt !== undefined) delete call.doubt;
   if (call.resumes) delete call.resumes;
   if (ranArgs === undefined) return;
@@ -115,7 +115,7 @@ export function startCall(scope: Scope, { callId, segment, ranArgs, changedBy }:
   showRanArgs(scope, callId, changedBy === undefined ? { ranArgs } : { ranArgs, changedBy });
 }
 
-/** People see both what the model asked for and what ran. */
+/** Shows readers both the arguments of the model and those that ran. */
 function showRanArgs(scope: Scope, callId: string, ran: Pick<CallPart, "ranArgs" | "changedBy">): void {
   const index = groupIndex(scope);
   const message = scope.messages[index]!;
@@ -131,7 +131,7 @@ export function addStep(scope: Scope, fact: StepEvent): void {
   of.steps.push({ key, kind: "step", settled, ...(error === undefined ? { value: value ?? null } : { error }) });
 }
 
-/** It does not run now and will on continue: a stop came before its start, (`unknown`) a crash cut it after, or (`interrupted`) it goes on from its record. */
+/** Holds a call, which continues on resume(): it never ran, (`unknown`) a crash cut it, or (`interrupted`) it has recorded steps. */
 export function holdCall(scope: Scope, callId: string, outcome: Outcome): void {
   const call = findCall(scope, callId);
   if (call === undefined) return;
@@ -150,13 +150,13 @@ export function endCall(scope: Scope, callId: string, outcome: Outcome, output: 
   if (scope.calls.every((c) => c.status === "ended")) closeGroup(scope);
 }
 
-/** Ends the open calls without running them: told as not executed, or, where none of them started, dropped. */
+/** Ends the open calls without running them. `drop` removes them if none of them ever ran. */
 export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
   if (scope.calls.length === 0) return;
   if (repair === "drop" && scope.calls.every(neverRan)) return dropGroup(scope);
   for (const call of scope.calls) {
     if (call.status === "ended") continue;
-    const outcome = neverRan(call) ? "not-executed" : call.resumes ? "interrupted" : "unknown";
+    const outcome = call.status === "held" ? heldOutcome(call) : "unknown";
     call.result = resultPart(call.part, outcome, null);
     call.status = "ended";
   }
@@ -165,12 +165,17 @@ export function closeCalls(scope: Scope, repair: "synthetic" | "drop"): void {
 }
 
 function neverRan(call: CallState): boolean {
-  return call.status === "held" && !call.cut && !call.resumes;
+  return call.status === "held" && heldOutcome(call) === "not-executed";
 }
 
-/** True while what the model was told of the call can still be replaced: it is no result of its own (a later try's), no answer was recorded after it, and no summary covers it. */
+/** Returns the outcome so far of a held call: it has recorded steps to continue from, a crash cut it, or it never ran. */
+export function heldOutcome({ cut, resumes }: { readonly cut: boolean; readonly resumes?: boolean }): Outcome {
+  return resumes ? "interrupted" : cut ? "unknown" : "not-executed";
+}
+
+/** True while the result of the call can be replaced: it is not that of a later try, no answer was recorded after it, and no summary covers it. */
 export function isReplaceable(scope: Scope, callId: string, segment: number): boolean {
-  // What is told of it is what became of a later try.
+  // The result is that of a later try.
   if (segment < (scope.again?.[callId] ?? 0)) return false;
   const index = resultIndex(scope.messages, callId);
   if (index === undefined) return false;
@@ -179,7 +184,7 @@ export function isReplaceable(scope: Scope, callId: string, segment: number): bo
   return findCall(scope, callId) !== undefined || resultIndex(scope.prompt, callId) !== undefined;
 }
 
-/** What a call that was left behind gave in the end: in place of what was told of it, or as a note. */
+/** Adds the late result of a call that was left behind: in place of the recorded result, or as a note. */
 export function lateResult(
   scope: Scope,
   callId: string,
@@ -204,13 +209,13 @@ export function lateResult(
   }
 }
 
-/** Whether a person has said something after the result of a call, which no answer follows. */
+/** True if an input of a person follows the result of the call, and no answer follows either. */
 export function isSpokenTo({ messages }: Scope, callId: string): boolean {
   const index = resultIndex(messages, callId) ?? messages.length;
   return messages.slice(index).some(({ role, origin }) => role === "user" && origin === "person");
 }
 
-/** Where the result of a call stands, if no answer follows it. */
+/** Returns the index of the message with the result of a call, if no answer follows it. */
 function resultIndex(messages: readonly Message[], callId: string): number | undefined {
   for (let i = messages.length - 1; i >= 0; i--) {
     const message = messages[i]!;
@@ -220,7 +225,7 @@ function resultIndex(messages: readonly Message[], callId: string): number | und
   return undefined;
 }
 
-/** The message with the results at `index`; its calls are in the one before. */
+/** Returns the message at `index` with another result of the call. Its calls are in the message before. */
 function withResult(
   messages: readonly Message[],
   index: number,
@@ -238,7 +243,7 @@ function withResult(
   return { ...message, parts };
 }
 
-/** The message with the open calls: last, or before the one that shows their results. */
+/** Returns the index of the message with the open calls: the last, or the one before their results. */
 function groupIndex(scope: Scope): number {
   const end = scope.messages.length - 1;
   return scope.messages[end]!.role === "tool" ? end - 1 : end;

@@ -1,4 +1,4 @@
-// The requests of a thread, as the fold sees them: raised, voted on, decided; and what they belong to.
+// The requests of a thread in the fold: raised, voted on, decided. Each belongs to a call or to the code of an agent.
 
 import type { RequestAnsweredEvent } from "../event.ts";
 import type { Decision, RequestState } from "../interrupt/decision.ts";
@@ -32,7 +32,7 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: 
   }
 }
 
-/** Whatever waited for the one waits for the other. */
+/** The call or agent that waited for one request waits for the other instead. */
 function rename(asker: CallState | Scope, from: string, to: string): void {
   if ("gate" in asker && asker.gate === from) asker.gate = to;
   if ("doubt" in asker && asker.doubt === from) asker.doubt = to;
@@ -70,7 +70,7 @@ export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
   const scope = state.scopes.get(request.runPath);
   if (scope === undefined || key === undefined) return;
   if (callId === undefined && fact.answer.type === "withdraw") {
-    // Code that begins again asks it anew: nobody can answer this one.
+    // The code asks anew when it begins again: this request can no longer be answered.
     scope.steps = scope.steps?.filter(({ requestId }) => requestId !== fact.id);
     return;
   }
@@ -99,7 +99,7 @@ function decisionOf({ interrupt }: RequestState, { by, at, answer, digest }: Req
   }
 }
 
-/** Requests that wait for a person, the oldest first. */
+/** Returns the requests that wait for a person, the oldest first. */
 export function openRequests(state: ThreadState): readonly Interrupt[] {
   if (state.requests === undefined) return none;
   const open: Interrupt[] = [];
@@ -108,24 +108,3 @@ export function openRequests(state: ThreadState): readonly Interrupt[] {
 }
 
 const none: readonly never[] = [];
-
-/** True where the call is one to an agent, which has begun: it is stopped and goes on in its place. */
-export function hasAgent({ scopes }: Pick<ThreadState, "scopes">, { address }: CallState): boolean {
-  if (scopes.size === 1) return false;
-  const below = `${address}/`;
-  for (const path of scopes.keys()) if (path.startsWith(below)) return true;
-  return false;
-}
-
-/** True while code inside the call waits for a person, and for nothing else that a crash could have cut. */
-export function isParked(state: Pick<ThreadState, "requests">, call: CallState): boolean {
-  return call.status === "started" && openAsks(state, call).length > 0;
-}
-
-/** Ids of the open requests that code inside the call has raised. */
-export function openAsks({ requests }: Pick<ThreadState, "requests">, { steps }: CallState): readonly string[] {
-  if (steps === undefined || requests === undefined) return none;
-  return steps.flatMap(({ requestId }) =>
-    requestId !== undefined && requests.get(requestId)?.decision === undefined ? [requestId] : [],
-  );
-}

@@ -1,4 +1,4 @@
-// How a stretch of a run ends: the facts of it, and what is told to those who wait for it. Data in, data out.
+// How a segment of a run ends: its facts, its result and its receipt. Data in, data out.
 
 import { type Agent, type Ended, noCalls, type StoppedCalls } from "../../agent.ts";
 import { builtIn } from "../../built-in.ts";
@@ -9,17 +9,17 @@ import { turnAddress } from "../../interrupt/address.ts";
 import { digestOfText } from "../../interrupt/digest.ts";
 import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
+import { type Cause, callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { type Json, toJson } from "../../json.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import { addUsage, type Message, type Usage } from "../../message.ts";
 import type { RunResult } from "../read/run.ts";
-import { cutCalls, endedIn, interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
+import { interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
 import { nest } from "./nest.ts";
-import { answeredCalls, waitingEnds, withdrawals } from "./requests.ts";
 
-/** What a stop did. Call ids in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
+/** The receipt of a stop. Call ids are in `stopped` (cut off), `finished`, `notStarted` (held) and `late` (left behind, still running). */
 export interface Receipt {
   readonly accepted: boolean;
   readonly runId: string | undefined;
@@ -32,42 +32,42 @@ export interface Receipt {
   readonly late: readonly string[];
 }
 
-/** What decides, at the moment it is written, how the stretch ends. */
+/** The circumstances in which a segment ends, as of the append that records it. */
 export interface Circumstances {
-  /** For good, or letting go without a word; else by what the agent did and who asked for it. */
+  /** `terminate` ends the run for good, `let-go` records no pause. Without one, `ended` and `asked` decide. */
   readonly intent: "terminate" | "let-go" | undefined;
-  /** The person's stop; without one a stopped run was parked by pause(). */
+  /** The person's stop. A stopped run without one was parked by pause(). */
   readonly asked: Stop | undefined;
-  /** One that leaves what people are asked, and found some: it is told as a pause, in its own words. */
+  /** A stop that keeps requests and found some open: it is recorded as a pause, with its reason and message. */
   readonly kept: Stop | undefined;
-  /** What its end has on record of stops. */
+  /** The ids of stops to record with the end. */
   readonly stops: Pick<StateEvent, "stops" | "missed"> | undefined;
   /** Calls that were left behind and still run. */
   readonly late: readonly string[];
-  /** What hooks say about a person's stop. */
+  /** The messages of `onInterrupt` hooks. */
   readonly said: readonly Fact[];
-  /** Nodes of graphs that wait for somebody to go on. */
+  /** Nodes of graphs that wait for resume(). */
   readonly halts: readonly Interrupt[];
   readonly now: number;
-  /** How long the token of a pause is good. */
+  /** How long the token of a pause is valid. */
   readonly tokenTtlMs: number | undefined;
   /** False if only answered calls ran: the pause that they ran in stays. */
   readonly mayCallModel: boolean;
-  /** The head of the thread before the stretch. */
+  /** The head of the thread before the segment. */
   readonly from: number;
 }
 
 export interface Pause {
-  /** Undefined where they are the requests that are open. */
+  /** Undefined if they are the open requests. */
   readonly interrupts: readonly Interrupt[] | undefined;
   readonly handle: Handle;
-  /** What hooks of the root said about it. */
+  /** The messages of the root's hooks. */
   readonly said?: readonly Message[];
 }
 
 export interface Ending {
   readonly facts: readonly Fact[];
-  /** How many of them, at the end, end the stretch; those before belong to its last turn. */
+  /** How many of them, at the end, end the segment. Those before belong to its last turn. */
   readonly tail: number;
   readonly pause: Pause | undefined;
 }
@@ -81,14 +81,20 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     if (unasked !== ended) return endingOf(unasked, place, state, circumstances);
   }
   const usage = addUsage(state.run?.usage, usageOf(ended.facts));
+  const callsEnd = (cause: Cause, by = "runtime") =>
+    callEnds(place, state, cause, { ended: ended.facts, from: circumstances.from, by });
   if (intent === "terminate") {
-    const closed = closing(place, state, endedIn(ended.facts), "user", true);
-    return over(ended, closed, runEnd(place, "terminated", usage), stateFact(place, "terminated", stops));
+    return over(
+      ended,
+      callsEnd("over", "user"),
+      runEnd(place, "terminated", usage),
+      stateFact(place, "terminated", stops),
+    );
   }
   if (ended.how === "completed") {
-    // Some agents may not be part of the tree any more: it was changed meanwhile.
+    // The tree may have changed: some agents on record may not be in it any more.
     const alone = state.scopes.size === 1 && state.requests === undefined;
-    const closed = alone ? nothing : closing(place, state, endedIn(ended.facts), "runtime", true);
+    const closed = alone ? nothing : callsEnd("over");
     const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
     return over(ended, closed, end, stateFact(place, "completed", stops));
   }
@@ -99,14 +105,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     tail: facts.length,
     pause: undefined,
   });
-  /** Calls whose question was answered, and that did not come to go on, do so by the next resume(). */
-  const answered = () => answeredCalls(place, state, circumstances.from, endedIn(ended.facts));
-  /** And so do those that a crash had cut, and that nothing has come to since: where nothing runs, no start is without its end. */
-  const left = (): readonly Fact[] => {
-    const held = answered();
-    return [...held, ...cutCalls(place, state, endedIn([...ended.facts, ...held]))];
-  };
-  /** People are asked, or are to go on past something, or both. */
+  /** Pauses for open requests, for nodes of graphs, or for both. */
   const asks = (interrupts: readonly Interrupt[], facts: readonly Fact[], more?: Partial<StateEvent>): Ending => {
     const open = interrupts.length === 0 || isAsked(state, ended.facts);
     const { handle, token } = newHandle(place, open ? "tool_interrupt" : "node_interrupt", circumstances);
@@ -118,44 +117,43 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   switch (ended.how) {
     case "failed": {
       // An exception while paused leaves it paused (S7): the next resume() meets it again.
-      if (!circumstances.mayCallModel) return ends(...answered());
+      if (!circumstances.mayCallModel) return ends(...callsEnd("let-go"));
       const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
-      return ends(...left(), end, move("error", { attempt: ended.attempt ?? 1 }));
+      return ends(...callsEnd("pause"), end, move("error", { attempt: ended.attempt ?? 1 }));
     }
     case "stopped": {
-      // Calls that were answered after the run had failed: it stays so, and what waits for people still does.
-      if (intent === "let-go" || state.state === "error") return ends(...answered());
+      // The calls were answered after the run had failed: it stays failed, and other requests stay open.
+      if (intent === "let-go" || state.state === "error") return ends(...callsEnd("let-go"));
       const { attempt } = ended;
       const turn = ended.turn ?? state.scopes.get(place.runPath)?.turn ?? 0;
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
-      // Answered calls run in a pause, which stays as it is.
+      // Answered calls ran in a pause, which stays as it is.
       if (!circumstances.mayCallModel && circumstances.kept !== undefined) {
-        return ends(...answered(), interruptedFact(place, interrupt), {
+        return ends(...callsEnd("let-go"), interruptedFact(place, interrupt), {
           ...samePause(place, state),
           ...stops,
         });
       }
-      // pause() takes nothing back: people are asked as before, and what was cut runs again as it would have.
-      const held = asked === undefined ? left() : answered();
+      // pause() withdraws nothing.
+      const closed = asked === undefined ? callsEnd("pause") : callsEnd("stop", interrupt.by);
       if (asked === undefined && isAsked(state, ended.facts)) {
-        return asks([...circumstances.halts, interrupt], [...held, interruptedFact(place, interrupt)], { attempt });
+        return asks([...circumstances.halts, interrupt], [...closed, interruptedFact(place, interrupt)], { attempt });
       }
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const { handle, token } = newHandle(place, pauseType, circumstances);
       const paused = move("paused", { pauseType, interrupts: [interrupt], attempt, ...token });
-      const withdrawn = closing(place, state, endedIn([...ended.facts, ...held]), interrupt.by);
-      const ending = ends(...held, ...withdrawn, ...circumstances.said, interruptedFact(place, interrupt), paused);
+      const ending = ends(...closed, ...circumstances.said, interruptedFact(place, interrupt), paused);
       return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking":
-      if (intent === "let-go" || !circumstances.mayCallModel) return ends(...answered());
-      return asks(circumstances.halts, left());
+      if (intent === "let-go" || !circumstances.mayCallModel) return ends(...callsEnd("let-go"));
+      return asks(circumstances.halts, callsEnd("pause"));
     default:
       return ended satisfies never;
   }
 }
 
-/** Nobody has seen what would be asked with the end of a stretch that is stopped, and nobody will be. */
+/** Drops the requests that the end of a stopped segment would have raised: no reader has seen them. */
 function withoutQuestions(ended: Ended): Ended {
   const facts = ended.facts.filter((fact) => !isQuestion(fact));
   if (ended.how !== "asking") return facts.length === ended.facts.length ? ended : { ...ended, facts };
@@ -168,13 +166,13 @@ function isQuestion(fact: Fact): boolean {
   return fact.type === "action" && isRequest(fact.action.interrupted);
 }
 
-/** People are asked for something, or are from now on. */
+/** True if requests are open, or these facts raise one. */
 export function isAsked(state: ThreadState, facts: readonly Fact[]): boolean {
   if (openRequests(state).length > 0) return true;
   return facts.some(isQuestion);
 }
 
-/** What a stop tells that left the calls alone that wait for people: they are cut no more than before. */
+/** Returns `ended` for a stop that keeps requests: calls that wait for them do not count as stopped. */
 export function leftOpen(ended: Ended, state: ThreadState): Ended {
   if (ended.how !== "stopped" && ended.how !== "asking") return ended;
   const waiting = new Set(openRequests(state).flatMap(({ callId }) => callId ?? []));
@@ -182,29 +180,18 @@ export function leftOpen(ended: Ended, state: ThreadState): Ended {
   return { ...ended, calls: { ...ended.calls, stopped } };
 }
 
-/** A node waits for somebody to go on: told by the graph that it is in. */
+/** Returns the fact that a node waits for resume(), in the name of its graph. */
 function haltFact(place: FramePlace, interrupt: Interrupt): Fact {
   const { address, by: agentName } = interrupt;
   return interruptedFact({ ...place, agentName, runPath: address.slice(0, address.lastIndexOf("/")) }, interrupt);
 }
 
-/** The run has come to its end. */
+/** Ends the run. */
 function over({ facts }: Ended, closed: readonly Fact[], end: Fact, state: Fact): Ending {
   return { facts: [...facts, ...closed, end, state], tail: closed.length + 2, pause: undefined };
 }
 
-/** Nobody waits for people any more, and every start has its end. */
-function closing(
-  place: FramePlace,
-  state: ThreadState,
-  ended: ReadonlySet<string>,
-  by: string,
-  forGood = false,
-): readonly Fact[] {
-  return [...waitingEnds(place, state, ended, undefined, forGood), ...withdrawals(place, state, by)];
-}
-
-/** A handle on a pause, and the part of its token that is recorded. */
+/** Returns a handle on a pause, and the part of its token that is recorded. */
 export function newHandle(
   place: FramePlace,
   interruptType: PauseType,
@@ -234,7 +221,7 @@ export function newToken(
   return tokenTtlMs === undefined ? { token, tokenHash } : { token, tokenHash, tokenUntil: now + tokenTtlMs };
 }
 
-/** Where it is not what was said last, and can be written down. How large it is, its agent has judged. */
+/** Returns the output if it is not the last text and is valid JSON. Its agent has checked its size. */
 function recordedOutput({ output, text, action }: Extract<Ended, { how: "completed" }>): { readonly output?: Json } {
   if (output === text && action === undefined) return {};
   try {
@@ -266,7 +253,7 @@ export function interruptOf(
   };
 }
 
-/** What is told to whoever awaits the run, once its end is on record. */
+/** Returns the result of the run, once its end is on record. */
 export function resultOf(
   agent: Agent<unknown, never>,
   ended: Ended,
@@ -281,7 +268,7 @@ export function resultOf(
   if (intent === "terminate") return { status: "terminated", ...at };
   switch (ended.how) {
     case "completed": {
-      // Written out: this is how most runs end, and a spread costs more than all else here.
+      // Written out: most runs end here, and a spread costs more than the rest of this function.
       const { output, text, finish } = ended;
       return { runId, segment, usage, status: "completed", output: output as never, text, finish };
     }
@@ -306,7 +293,7 @@ function saidIn(facts: readonly Fact[], { runPath }: FramePlace): readonly Messa
   return facts.flatMap((fact) => (fact.type === "message" && fact.runPath === runPath ? [fact.message] : []));
 }
 
-/** `accepted` says whether a person's stop ended it, where it was waiting for people. */
+/** Returns the receipt of a stop. `accepted` is true if the stop ended a segment that waited for requests. */
 export function receiptOf(
   ended: Ended | undefined,
   place: FramePlace,

@@ -1,4 +1,4 @@
-// The facts that begin and end a stretch of a run.
+// The facts that begin and end a segment of a run.
 
 import type {
   ActionEvent,
@@ -6,22 +6,18 @@ import type {
   BreakpointEvent,
   DriftEvent,
   EventBase,
-  Fact,
   MessageEvent,
   RuleRemovedEvent,
   RunEndEvent,
   RunStartEvent,
   StateEvent,
-  ToolEndEvent,
   TurnEndEvent,
 } from "../../event.ts";
 import type { DriftReport, Fingerprint } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
-import { isWithin } from "../../journal/reduce.ts";
-import { hasAgent, isParked } from "../../journal/requests.ts";
-import type { CallState, Scope, ThreadState } from "../../journal/state.ts";
-import { addUsage, type Message, type Outcome, type Part, type Usage } from "../../message.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import type { Message, Part, Usage } from "../../message.ts";
 
 function base(place: FramePlace): EventBase {
   const { threadId, runId, segment, agentName, runPath } = place;
@@ -49,11 +45,11 @@ export function ruleRemoved(place: FramePlace, id: string, by: string): RuleRemo
 export function stateFact(place: FramePlace, state: StateEvent["state"], more?: Partial<StateEvent>): StateEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
   const attempt = more?.attempt ?? 1;
-  // What differs comes last: V8 is slow to add to an object after a spread.
+  // The varying properties come last: V8 is slow to add to an object after a spread.
   return { type: "state", seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath, state, ...more };
 }
 
-/** The pause that it is in, written once more: the last line of a thread tells how it rests. */
+/** Repeats the pause that the thread is in: the last line of a thread must have its state at rest. */
 export function samePause(place: FramePlace, state: ThreadState): StateEvent {
   const { pauseType, interrupts, tokenHash, tokenUntil } = state;
   return stateFact(place, "paused", {
@@ -123,74 +119,4 @@ export function inputFacts(
       message,
     };
   });
-}
-
-/** Ends, for the record, of calls that a crash cut off, and of the agents inside calls: every start has its end. They will not run again; `forGood` no agent will. */
-export function lostCalls(
-  place: FramePlace,
-  state: ThreadState,
-  within?: readonly string[],
-  forGood = false,
-): readonly Fact[] {
-  const scopes = [...state.scopes.values()].filter(({ path }) => within === undefined || isWithin(path, within));
-  const endOf = ({ path }: Scope, call: CallState) => {
-    if (call.status !== "started") return undefined;
-    // One that waited for a person was cut by whoever closes it, not by the crash.
-    const waited = isParked(state, call) || hasAgent(state, call);
-    return callEnd(place, path, call, waited ? "interrupted" : "unknown");
-  };
-  return endsOf(place, state, scopes, endOf, undefined, forGood);
-}
-
-/** The same of calls that may run again, by what is said of their tools. Those that wait for people, or for agents inside them, go on in their place; those in `ended` have their end. */
-export function cutCalls(place: FramePlace, state: ThreadState, ended?: ReadonlySet<string>): readonly ToolEndEvent[] {
-  const facts: ToolEndEvent[] = [];
-  for (const { path, calls } of state.scopes.values()) {
-    for (const call of calls) {
-      if (call.status !== "started" || ended?.has(call.part.id) || isParked(state, call) || hasAgent(state, call))
-        continue;
-      facts.push({ ...callEnd(place, path, call, "unknown"), held: true });
-    }
-  }
-  return facts;
-}
-
-function callEnd(place: FramePlace, runPath: string, { part, address }: CallState, outcome: Outcome): ToolEndEvent {
-  const { id: callId, tool } = part;
-  return { type: "tool-end", callId, tool, address, outcome, output: null, ...base(place), runPath };
-}
-
-/** Calls, by id, and agents, by path, that end in these facts. */
-export function endedIn(facts: readonly Fact[]): ReadonlySet<string> {
-  return new Set(
-    facts.flatMap((fact) => (fact.type === "tool-end" ? [fact.callId] : fact.type === "run-end" ? [fact.runPath] : [])),
-  );
-}
-
-/**
- * What ends in these scopes, for the record: calls by what `endOf` says of each, and with a call the agents that have begun
- * inside it; `forGood` all agents below `place`, but for those in `ended`, which have their end. Those inside come first:
- * the end of what is around them is theirs, too.
- */
-export function endsOf(
-  place: FramePlace,
-  { run }: ThreadState,
-  scopes: readonly Scope[],
-  endOf: (scope: Scope, call: CallState) => ToolEndEvent | undefined,
-  ended?: ReadonlySet<string>,
-  forGood = false,
-): Fact[] {
-  const calls = scopes.map((scope) => scope.calls.flatMap((call) => endOf(scope, call) ?? []));
-  const around = calls.flat().flatMap(({ held, address }) => (held ? [] : [`${address}/`]));
-  const facts: Fact[] = [];
-  for (let i = scopes.length - 1; i >= 0; i--) {
-    facts.push(...calls[i]!);
-    const { path, runId, settled } = scopes[i]!;
-    if (runId === undefined || runId !== run?.id || settled !== undefined) continue;
-    if (path === place.runPath || !path.includes("/") || ended?.has(path)) continue;
-    if (!forGood && !around.some((address) => path.startsWith(address))) continue;
-    const agentName = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf(":")) + 1);
-    facts.push(runEnd({ ...place, agentName, runPath: path }, "terminated", addUsage(undefined, undefined)));
-  }
-  return facts;
 }

@@ -1,9 +1,9 @@
-// What makes a thread of another one's past: facts for its state at the point, so that it can go on from there.
+// The first facts of a fork: they make the state of the parent at the point one that the fork can continue from.
 //
-// 1. What ran there is cut off, as by a crash: nobody here knows what became of it (C1).
-// 2. Nothing that a person said to the other thread lets anything begin here: what waited for them, or for a start that
-//    they had allowed, is asked for anew, under another id.
-// 3. It rests until somebody acts: no worker takes it on by itself.
+// 1. Calls that ran at the point are cut, as by a crash: their outcome is unknown here (C1).
+// 2. No answer to the parent starts a call of the fork. Open requests, and approvals of calls that had not started, are
+//    asked anew, under another id.
+// 3. The fork rests until a person acts: no worker takes it.
 
 import type { Clock } from "../../clock.ts";
 import type { Fact, StateEvent } from "../../event.ts";
@@ -11,13 +11,13 @@ import type { FramePlace } from "../../frame.ts";
 import type { RequestState } from "../../interrupt/decision.ts";
 import { callDigest } from "../../interrupt/digest.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { callEnds } from "../../journal/call-ends.ts";
 import { findCall } from "../../journal/history.ts";
 import type { CallState, ThreadState } from "../../journal/state.ts";
 import type { Parent } from "../../store/store.ts";
-import { cutCalls, interruptedFact, stateFact } from "./facts.ts";
-import { withdrawals } from "./requests.ts";
+import { interruptedFact, stateFact } from "./facts.ts";
 
-/** `state` is folded up to the point; `place` is of the fork. */
+/** Returns the facts for `state`, which is folded up to the point. `place` is that of the fork. */
 export function forkFacts(place: FramePlace, state: ThreadState, forked: Parent, clock: Clock): readonly Fact[] {
   const requests = [...(state.requests?.values() ?? [])];
   const asked = requests.filter((request) => isAskedAnew(state, request));
@@ -26,35 +26,16 @@ export function forkFacts(place: FramePlace, state: ThreadState, forked: Parent,
     interruptedFact({ ...place, agentName: interrupt.by, runPath }, anew(place, state, interrupt, runPath, clock)),
   );
   return [
-    ...cutCalls(place, state).map((end) => (isForsaken(state, end) ? forsaken(end) : end)),
-    ...withdrawals(
-      place,
-      state,
-      "runtime",
-      dead.map(({ interrupt }) => interrupt),
-    ),
+    ...callEnds(place, state, "fork", { which: dead.map(({ interrupt }) => interrupt) }),
     ...raised,
     resting(place, state, forked, raised.length > 0, clock),
   ];
 }
 
-/** Cut from the line that took its question back: it would wait for ever. */
-function isForsaken(state: ThreadState, end: Fact): boolean {
-  const scope = state.scopes.get(end.runPath);
-  const call = end.type === "tool-end" && scope !== undefined ? findCall(scope, end.callId) : undefined;
-  return call?.steps?.some((step) => state.requests?.get(step.requestId ?? "")?.decision?.how === "withdrawn") ?? false;
-}
-
-function forsaken(end: Fact): Fact {
-  if (end.type !== "tool-end") return end;
-  const { held: _held, ...rest } = end;
-  return { ...rest, outcome: "interrupted" };
-}
-
 function isAskedAnew(state: ThreadState, { interrupt, runPath, decision }: RequestState): boolean {
   const call = callOf(state, interrupt, runPath);
   if (decision === undefined) {
-    // Cut from the line that ended whoever asked: nobody waits for it.
+    // The point is inside the append that ended the asking agent or call.
     const { ended } = state.scopes.get(runPath) ?? { ended: null };
     return interrupt.callId === undefined ? ended === undefined : call !== undefined && call.status !== "ended";
   }
@@ -69,7 +50,7 @@ function callOf(state: ThreadState, { callId }: Interrupt, runPath: string): Cal
   return scope === undefined || callId === undefined ? undefined : findCall(scope, callId);
 }
 
-/** It lasts as long as the other did. */
+/** Returns the request with another id. It expires after as long a time as the original. */
 function anew(place: FramePlace, state: ThreadState, interrupt: Interrupt, runPath: string, clock: Clock): Interrupt {
   const { id: replaces, raisedAt: before, expiresAt, key, tool, version, args } = interrupt;
   const raisedAt = clock.now();
@@ -105,12 +86,12 @@ function resting(place: FramePlace, state: ThreadState, forked: Parent, isAsking
   }
 }
 
-/** A run that was cut before it was told what to do has not begun. */
+/** A run that was cut before it had any input has not begun. */
 function isWithoutInput({ run, scopes }: ThreadState): boolean {
   return run === undefined || (!run.underway && [...scopes.values()].every(({ given }) => given.length === 0));
 }
 
-/** The pause of the other thread, or, where it had none, or waited for nothing but to be resumed, one as by pause(). */
+/** Returns the pause of the parent. If it had none, or waited only for resume(), it is one as by pause(). */
 function pause(
   { runPath }: FramePlace,
   pauseType: StateEvent["pauseType"],

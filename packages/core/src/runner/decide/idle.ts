@@ -1,28 +1,29 @@
-// What is written to a thread that nobody runs: each is one append, which takes the lease and gives it back.
+// Facts for a thread at rest. Each function makes one append, which takes the lease and returns it.
 
 import { belayError, errorRecord } from "../../error.ts";
 import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
+import { callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import { move } from "../../lifecycle.ts";
 import { addUsage } from "../../message.ts";
-import { cutCalls, interruptedFact, lostCalls, runEnd, samePause, stateFact } from "./facts.ts";
-import { expiries, waitingEnds, withdrawals } from "./requests.ts";
+import { interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
+import { expiries } from "./requests.ts";
 
-/** Facts for the thread as the store has it, or a refusal (thrown). */
+/** Returns facts for the thread as it is in the store. Throws a refusal. */
 export type IdleFacts = (place: FramePlace, state: ThreadState) => readonly Fact[];
 
-/** A new thread is on record before anything can wait for it. */
+/** Puts a new thread on record, before the first command is sent to it. */
 export const initialized: IdleFacts = (place, state) => {
   move(state.state, "initialized");
   return [stateFact(place, "initialized")];
 };
 
-/** All is answered, and somebody has to go on: past nodes of graphs, or because of pause(). */
+/** Rests a thread whose requests are all answered and that waits for resume(): at a node of a graph, or after pause(). */
 export function restsOn(now: number): IdleFacts {
   return (place, state) => {
     const expired = expiries(place, state, now, new Set());
@@ -36,12 +37,11 @@ export const terminated: IdleFacts = (place, state) => {
   const paused = state.state === "paused" || state.state === "running";
   move(paused ? "paused" : state.state, "terminated");
   const end = paused ? [runEnd(place, "terminated", usageOf(state))] : [];
-  // Also of a run that has failed: some of it may wait for people.
-  const calls = lostCalls(place, state, undefined, true);
-  return [...calls, ...end, ...withdrawals(place, state, "user"), stateFact(place, "terminated")];
+  // A run that has failed may have open calls and requests, too.
+  return [...callEnds(place, state, "over", { by: "user" }), ...end, stateFact(place, "terminated")];
 };
 
-/** A stop while the thread only waits for people: what it asked for is dead, and the person has the word (S9). */
+/** Stops a thread that rests with open requests: it withdraws them and waits for the person (S9). */
 export function stopWaiting(
   stop: Stop,
   stops: ReadonlySet<string>,
@@ -50,17 +50,16 @@ export function stopWaiting(
 ): IdleFacts {
   return (place, state) => {
     const open = openRequests(state);
-    // Running, and nobody has it: a crash cut it off.
+    // A thread at rest whose state is running has crashed.
     if ((state.state !== "paused" && state.state !== "running") || open.length === 0) {
       throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "interrupt()" });
     }
     const { interrupt, fact } = pause(place, state);
-    const ends = [...waitingEnds(place, state), ...withdrawals(place, state, stop.by)];
-    // They spoke of the stretch that they knew: all facts of an append are of one.
+    // The hooks were called for an earlier segment: all facts of an append are of one segment.
     const { runId, segment } = place;
     const words = said.map((each) => ({ ...each, runId, segment }));
     return [
-      ...ends,
+      ...callEnds(place, state, "stop", { by: stop.by }),
       ...words,
       interruptedFact(place, interrupt),
       stops.size === 0 ? fact : { ...fact, stops: [...stops] },
@@ -68,7 +67,7 @@ export function stopWaiting(
   };
 }
 
-/** The same pause, which one more stop has led to. */
+/** Repeats the pause and adds the id of one more stop to it. */
 export function alsoStopped(
   id: string,
   of: { readonly runId: string | undefined; readonly segment: number | undefined },
@@ -90,12 +89,12 @@ interface Handed {
   readonly fact: StateEvent;
 }
 
-/** A thread that only crashes. Calls that may run again do so when a person resumes it. */
+/** Sets a thread aside that only crashes. Calls that may run again do so when a person resumes it. */
 export const setAside: IdleFacts = (place, state) => {
   const { threadId, crashes } = state;
   const error = errorRecord(belayError("THREAD_SET_ASIDE", { threadId, crashes }));
   const end = runEnd(place, "failed", usageOf(state), { error });
-  return [...cutCalls(place, state), end, stateFact(place, "error")];
+  return [...callEnds(place, state, "pause"), end, stateFact(place, "error")];
 };
 
 function usageOf(state: ThreadState) {

@@ -8,6 +8,7 @@ import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { callEnds } from "../../journal/call-ends.ts";
 import { isWithin } from "../../journal/reduce.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
@@ -16,12 +17,12 @@ import type { ThreadKey } from "../../store/store.ts";
 import type { readInput } from "../given/input.ts";
 import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
-import { driftFact, inputFacts, lostCalls, runStart, samePause, stateFact } from "./facts.ts";
+import { driftFact, inputFacts, runStart, samePause, stateFact } from "./facts.ts";
 import { namedGraph } from "./graph-at.ts";
 import { inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mail.ts";
 import type { Opening } from "./opening.ts";
 import { inputHooks } from "./reply-input.ts";
-import { answerFact, expiries, waitingEnds, withdrawals } from "./requests.ts";
+import { answerFact, expiries } from "./requests.ts";
 import { underWay } from "./under-way.ts";
 
 type Inputs = ReturnType<typeof readInput>;
@@ -39,8 +40,8 @@ export function newRun(
     const { repair } = agent;
     const print = agent.fingerprint();
     const known = state.fingerprint !== undefined && driftReport(state.fingerprint, print) === undefined;
-    // What a run that failed has left open ends before the next begins.
-    const facts: Fact[] = [...lostCalls(place, state, undefined, true), ...withdrawals(place, state, "user")];
+    // A run that failed may have left calls, agents and requests open: they end before the next run begins.
+    const facts = callEnds(place, state, "input", { by: "user", forGood: true });
     if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
     facts.push(runStart(place, known ? undefined : print));
     const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair } as const) : undefined;
@@ -105,7 +106,9 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     facts.push(...answers, ...expired, ...changed);
     const paths = inputs.length > 0 ? listeners(agent, place, state, going.to) : undefined;
     const to = going.to === undefined ? {} : { to: paths ?? [going.to] };
-    if (mode === "rethink") facts.push(...lostCalls(place, state, to.to));
+    if (mode === "rethink") {
+      facts.push(...callEnds(place, state, "input", { within: to.to, which: open, by: going.by ?? "user" }));
+    }
     const edits = editsOf(agent, place, state, going);
     const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
     facts.push(stateFact(place, "running", moved));
@@ -231,20 +234,11 @@ async function newInput(
     }
     const dead = open.filter(({ onNewInput }) => onNewInput !== "keep");
     if (dead.length < open.length) {
-      const facts = [
-        ...waitingEnds(place, within(state, going.to), undefined, dead),
-        ...withdrawals(place, state, by, dead),
-      ];
-      return { mode: "continue", inputs, facts };
+      const within = going.to === undefined ? undefined : [going.to];
+      return { mode: "continue", inputs, facts: callEnds(place, state, "stop", { within, which: dead, by }) };
     }
   }
-  return { mode, inputs, facts: withdrawals(place, state, by, open) };
-}
-
-/** Only what lies at `path` or below, where one is given. */
-function within(state: ThreadState, path: string | undefined): ThreadState {
-  if (path === undefined) return state;
-  return { ...state, scopes: new Map([...state.scopes].filter(([each]) => isWithin(each, [path]))) };
+  return { mode, inputs, facts: [] };
 }
 
 function textOf(id: string, inputs: Inputs): string {

@@ -1,25 +1,22 @@
-// What people's answers, their silence and their change of mind do to a thread: facts for the thread as it is.
+// Answers to requests, and requests that expire: facts for the thread in its present state.
 
 import type { StoppedCalls } from "../../agent.ts";
-import type { EventBase, Fact, RequestAnsweredEvent, ToolEndEvent } from "../../event.ts";
+import type { EventBase, Fact, RequestAnsweredEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { type Groups, isExpired, judgeAnswer } from "../../interrupt/decision.ts";
 import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
-import { isWithin } from "../../journal/reduce.ts";
-import { hasAgent, isParked, openRequests } from "../../journal/requests.ts";
-import type { CallState, Scope, ThreadState } from "../../journal/state.ts";
-import type { Outcome } from "../../message.ts";
+import { openRequests } from "../../journal/requests.ts";
+import type { ThreadState } from "../../journal/state.ts";
 import { rememberedRule } from "../../permission/remembered.ts";
 import type { Append, Rest } from "../../store/store.ts";
-import { endsOf } from "./facts.ts";
 
 function base(place: FramePlace, runPath: string): EventBase {
   const { threadId, runId, segment, agentName } = place;
   return { seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
 }
 
-/** Returns the fact of an answer. Throws an ANSWER_ refusal. */
+/** Returns the fact that records an answer. Throws an ANSWER_ refusal. */
 export function answerFact(
   place: FramePlace,
   state: ThreadState,
@@ -43,7 +40,7 @@ export function answerFact(
   return rule === undefined ? fact : { ...rule, ...fact };
 }
 
-/** The rule that an approval leaves behind. */
+/** Returns the permission rule that an approval with `remember` adds. */
 function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, now: number) {
   if (answer.type !== "approve" || answer.remember === undefined || tool === undefined) return undefined;
   const { remember } = answer;
@@ -51,7 +48,7 @@ function remembering({ id, tool, args }: Interrupt, answer: Answer, by: string, 
   return { rule: rememberedRule(`rule.${id}`, tool, answer.args ?? args ?? {}, remember, by, now), remember: scope };
 }
 
-/** Requests whose time is over count as their `onExpire` says, from now on; but for those in `answered`. */
+/** Expires the requests whose time is over, except those in `answered`. `onExpire` says how they count. */
 export function expiries(
   place: FramePlace,
   state: ThreadState,
@@ -60,124 +57,13 @@ export function expiries(
 ): RequestAnsweredEvent[] {
   return openRequests(state)
     .filter((interrupt) => isExpired(interrupt, now) && !answered.has(interrupt.id))
-    .map((interrupt) => over(place, state, interrupt, { type: "expire" }, "runtime"));
+    .map(({ id }) => {
+      const { runPath } = state.requests!.get(id)!;
+      return { type: "request-answered", id, by: "runtime", answer: { type: "expire" }, ...base(place, runPath) };
+    });
 }
 
-/** The person wants something else: these are dead for ever. */
-export function withdrawals(
-  place: FramePlace,
-  state: ThreadState,
-  by: string,
-  which: readonly Interrupt[] = openRequests(state),
-): Fact[] {
-  return which.map((interrupt) => over(place, state, interrupt, { type: "withdraw" }, by));
-}
-
-function over(
-  place: FramePlace,
-  state: ThreadState,
-  { id }: Interrupt,
-  answer: RequestAnsweredEvent["answer"],
-  by: string,
-): RequestAnsweredEvent {
-  const { runPath } = state.requests!.get(id)!;
-  return { type: "request-answered", id, by, answer, ...base(place, runPath) };
-}
-
-const none: ReadonlySet<string> = new Set();
-
-/**
- * Ends of the calls that wait for one of `which`, or hang in the air since a crash: each gets its result with the stop
- * (S9), but for those in `ended`, which have theirs. What a person wants to run again does so on continue; so do calls to
- * agents, unless it is `forGood`: then all agents below `place` have their end as well.
- */
-export function waitingEnds(
-  place: FramePlace,
-  state: ThreadState,
-  ended = none,
-  which: readonly Interrupt[] = openRequests(state),
-  forGood = false,
-): Fact[] {
-  const ids = new Set(which.flatMap(({ callId }) => callId ?? []));
-  const endOf = (scope: Scope, call: CallState): ToolEndEvent | undefined => {
-    const { id: callId, tool } = call.part;
-    const waits = ids.has(callId);
-    if (call.status === "ended" || ended.has(callId) || (!waits && call.status === "held")) return undefined;
-    const { address } = call;
-    const parked = isParked(state, call);
-    const agent = call.status === "started" && hasAgent(state, call);
-    if (agent && !forGood) return undefined;
-    if (!waits && parked) return undefined;
-    const outcome: Outcome =
-      parked || agent || call.resumes
-        ? "interrupted"
-        : call.status === "held" && !call.cut
-          ? "not-executed"
-          : "unknown";
-    const again = call.doubt !== undefined && state.requests?.get(call.doubt)?.decision?.how === "approved";
-    const fact = {
-      type: "tool-end",
-      callId,
-      tool,
-      address,
-      outcome,
-      output: null,
-      ...base(place, scope.path),
-    } as const;
-    return again ? { held: true, ...fact } : fact;
-  };
-  return endsOf(place, state, [...state.scopes.values()], endOf, ended, forGood);
-}
-
-/**
- * An agent has ended, and nobody waits any more for what was asked inside it: what asked has its end, and `forGood` all that
- * has begun in it, calls and agents, but for those in `ended`, which have theirs. One that may be tried again goes on with the
- * rest, such as a call that was answered and has not heard of it.
- */
-export function closedBelow(
-  place: FramePlace,
-  state: ThreadState,
-  forGood: boolean,
-  ended: ReadonlySet<string> = none,
-): Fact[] {
-  const within = [place.runPath];
-  const scopes = new Map([...state.scopes].filter(([path]) => isWithin(path, within)));
-  const which = openRequests(state).filter(({ id }) => scopes.has(state.requests!.get(id)!.runPath));
-  const ends = waitingEnds(place, { ...state, scopes }, ended, which, forGood);
-  const asked = ends.filter(
-    (fact) => forGood || which.some(({ callId }) => "callId" in fact && fact.callId === callId),
-  );
-  return [...asked, ...withdrawals(place, state, "runtime", which)];
-}
-
-/**
- * Calls whose own question was answered after `from`, and that have not gone on since: held, they do so with that answer
- * on continue. But for those in `ended`.
- */
-export function answeredCalls(place: FramePlace, state: ThreadState, from: number, ended = none): Fact[] {
-  const facts: Fact[] = [];
-  for (const scope of state.scopes.values()) {
-    for (const call of scope.calls) {
-      const { id: callId, tool } = call.part;
-      if (call.status !== "started" || ended.has(callId) || isParked(state, call)) continue;
-      if (!call.steps?.some(({ kind, settled = 0 }) => kind === "ask" && settled > from)) continue;
-      const { address } = call;
-      facts.push({
-        type: "tool-end",
-        callId,
-        tool,
-        address,
-        outcome: "interrupted",
-        output: null,
-        held: true,
-        ...base(place, scope.path),
-      });
-    }
-  }
-  return facts;
-}
-
-/** The calls that wait for people, and those that wait behind them, as a stop meets them. */
+/** Returns the calls that a stop at rest meets: those with an open request, and the held ones. */
 export function waitingCalls(state: ThreadState): StoppedCalls {
   const stopped: string[] = [];
   const notStarted: string[] = [];
@@ -191,7 +77,7 @@ export function waitingCalls(state: ThreadState): StoppedCalls {
   return { stopped, notStarted, finished: [] };
 }
 
-/** What the store is told of the requests and rules in these facts, and of how the thread rests after them. */
+/** Returns the rows that an append of these facts changes: requests, rules, and how the thread rests. */
 export function asked(
   state: ThreadState,
   facts: readonly Fact[],
@@ -221,7 +107,10 @@ function rowOf(runId: string, interrupt: Interrupt): NonNullable<Append["raise"]
   return { id, body: JSON.stringify({ runId, interrupt }), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-/** From where on what is open can be folded, and when it can move by itself: when all is answered, or when one expires. */
+/**
+ * Returns the seq from which the open calls can be folded, and when the thread can move by itself: at once if all requests
+ * are answered, else when the first one expires.
+ */
 function restAfter(
   state: ThreadState,
   facts: readonly Fact[],
@@ -240,11 +129,11 @@ function restAfter(
   for (const scope of state.scopes.values()) {
     if (scope.calls.length > 0) from = Math.min(from, scope.callsSeq);
   }
-  // Code of a custom agent asks without a call.
+  // The code of a custom agent raises requests without a call.
   for (const { decision, raised } of state.requests?.values() ?? []) {
     if (decision === undefined) from = Math.min(from, raised);
   }
-  // All is answered and done: what is left is to go on.
+  // All requests are answered and all calls have ended: only resume() is left.
   if (!Number.isFinite(from)) from = state.head + 1;
   const open = openRequests(state).filter(({ id }) => !close?.includes(id));
   const times = [...open, ...(raise ?? [])].map(({ expiresAt }) => expiresAt);

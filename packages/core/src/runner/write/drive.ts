@@ -18,6 +18,7 @@ import type { Awaiting, Desk, Frame, FramePlace, HotCode, LateResult, Recording,
 import type { HookTable } from "../../hooks/hooks.ts";
 import type { RequestState } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { callEnds } from "../../journal/call-ends.ts";
 import { encode } from "../../journal/codec.ts";
 import { fold } from "../../journal/fold.ts";
 import { isWithin, reduce } from "../../journal/reduce.ts";
@@ -32,9 +33,8 @@ import type { PermissionRule } from "../../permission/rule.ts";
 import { point } from "../../point.ts";
 import type { Append, Appended, Command, Store, ThreadKey } from "../../store/store.ts";
 import type { AnswerSchemas } from "../decide/answer-schemas.ts";
-import { endedIn } from "../decide/facts.ts";
 import type { LateMail } from "../decide/mail.ts";
-import { asked, closedBelow } from "../decide/requests.ts";
+import { asked } from "../decide/requests.ts";
 import type { Setup } from "../given/setup.ts";
 import type { Feed } from "../read/feed.ts";
 import type { Recall } from "../read/recall.ts";
@@ -272,7 +272,8 @@ export class Drive implements Desk {
 
   closedBelow({ place }: Frame, runPath: string, forGood: boolean, facts: readonly Fact[] = nothing): readonly Fact[] {
     if (this.state.requests === undefined && !forGood) return nothing;
-    return closedBelow({ ...place, runPath }, this.state, forGood, endedIn(facts));
+    const cause = forGood ? "over" : "closed";
+    return callEnds({ ...place, runPath }, this.state, cause, { within: [runPath], ended: facts });
   }
 
   request(id: string): RequestState | undefined {
