@@ -3,14 +3,14 @@
 // 1. A command whose key is on record is not decided again.
 // 2. A command leaves its key on record if it has a caller's id, or came by a row of the store.
 
-import { BelayError, belayError, errorRecord } from "../../error.ts";
-import type { CommandEvent, Fact } from "../../event.ts";
+import { BelayError, belayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Groups } from "../../interrupt/decision.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import { type Command, verbOf } from "./command.ts";
-import { breakpointFact, ruleRemoved, stateFact } from "./facts.ts";
+import { breakpointFact, commandFact, ruleRemoved, stateFact } from "./facts.ts";
 import { answerFact, expiries } from "./requests.ts";
 
 export interface Context {
@@ -49,12 +49,6 @@ export function decide(state: ThreadState, command: Command, context: Context): 
 export function recordOf(decision: Decision, command: Command, { place, byRow }: Context): readonly Fact[] {
   if ("facts" in decision) return decision.facts;
   return "refusal" in decision && byRow ? [commandFact(place, command, decision.refusal)] : [];
-}
-
-export function commandFact(place: FramePlace, { key, by }: Command, refusal?: BelayError): CommandEvent {
-  const { threadId, runId, segment, agentName, runPath } = place;
-  const fact = { type: "command" as const, seq: 0, at: 0, threadId, runId, segment, attempt: 1, agentName, runPath };
-  return { ...fact, key, by, ...(refusal !== undefined && { refused: errorRecord(refusal) }) };
 }
 
 /** Whether the thread has what the command is about. A process that may have lost the thread cannot say that it has not. */

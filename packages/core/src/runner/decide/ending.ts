@@ -40,8 +40,8 @@ export interface Circumstances {
   readonly asked: Stop | undefined;
   /** A stop that keeps requests and found some open: it is recorded as a pause, with its reason and message. */
   readonly kept: Stop | undefined;
-  /** The ids of stops to record with the end. */
-  readonly stops: Pick<StateEvent, "stops" | "missed"> | undefined;
+  /** The stops to put on record with the end. */
+  readonly commands: readonly Fact[];
   /** Calls that were left behind and still run. */
   readonly late: readonly string[];
   /** The messages of `onInterrupt` hooks. */
@@ -75,7 +75,7 @@ export interface Ending {
 const nothing: readonly never[] = [];
 
 export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, circumstances: Circumstances): Ending {
-  const { intent, asked, stops } = circumstances;
+  const { intent, asked, commands } = circumstances;
   if (intent !== "let-go" && (asked !== undefined || intent === "terminate")) {
     const unasked = withoutQuestions(ended);
     if (unasked !== ended) return endingOf(unasked, place, state, circumstances);
@@ -84,22 +84,17 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   const callsEnd = (cause: Cause, by = "runtime") =>
     callEnds(place, state, cause, { ended: ended.facts, from: circumstances.from, by });
   if (intent === "terminate") {
-    return over(
-      ended,
-      callsEnd("over", "user"),
-      runEnd(place, "terminated", usage),
-      stateFact(place, "terminated", stops),
-    );
+    const end = runEnd(place, "terminated", usage);
+    return over(ended, callsEnd("over", "user"), end, commands, stateFact(place, "terminated"));
   }
   if (ended.how === "completed") {
     // The tree may have changed: some agents on record may not be in it any more.
     const alone = state.scopes.size === 1 && state.requests === undefined;
     const closed = alone ? nothing : callsEnd("over");
     const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
-    return over(ended, closed, end, stateFact(place, "completed", stops));
+    return over(ended, closed, end, commands, stateFact(place, "completed"));
   }
-  const move = (to: SessionState, more?: Partial<StateEvent>) =>
-    stateFact(place, to, stops === undefined ? more : { ...stops, ...more });
+  const move = (to: SessionState, more?: Partial<StateEvent>) => [...commands, stateFact(place, to, more)];
   const ends = (...facts: readonly Fact[]): Ending => ({
     facts: [...ended.facts, ...facts],
     tail: facts.length,
@@ -112,14 +107,14 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     const { interruptType: pauseType } = handle;
     const paused = move("paused", { pauseType, ...(interrupts.length > 0 && { interrupts }), ...more, ...token });
     const halts = circumstances.halts.map((each) => haltFact(place, each));
-    return { ...ends(...halts, ...facts, paused), pause: { interrupts: undefined, handle } };
+    return { ...ends(...halts, ...facts, ...paused), pause: { interrupts: undefined, handle } };
   };
   switch (ended.how) {
     case "failed": {
       // An exception while paused leaves it paused (S7): the next resume() meets it again.
       if (!circumstances.mayCallModel) return ends(...callsEnd("let-go"));
       const end = runEnd(place, "failed", usage, { error: errorRecord(ended.error) });
-      return ends(...callsEnd("pause"), end, move("error", { attempt: ended.attempt ?? 1 }));
+      return ends(...callsEnd("pause"), end, ...move("error", { attempt: ended.attempt ?? 1 }));
     }
     case "stopped": {
       // The calls were answered after the run had failed: it stays failed, and other requests stay open.
@@ -129,10 +124,8 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const interrupt = interruptOf(place, turn, ended.calls, circumstances);
       // Answered calls ran in a pause, which stays as it is.
       if (!circumstances.mayCallModel && circumstances.kept !== undefined) {
-        return ends(...callsEnd("let-go"), interruptedFact(place, interrupt), {
-          ...samePause(place, state),
-          ...stops,
-        });
+        const same = [...commands, samePause(place, state)];
+        return ends(...callsEnd("let-go"), interruptedFact(place, interrupt), ...same);
       }
       // pause() withdraws nothing.
       const closed = asked === undefined ? callsEnd("pause") : callsEnd("stop", interrupt.by);
@@ -142,7 +135,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const { handle, token } = newHandle(place, pauseType, circumstances);
       const paused = move("paused", { pauseType, interrupts: [interrupt], attempt, ...token });
-      const ending = ends(...closed, ...circumstances.said, interruptedFact(place, interrupt), paused);
+      const ending = ends(...closed, ...circumstances.said, interruptedFact(place, interrupt), ...paused);
       return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking":
@@ -187,8 +180,9 @@ function haltFact(place: FramePlace, interrupt: Interrupt): Fact {
 }
 
 /** Ends the run. */
-function over({ facts }: Ended, closed: readonly Fact[], end: Fact, state: Fact): Ending {
-  return { facts: [...facts, ...closed, end, state], tail: closed.length + 2, pause: undefined };
+function over({ facts }: Ended, closed: readonly Fact[], end: Fact, commands: readonly Fact[], state: Fact): Ending {
+  const tail = closed.length + commands.length + 2;
+  return { facts: [...facts, ...closed, end, ...commands, state], tail, pause: undefined };
 }
 
 /** Returns a handle on a pause, and the part of its token that is recorded. */

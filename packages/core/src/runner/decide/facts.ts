@@ -1,9 +1,11 @@
 // The facts that begin and end a segment of a run.
 
+import { type BelayError, errorRecord } from "../../error.ts";
 import type {
   ActionEvent,
   Breakpoint,
   BreakpointEvent,
+  CommandEvent,
   DriftEvent,
   EventBase,
   MessageEvent,
@@ -32,6 +34,15 @@ export function runStart(place: FramePlace, fingerprint?: Fingerprint): RunStart
 
 export function driftFact(place: FramePlace, report: DriftReport, fingerprint: Fingerprint): DriftEvent {
   return { type: "drift", report, fingerprint, ...base(place) };
+}
+
+/** Puts a command on record under its key; with `refusal`, one that had no effect. */
+export function commandFact(
+  place: FramePlace,
+  { key, by }: { readonly key: string; readonly by: string },
+  refusal?: BelayError,
+): CommandEvent {
+  return { type: "command", key, by, ...base(place), ...(refusal !== undefined && { refused: errorRecord(refusal) }) };
 }
 
 export function breakpointFact(place: FramePlace, breakpoint: Breakpoint): BreakpointEvent {

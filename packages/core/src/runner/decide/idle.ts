@@ -8,10 +8,9 @@ import type { Stop } from "../../interrupt/stop-signal.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
-import { keyOf } from "../../journal/taken.ts";
 import { move } from "../../lifecycle.ts";
 import { addUsage } from "../../message.ts";
-import { interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
+import { commandFact, interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
 import { expiries } from "./requests.ts";
 
 /** Returns facts for the thread as it is in the store. Throws a refusal. */
@@ -44,7 +43,7 @@ export const terminated: IdleFacts = (place, state) => {
 /** Stops a thread that rests with open requests: it withdraws them and waits for the person (S9). */
 export function stopWaiting(
   stop: Stop,
-  stops: ReadonlySet<string>,
+  commands: (place: FramePlace) => readonly Fact[],
   said: readonly Fact[],
   pause: Pausing<Handed>,
 ): IdleFacts {
@@ -62,23 +61,24 @@ export function stopWaiting(
       ...callEnds(place, state, "stop", { by: stop.by }),
       ...words,
       interruptedFact(place, interrupt),
-      stops.size === 0 ? fact : { ...fact, stops: [...stops] },
+      ...commands(place),
+      fact,
     ];
   };
 }
 
-/** Repeats the pause and adds the id of one more stop to it. */
+/** Puts one more stop on record that led to the present pause. */
 export function alsoStopped(
-  id: string,
+  command: { readonly key: string; readonly by: string },
   of: { readonly runId: string | undefined; readonly segment: number | undefined },
 ): IdleFacts {
   return (place, state) => {
     const { threadId, runId, segment } = place;
     const isSame = state.state === "paused" && runId === of.runId && segment === of.segment;
-    if (!isSame || state.taken?.has(keyOf.stop(id))) {
+    if (!isSame || state.taken?.has(command.key)) {
       throw belayError("INVALID_STATE", { threadId, state: state.state, action: "interrupt()" });
     }
-    return [{ ...samePause(place, state), stops: [id] }];
+    return [commandFact(place, command)];
   };
 }
 

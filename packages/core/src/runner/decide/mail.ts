@@ -79,11 +79,6 @@ export function inputFactsOf(
   return [consumed, ...messages];
 }
 
-/** Stops have keys of their own: an id that a steer has, too, is another one. */
-export function stopKey(id: string): string {
-  return `stop:${id}`;
-}
-
 /** What was sent. Throws where that is damaged: all that a reader relies on is there. */
 export function read<T extends Mail>(key: ThreadKey, command: Command): T {
   let mail: unknown;

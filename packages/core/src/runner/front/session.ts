@@ -187,9 +187,9 @@ export class Session<Out = string> {
   }
 
   /** For the runner: a stop from here that was told what another one did, of a process that may have the thread no more. */
-  async wasStopped(id: string, told: Receipt): Promise<void> {
+  async wasStopped(id: string, by: string, told: Receipt): Promise<void> {
     await this.refresh();
-    await onRecord(this.#thread, id, told);
+    await onRecord(this.#thread, id, by, told);
   }
 
   /** Parks at the next step boundary; nothing is aborted. */

@@ -5,7 +5,7 @@ import type { Loaded, ThreadKey, ThreadRow } from "../../store/store.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { InterruptOptions } from "../given/options.ts";
 import { loadThread } from "../read/read-facts.ts";
-import { stopElsewhere } from "../thread/remote-stop.ts";
+import { stopElsewhere } from "../thread/stop-elsewhere.ts";
 import type { DriveSetup } from "../write/drive.ts";
 import type { OpenSessions } from "./open-sessions.ts";
 
@@ -23,7 +23,7 @@ export async function stopByName(
   const end = await endOf(setup, key);
   const resting = await stopResting(sessions, threadId, options, end?.row);
   if (resting !== undefined) return resting;
-  const receipt = await stopElsewhere(setup, key, options, end, (told) => joined(sessions, threadId, options.id, told));
+  const receipt = await stopElsewhere(setup, key, options, end, (told) => joined(sessions, threadId, options, told));
   if (receipt.accepted) return receipt;
   // It came to rest before it heard of the stop: people may be asked for something. Who has gone on since means it.
   const { runId, segment } = receipt;
@@ -36,11 +36,16 @@ function endOf({ store }: DriveSetup, key: ThreadKey): Promise<Loaded | undefine
 }
 
 /** It is told of another one: its id is put on record beside that. */
-async function joined(sessions: Sessions, threadId: string, id: string | undefined, told: Receipt): Promise<void> {
+async function joined(
+  sessions: Sessions,
+  threadId: string,
+  { id, by = "user" }: InterruptOptions,
+  told: Receipt,
+): Promise<void> {
   if (id === undefined) return;
   // It was stopped, and that is told whatever comes of this: somebody may have gone on since, and this runner need not have its agent.
   const session = await sessions.open(threadId, {}).catch(() => undefined);
-  await session?.wasStopped(id, told).catch(() => {});
+  await session?.wasStopped(id, by, told).catch(() => {});
 }
 
 /** Undefined where it does not rest. */

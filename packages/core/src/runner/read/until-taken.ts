@@ -30,8 +30,8 @@ function isTaken({ threadId }: ThreadKey, lines: readonly Line[], command: strin
   return facts.some((fact) => (fact.type === "command" || fact.type === "request-answered") && fact.key === command);
 }
 
-/** Resolves when something was written since it was last asked, or when it is time to look again. */
-function watched({ store, clock }: Setup, key: ThreadKey) {
+/** `come` resolves when something was written since it was last asked, or when it is time to look again. */
+export function watched({ store, clock }: Setup, key: ThreadKey) {
   let came = false;
   let patience = FIRST_LOOK_MS;
   let wake = () => {};

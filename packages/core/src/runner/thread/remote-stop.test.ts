@@ -328,7 +328,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     },
   );
 
-  it("S2: one that was not taken back hits nothing else, and sent again is told of the stretch that it was for", async () => {
+  it("S2: a stop that was not taken back hits no other run, and sent again it meets nothing", async () => {
     const store = await make();
     const owner = await openKit(["whole", [{ text: "half" }, { stall: true }]], { store });
     const first = owner.session.run("go");
@@ -338,7 +338,7 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     const second = owner.session.run("more");
     await listen(second).until((event) => event.type === "text-delta");
     const none = { partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
-    const nothing = { accepted: false, runId: first.runId, segment: 1, ...none };
+    const nothing = { accepted: false, runId: second.runId, segment: 1, ...none };
     expect(await owner.session.interrupt({ id: "x" })).toEqual(nothing);
     expect(await owner.session.interrupt()).toMatchObject({ accepted: true, runId: second.runId });
     expect((await store.load(key))?.commands).toEqual([]);

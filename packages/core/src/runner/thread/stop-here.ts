@@ -9,14 +9,14 @@ import type { ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import { sayOfIdleStop } from "../decide/after-stop.ts";
 import { interruptOf, newHandle, type Receipt } from "../decide/ending.ts";
-import { stateFact } from "../decide/facts.ts";
+import { commandFact, stateFact } from "../decide/facts.ts";
 import { alsoStopped, stopWaiting } from "../decide/idle.ts";
 import { waitingCalls } from "../decide/requests.ts";
 import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { Standing } from "../read/recall.ts";
 import type { GoingOn } from "./going-on.ts";
 import type { LiveThread, RestingStop } from "./live-thread.ts";
-import { recordedReceipt, stopElsewhere } from "./remote-stop.ts";
+import { recordedReceipt, stopElsewhere } from "./stop-elsewhere.ts";
 import { eitherOf } from "./tenure.ts";
 
 /** How long a stop waits for who goes on by a handle, and has asked to before it: a store need not give word of that at all. */
@@ -34,10 +34,7 @@ export function stopHere(
   if (id !== undefined && (running?.state ?? recall.now()).taken?.has(keyOf.stop(id))) {
     return orBehind(thread, recordedReceipt(setup.store, thread.key, id));
   }
-  const missed = id === undefined ? undefined : thread.live?.missed(id);
-  if (missed !== undefined) {
-    return Promise.resolve({ ...notAccepted(thread), runId: missed.runId, segment: missed.segment });
-  }
+  if (id !== undefined && thread.live?.hasMissed(id)) return Promise.resolve(notAccepted(thread));
   const at = running?.run ?? thread.standing;
   const [goingOn, ...others] = before;
   // What it begins is another segment than the one that is there.
@@ -56,7 +53,7 @@ export function stopHere(
           const left = !stop.keepsRequests && tenure?.keptRequests;
           return told.accepted && !left ? told : stopPaused(thread, stop, options, told);
         });
-  return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, told));
+  return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, stop.by, told));
 }
 
 /** As a stop, it is for what somebody begins who has asked to go on before it. */
@@ -103,13 +100,13 @@ async function stopPaused(thread: LiveThread, stop: Stop, options: InterruptOpti
 }
 
 /** It joined another one when that was written, or nearly: its id is on record all the same, and hits nothing that comes later. */
-export async function onRecord(thread: LiveThread, id: string, told: Receipt): Promise<Receipt> {
+export async function onRecord(thread: LiveThread, id: string, by: string, told: Receipt): Promise<Receipt> {
   if (!told.accepted || thread.isWriting || thread.recall.now().taken?.has(keyOf.stop(id))) return told;
   try {
-    await thread.append(alsoStopped(id, told));
+    await thread.append(alsoStopped({ key: keyOf.stop(id), by }, told));
   } catch (error) {
     // Another one was faster. Where somebody has gone on since there is no such pause any more.
-    if ((error as Partial<BelayError>).code === "STORE_CONFLICT") return onRecord(thread, id, told);
+    if ((error as Partial<BelayError>).code === "STORE_CONFLICT") return onRecord(thread, id, by, told);
   }
   return told;
 }
@@ -175,14 +172,19 @@ async function stopAsking(
     // Hooks are asked once, however often it has to be written.
     said ??= await sayOfIdleStop(thread, thread.resting(), stop, () => thread.recall.load(true), told);
     await thread.append(
-      stopWaiting(stop, asked.ids, said, (place, state) => {
-        const calls = waitingCalls(state);
-        const interrupt = told(place, state);
-        const { token } = newHandle(place, "user_interrupt", { now: clock.now(), tokenTtlMs });
-        receipt = { ...receipt, accepted: true, runId: place.runId, segment: place.segment, ...calls };
-        const more = { pauseType: "user_interrupt" as const, interrupts: [interrupt], ...token };
-        return { interrupt, fact: stateFact(place, "paused", more) };
-      }),
+      stopWaiting(
+        stop,
+        (place) => [...asked.ids].map((id) => stopFact(place, id, stop.by)),
+        said,
+        (place, state) => {
+          const calls = waitingCalls(state);
+          const interrupt = told(place, state);
+          const { token } = newHandle(place, "user_interrupt", { now: clock.now(), tokenTtlMs });
+          receipt = { ...receipt, accepted: true, runId: place.runId, segment: place.segment, ...calls };
+          const more = { pauseType: "user_interrupt" as const, interrupts: [interrupt], ...token };
+          return { interrupt, fact: stateFact(place, "paused", more) };
+        },
+      ),
     );
   } catch (error) {
     const { code } = error as Partial<BelayError>;
@@ -200,6 +202,10 @@ async function stopAsking(
   if (asked.forced) thread.hot.force();
   await thread.hot.gone;
   return receipt;
+}
+
+function stopFact(place: FramePlace, id: string, by: string): Fact {
+  return commandFact(place, { key: keyOf.stop(id), by });
 }
 
 /** Of the calls that an answer let run meanwhile, in the stretch that the stop is for, or that was known when it came. */

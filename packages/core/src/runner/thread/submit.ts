@@ -13,7 +13,8 @@ import { newThread, type Taken, type ThreadState } from "../../journal/state.ts"
 import type { ThreadKey } from "../../store/store.ts";
 import { prepare } from "../decide/check-answer.ts";
 import { type AnswerCommand, type Command, rowOf } from "../decide/command.ts";
-import { commandFact, type Decision, decide, type Outcome, outcomeOf } from "../decide/decide.ts";
+import { type Decision, decide, type Outcome, outcomeOf } from "../decide/decide.ts";
+import { commandFact } from "../decide/facts.ts";
 import type { Opening } from "../decide/opening.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";

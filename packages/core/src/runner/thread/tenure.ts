@@ -10,12 +10,13 @@
 
 import type { Agent, Ended } from "../../agent.ts";
 import { type BelayError, belayError, UserInterrupt } from "../../error.ts";
-import type { Fact, MissedStop } from "../../event.ts";
+import type { Fact } from "../../event.ts";
 import { Frame, type FramePlace } from "../../frame.ts";
 import { report } from "../../hooks/call-hooks.ts";
 import { overriding, type Stop, StopSignal, withdrawing } from "../../interrupt/stop-signal.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
+import { keyOf } from "../../journal/taken.ts";
 import { addUsage } from "../../message.ts";
 import { runReply } from "../../reply.ts";
 import type { Change, Command as Row } from "../../store/store.ts";
@@ -34,7 +35,7 @@ import {
   receiptOf,
   resultOf,
 } from "../decide/ending.ts";
-import { turnEnd } from "../decide/facts.ts";
+import { commandFact, turnEnd } from "../decide/facts.ts";
 import type { StopMail } from "../decide/mail.ts";
 import type { Opening } from "../decide/opening.ts";
 import { type InterruptOptions, readStop } from "../given/options.ts";
@@ -89,8 +90,8 @@ export class Tenure {
   #parking = false;
   /** pause() is being written, and leaves what people are asked. */
   #parked = false;
-  /** Ids that callers gave to their stops. */
-  #stopIds: string[] | undefined;
+  /** Stops to put on record with the end: those with an id, and those that came by a row. */
+  #stops: Map<string, { readonly by: string; readonly refusal: BelayError | undefined }> | undefined;
   #intent: "terminate" | "close" | undefined;
   #deadline: unknown;
   #over = false;
@@ -125,7 +126,7 @@ export class Tenure {
     this.#mailbox = new Mailbox(
       store,
       host.key,
-      (mail) => this.#stopByMail(mail),
+      (mail, key) => this.#stopByRow(mail, key),
       () => this.#drive?.record({ facts: () => this.#news(), recorded: () => {} }),
       (command) => void this.take(command, true).catch(() => {}),
       (damage) => report({ place: this.#place, desk: host.setup }, damage),
@@ -323,24 +324,32 @@ export class Tenure {
     this.#mailbox.deliver([command]);
   }
 
-  /** False where it is for another stretch. */
-  #stopByMail(mail: StopMail): boolean {
-    const { runId, segment } = this.#place;
-    if (mail.runId !== runId || mail.segment !== segment) return false;
-    if (this.#over) return true;
-    const now = this.#host.setup.clock.now();
-    try {
-      void this.interrupt(readStop(mail.options, now), mail.options);
-    } catch {
-      // What another version says in it may not be known here: that somebody wants it stopped is.
-      void this.interrupt(readStop({}, now), {});
+  /** A stop of another process is for one segment: if that is over, it hits nothing else (S2). */
+  #stopByRow({ runId, segment, options }: StopMail, key: string): void {
+    const { clock } = this.#host.setup;
+    const by = typeof options?.by === "string" ? options.by : "user";
+    if (runId !== this.#place.runId || segment !== this.#place.segment) {
+      this.#keep(key, by, belayError("STALE", { threadId: this.#place.threadId, runId, segment }));
+      return;
     }
-    return true;
+    this.#keep(key, by);
+    if (this.#over) return;
+    try {
+      void this.interrupt(readStop(options, clock.now()), options);
+    } catch {
+      // A newer release may send options that are not known here: it is a stop all the same.
+      void this.interrupt(readStop({}, clock.now()), {});
+    }
   }
 
-  /** A stop that was sent under this id, and for an earlier stretch: sent again, it is not for this one either. */
-  missed(id: string): MissedStop | undefined {
-    return this.#mailbox.missed(id);
+  #keep(key: string, by: string, refusal?: BelayError): void {
+    this.#stops ??= new Map();
+    if (!this.#stops.has(key)) this.#stops.set(key, { by, refusal });
+  }
+
+  /** A stop under this id that was for an earlier segment: sent again, it is not for this one either. */
+  hasMissed(id: string): boolean {
+    return this.#stops?.get(keyOf.stop(id))?.refusal !== undefined;
   }
 
   /** True when commands wait that nobody has consumed, as of the last append, or inputs have come since. */
@@ -391,10 +400,7 @@ export class Tenure {
 
   #interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
     const { id, mode = "now", timeoutMs, force = false } = options;
-    if (id !== undefined) {
-      this.#stopIds ??= [];
-      this.#stopIds.push(id);
-    }
+    if (id !== undefined) this.#keep(keyOf.stop(id), stop.by);
     const now = mode === "now" || force;
     if (this.#asked === undefined) this.#asked = stop;
     else if (now && this.signal.stop === undefined) this.#asked = overriding(this.#asked, stop);
@@ -523,13 +529,15 @@ export class Tenure {
         asked = undefined;
         told = leftOpen(ended, state);
       }
-      const stops = this.#mailbox.stopped(this.#stopIds);
+      const commands = [...(this.#stops ?? [])].map(([key, { by, refusal }]) =>
+        commandFact(place, { key, by }, refusal),
+      );
       const now = clock.now();
       ending = endingOf(told, place, state, {
         intent,
         asked,
         kept,
-        stops,
+        commands,
         late: this.#late,
         said: this.#said,
         halts: this.#drive!.halts,

@@ -482,7 +482,7 @@ export class Drive implements Desk {
     const state = stateAfter(facts, this.state.state);
     const snapshot = release ? snapshotIfDue(this.state) : undefined;
     const requests = state === "paused" || mayAsk(facts) ? asked(this.state, facts, state === "paused") : undefined;
-    const consume = consumption(facts, this.#rows, this.#mailbox);
+    const consume = consumption(facts, this.#rows);
     const count = facts.length;
     const body = encode(facts);
     const agent = this.#agent;
@@ -596,11 +596,7 @@ function mayAsk(facts: readonly Fact[]): boolean {
 }
 
 /** The commands that take effect by these facts. */
-function consumption(
-  facts: readonly Fact[],
-  rows: ReadonlySet<string> | undefined,
-  mailbox: Mailbox | undefined,
-): readonly string[] | undefined {
+function consumption(facts: readonly Fact[], rows: ReadonlySet<string> | undefined): readonly string[] | undefined {
   let consume: string[] | undefined;
   for (const fact of facts) {
     if (fact.type === "input-consumed" || fact.type === "tool-late") {
@@ -609,8 +605,6 @@ function consumption(
     } else if (fact.type === "command" && rows?.has(fact.key)) {
       consume ??= [];
       consume.push(fact.key);
-    } else if (fact.type === "state" && mailbox !== undefined && (fact.stops ?? fact.missed) !== undefined) {
-      consume = [...(consume ?? []), ...mailbox.consumed(fact)];
     }
   }
   return consume?.length === 0 ? undefined : consume;

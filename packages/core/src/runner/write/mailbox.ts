@@ -5,15 +5,7 @@
 // 3. One that cannot be read holds up no other: it stays where it is, and is told (C4).
 
 import { BelayError } from "../../error.ts";
-import type {
-  Action,
-  ActionEvent,
-  Fact,
-  InputQueuedEvent,
-  MissedStop,
-  StateEvent,
-  ToolLateEvent,
-} from "../../event.ts";
+import type { Action, ActionEvent, Fact, InputQueuedEvent, ToolLateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { isReplaceable, isSpokenTo } from "../../journal/history.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
@@ -31,7 +23,6 @@ import {
   queuedMail,
   read,
   type StopMail,
-  stopKey,
 } from "../decide/mail.ts";
 
 type Scopes = Pick<ReadonlyMap<string, unknown>, "has">;
@@ -47,22 +38,18 @@ export class Mailbox {
   #fresh: InputQueuedMail[] = [];
   /** Inputs for the next run have come: also those that the last append was too early to know of. */
   hadInput = false;
-  /** Stops that were heeded, by their ids: consumed when this stretch ends. */
-  readonly #stops: string[] = [];
-  /** And those that came too late for theirs. */
-  readonly #missed: MissedStop[] = [];
-  readonly #stop: (mail: StopMail) => boolean;
+  readonly #stop: (mail: StopMail, key: string) => void;
   readonly #news: () => void;
   readonly #take: (command: AnswerCommand) => void;
   readonly #tell: (damage: BelayError) => void;
   /** Damage that was told. */
   readonly #told = new Set<string>();
 
-  /** `stop` heeds one, or says that it is for another stretch; `news` is called when inputs have come; `tell` hears of what cannot be read, once. */
+  /** `news` is called when inputs have come; `tell` hears of what cannot be read, once. */
   constructor(
     store: Store,
     key: ThreadKey,
-    stop: (mail: StopMail) => boolean,
+    stop: (mail: StopMail, key: string) => void,
     news: () => void,
     take: (command: AnswerCommand) => void,
     tell: (damage: BelayError) => void,
@@ -119,24 +106,6 @@ export class Mailbox {
       this.#known ??= new Set();
       this.#known.add(fact.id);
     }
-  }
-
-  /** What the end of the stretch has on record of stops, `others` of this process among them; undefined where there are none. */
-  stopped(others: readonly string[] = []): Pick<StateEvent, "stops" | "missed"> | undefined {
-    if (this.#stops.length + others.length + this.#missed.length === 0) return undefined;
-    const stops = [...new Set([...this.#stops, ...others])];
-    return { ...(stops.length > 0 && { stops }), ...(this.#missed.length > 0 && { missed: [...this.#missed] }) };
-  }
-
-  /** One with this id that came too late. */
-  missed(id: string): MissedStop | undefined {
-    return this.#missed.find((stop) => stop.id === id);
-  }
-
-  /** The commands that an end with this on record consumes. Stops of this process are none. */
-  consumed({ stops = [], missed = [] }: Pick<StateEvent, "stops" | "missed">): string[] {
-    const ids = [...stops.filter((id) => this.#stops.includes(id)), ...missed.map(({ id }) => id)];
-    return ids.map(stopKey);
   }
 
   get hasSteer(): boolean {
@@ -211,13 +180,10 @@ export class Mailbox {
   #sort(command: Command): void {
     const { key, kind, at } = command;
     switch (kind) {
-      case "stop": {
-        const mail = read<StopMail>(this.#key, command);
-        const id = key.slice(stopKey("").length);
-        if (this.#stop(mail)) this.#stops.push(id);
-        else this.#missed.push({ id, runId: mail.runId, segment: mail.segment });
+      case "stop":
+        this.rows.add(key);
+        this.#stop(read(this.#key, command), key);
         break;
-      }
       case "steer":
         this.#steer(key, at, read<InputMail>(this.#key, command));
         break;

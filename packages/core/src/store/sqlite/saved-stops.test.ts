@@ -64,10 +64,13 @@ async function readAnew(threadId: string) {
   const { state, pauseType, interrupts } = await runner.open(threadId);
   const facts = await readFacts(store, { tenant: "default", threadId }, 0);
   const last = facts.findLast((fact) => fact.type === "state");
+  const stops = facts.flatMap((fact) =>
+    fact.type === "command" && fact.runId === last?.runId && fact.segment === last.segment ? [fact.key] : [],
+  );
   await runner.close();
   db.close();
   const [stop] = interrupts;
-  const record = { runId: last?.runId, segment: last?.segment, stops: last?.type === "state" ? last.stops : undefined };
+  const record = { runId: last?.runId, segment: last?.segment, stops };
   return { state, pauseType, count: interrupts.length, id: stop?.id, reason: stop?.reason, ...record };
 }
 
@@ -96,7 +99,7 @@ async function stopAndRead(most: number, change: (store: Store) => Store = (stor
       const { runId, segment } = receipt;
       segments.add(segment!);
       const paused = { state: "paused", pauseType: "user_interrupt", count: 1, id: `${runId}.${segment}`, reason };
-      const expected = { ...paused, runId, segment, stops: [id] };
+      const expected = { ...paused, runId, segment, stops: [`stop:${id}`] };
       if (JSON.stringify(found) !== JSON.stringify(expected))
         problems.push(
           `stop ${asked} after ${after} ticks: told ${JSON.stringify(expected)}, read ${JSON.stringify(found)}`,

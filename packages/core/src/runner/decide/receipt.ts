@@ -1,0 +1,33 @@
+import type { ActionEvent, Fact } from "../../event.ts";
+import type { Taken } from "../../journal/state.ts";
+import { messageText } from "../../message.ts";
+import type { Receipt } from "./ending.ts";
+
+/** The receipt of a stop that met nothing in this segment. */
+export function nothingStopped(runId: string | undefined, segment: number | undefined): Receipt {
+  return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
+}
+
+/** Returns the receipt of the stop that was taken there. `facts` are those of its segment at least. */
+export function receiptIn({ runId, segment, seq, refused }: Taken, facts: readonly Fact[]): Receipt {
+  const nothing = nothingStopped(runId, segment);
+  if (refused !== undefined) return nothing;
+  const own = facts.filter((fact) => fact.runId === runId && fact.segment === segment && fact.seq <= seq);
+  const action = own.findLast((fact, i) => isStop(fact, own.slice(i + 1)));
+  if (action?.type !== "action") return nothing;
+  const texts = own.flatMap((fact) =>
+    fact.type === "message" && isCut(fact.message) ? [messageText(fact.message)] : [],
+  );
+  return { ...nothing, accepted: true, partialText: texts.join(""), ...action.action.interrupted?.calls };
+}
+
+function isCut({ interrupted }: { readonly interrupted?: unknown }): boolean {
+  return interrupted !== undefined;
+}
+
+/** A stop that kept open requests is recorded as a pause, in the append of its command. */
+function isStop(fact: Fact, after: readonly Fact[]): fact is ActionEvent {
+  if (fact.type !== "action") return false;
+  const kind = fact.action.interrupted?.kind;
+  return kind === "user" || (kind === "manual" && after.every(({ type }) => type === "command" || type === "state"));
+}
