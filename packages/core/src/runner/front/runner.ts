@@ -32,13 +32,13 @@ import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { withdraw } from "../thread/send.ts";
+import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { DriveSetup } from "../write/drive.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
 import type { Session } from "./session.ts";
-import { stopByName } from "./stop-by-name.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
 
@@ -139,7 +139,8 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** Stops the thread's run, whichever process is running it; one that waits for people waits no more. */
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
-    return stopByName(this.#setup, this.#key(threadId), this.#sessions, options);
+    const session = this.#sessions.known(threadId);
+    return session?.state === "running" ? session.interrupt(options) : stopAnywhere(this.#door(threadId), options);
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */

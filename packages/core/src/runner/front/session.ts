@@ -44,7 +44,7 @@ import { moveOn } from "../thread/move-on.ts";
 import { observe } from "../thread/observe.ts";
 import { send, withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
-import { onRecord, pauseHere, stopHere } from "../thread/stop-here.ts";
+import { pauseHere, stopHere } from "../thread/stop-here.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
 
@@ -184,12 +184,6 @@ export class Session<Out = string> {
     } catch (error) {
       return Promise.reject(error);
     }
-  }
-
-  /** For the runner: a stop from here that was told what another one did, of a process that may have the thread no more. */
-  async wasStopped(id: string, by: string, told: Receipt): Promise<void> {
-    await this.refresh();
-    await onRecord(this.#thread, id, by, told);
   }
 
   /** Parks at the next step boundary; nothing is aborted. */
