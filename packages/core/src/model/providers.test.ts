@@ -3,14 +3,20 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import {
+  anthropicProblems,
+  message,
+  openAiProblems,
+  openAiResponsesProblems,
+  request,
+  text,
+  user,
+  type WireServer,
+  wireServer,
+} from "@belay/testkit/wire";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fromAiSdk, type Message, type Model, type ModelEvent, type ModelRequest, type Part } from "../../index.ts";
-import { anthropicProblems } from "../../testing/providers/anthropic.ts";
-import { openAiProblems } from "../../testing/providers/openai.ts";
-import { openAiResponsesProblems } from "../../testing/providers/openai-responses.ts";
-import type { ToolSpec } from "../model.ts";
-import { message, request, text, user } from "./fake-model.ts";
-import { type WireServer, wireServer } from "./wire-server.ts";
+import { fromAiSdk, type Message, type Model, type ModelEvent, type ModelRequest, type Part } from "../index.ts";
+import type { ToolSpec } from "./model.ts";
 
 let wire: WireServer;
 beforeEach(async () => {

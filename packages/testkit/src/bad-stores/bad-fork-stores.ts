@@ -1,6 +1,7 @@
 // Stores that break the contract on forks, on what can be read, or on removal in one way each.
 
-import type { Store, ThreadKey } from "../store/store.ts";
+import type { Store } from "@belay/core";
+import type { ThreadKey } from "@belay/core/inside";
 import type { BadStore } from "./bad-stores.ts";
 
 const nameOf = (key: ThreadKey) => JSON.stringify([key.tenant, key.threadId]);

@@ -1,6 +1,7 @@
 // Stores that keep requests and rules wrongly, in one way each, and the case of the suite that catches it.
 
-import type { Append, RequestRow, RuleRow, Store, ThreadRow } from "../store/store.ts";
+import type { Store } from "@belay/core";
+import type { Append, RequestRow, RuleRow, ThreadRow } from "@belay/core/inside";
 import type { BadStore, Change } from "./bad-stores.ts";
 
 /** Every append is changed first. */

@@ -1,8 +1,8 @@
 // Stores that break the contract in one way each, and the case of the suite that catches it: the suite must be able to fail.
 
-import type { Append, Command, Store, ThreadKey } from "../store/store.ts";
-import type { StoreCaseName } from "./store-suite.ts";
-import { wrapStore } from "./wrap-store.ts";
+import type { Store } from "@belay/core";
+import { type Append, type Command, type ThreadKey, wrapStore } from "@belay/core/inside";
+import type { StoreCaseName } from "@belay/core/testing";
 
 export type Change = (store: Store) => Partial<Store>;
 

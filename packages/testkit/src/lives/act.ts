@@ -1,8 +1,7 @@
 // What happens next in a life: by chance, some of it more often. Each life has its own bag: where some things never happen
 // and others all the time, what seldom meets does.
 
-import { isRequest } from "../../interrupt/interrupt.ts";
-import { onPoint } from "../../point.ts";
+import { isRequest, onPoint } from "@belay/core/inside";
 import { ticks } from "../world/tick.ts";
 import { oneOf } from "./dice.ts";
 import * as happen from "./happen.ts";

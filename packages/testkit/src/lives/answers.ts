@@ -1,7 +1,6 @@
 // What people say to requests.
 
-import { type Answer, approve, reject, respond } from "../../interrupt/answer.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { type Answer, approve, type Interrupt, reject, respond } from "@belay/core";
 import { type Dice, oneOf } from "./dice.ts";
 
 /** Anything that fits the request. */

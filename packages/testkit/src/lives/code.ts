@@ -1,10 +1,6 @@
 // Code of one's own in a tree: steps, questions and agents in the ways that people write them.
 
-import type { Agent } from "../../agent.ts";
-import type { AgentOptions } from "../../chat/agent.ts";
-import { humanInput } from "../../interrupt/request.ts";
-import { defineAgent } from "../../workflow/define-agent.ts";
-import type { AgentContext } from "../../workflow/live-agent.ts";
+import { type Agent, type AgentContext, type AgentOptions, defineAgent, humanInput } from "@belay/core";
 import { tick } from "../world/tick.ts";
 import { type Dice, oneOf } from "./dice.ts";
 import { type EffectPlace, never, type Scene } from "./scene.ts";

@@ -1,9 +1,8 @@
 // The end of a life: all is stopped and must settle; then the processes die, and a new one goes on in calm with whatever
 // is left, to its end.
 
-import { isRequest } from "../../interrupt/interrupt.ts";
-import type { Session } from "../../runner/front/session.ts";
-import type { RunResult } from "../../runner/read/run.ts";
+import type { RunResult, Session } from "@belay/core";
+import { isRequest } from "@belay/core/inside";
 import { ticks } from "../world/tick.ts";
 import { yes } from "./answers.ts";
 import type { Life } from "./life.ts";

@@ -1,6 +1,6 @@
 // What a life is made of: the processes around one thread in one store, the tree that each of them has, and chance.
 
-import type { FakeClock } from "../fake-clock.ts";
+import type { FakeClock } from "@belay/core/testing";
 import { type Dice, diceOf, oneOf } from "./dice.ts";
 import type { Places } from "./places.ts";
 import { LifeProcess } from "./process.ts";

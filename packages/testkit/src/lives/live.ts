@@ -2,7 +2,7 @@
 // everything must be able to go on to its end. A seed is one life: time stands still but where it is moved, and nothing
 // else is left to chance, but in a file when one process looks what another has written.
 
-import { fakeClock } from "../fake-clock.ts";
+import { fakeClock } from "@belay/core/testing";
 import { ticks } from "../world/tick.ts";
 import { act, bagFor, pressOn } from "./act.ts";
 import { oneOf } from "./dice.ts";

@@ -1,7 +1,6 @@
 // The models of a life. What one says depends on its agent and on what was said, so that every process says the same.
 
-import type { Message } from "../../message.ts";
-import type { Model, ModelEvent, ModelRequest } from "../../model/model.ts";
+import type { Message, Model, ModelEvent, ModelRequest } from "@belay/core";
 import { tick } from "../world/tick.ts";
 import { type Dice, diceOf, oneOf, seedOf } from "./dice.ts";
 import { never, type Scene } from "./scene.ts";

@@ -3,11 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Clock } from "../../clock.ts";
-import { memoryStore } from "../../store/memory.ts";
-import { sqliteStore } from "../../store/sqlite/sqlite.ts";
-import type { Store } from "../../store/store.ts";
-import { openDatabase } from "../open-database.ts";
+import { type Clock, memoryStore, type Store } from "@belay/core";
+import { sqliteStore } from "@belay/core/sqlite";
+import { openDatabase } from "../stores/open-database.ts";
 
 export interface Places {
   /** For one process. */

@@ -1,13 +1,16 @@
 // One process of a life: a runner on a store that can fail, its session on the thread, and all that it was asked for.
 
-import type { Clock } from "../../clock.ts";
-import { BelayError } from "../../error.ts";
-import { isRequest } from "../../interrupt/interrupt.ts";
-import { createRunner, type Runner } from "../../runner/front/runner.ts";
-import type { Session } from "../../runner/front/session.ts";
-import type { Run, RunResult } from "../../runner/read/run.ts";
-import type { Store } from "../../store/store.ts";
-import { type FaultyStore, faultyStore } from "../faulty-store.ts";
+import {
+  BelayError,
+  type Clock,
+  createRunner,
+  type Run,
+  type Runner,
+  type RunResult,
+  type Session,
+  type Store,
+} from "@belay/core";
+import { type FaultyStore, faultyStore, isRequest } from "@belay/core/inside";
 import type { AnyAgent } from "./code.ts";
 import { Reader, type ReaderHost } from "./reader.ts";
 import type { GivenWords, Witness } from "./witness.ts";

@@ -1,7 +1,7 @@
 // A reader of a thread, as a page would be: every fact in its order, text shown is text kept, every turn has its end.
 
-import { type BelayEvent, type Fact, isFact } from "../../event.ts";
-import { isBlank, messageText } from "../../message.ts";
+import { type BelayEvent, type Fact, messageText } from "@belay/core";
+import { isBlank, isFact } from "@belay/core/inside";
 
 export interface ReaderHost {
   /** Something was cut in the middle: what is between facts may be missing. */

@@ -1,10 +1,7 @@
 // What people do to the thread of a life, by one of its processes.
 
-import { BelayError } from "../../error.ts";
-import type { Answer } from "../../interrupt/answer.ts";
-import { isRequest } from "../../interrupt/interrupt.ts";
-import type { Session } from "../../runner/front/session.ts";
-import type { InterruptOptions, ResumeOptions } from "../../runner/given/options.ts";
+import { type Answer, BelayError, type InterruptOptions, type ResumeOptions, type Session } from "@belay/core";
+import { isRequest } from "@belay/core/inside";
 import { someAnswer } from "./answers.ts";
 import { oneOf } from "./dice.ts";
 import type { Life } from "./life.ts";

@@ -1,7 +1,7 @@
 // What a tree of agents in one process sees of the life around it.
 
-import type { Message } from "../../message.ts";
-import type { Effect as NamedEffect } from "../request-checks.ts";
+import type { Message } from "@belay/core";
+import type { Effect as NamedEffect } from "@belay/core/inside";
 
 /** Something touched the world: as the checks of a journal know it, and what became of it. */
 export interface Effect extends NamedEffect {

@@ -1,10 +1,16 @@
 // The tools of a life: those that work, hang, heed nothing, fail, wait for approval, ask in the middle of their code, and
 // those that may or may not run again. Everything that touches the world is told to the scene.
 
-import { humanApproval, humanInput, type RequestOptions } from "../../interrupt/request.ts";
-import { jsonSchema } from "../../schema/schema.ts";
-import type { ToolContext } from "../../tool/context.ts";
-import { type Tool, type ToolOptions, tool } from "../../tool/tool.ts";
+import {
+  humanApproval,
+  humanInput,
+  jsonSchema,
+  type RequestOptions,
+  type Tool,
+  type ToolContext,
+  tool,
+} from "@belay/core";
+import type { ToolOptions } from "@belay/core/inside";
 import { ticks } from "../world/tick.ts";
 import { never, type Scene } from "./scene.ts";
 

@@ -1,16 +1,20 @@
 // A tree of agents made of a seed: chats, code and graphs, in one another in every way.
 
-import { type AgentOptions, agent } from "../../chat/agent.ts";
-import { tokensBeside } from "../../chat/tokens-of.ts";
-import { graph } from "../../graph/graph.ts";
-import { rerun } from "../../graph/rerun.ts";
-import { END, START } from "../../graph/shape.ts";
-import { humanInput } from "../../interrupt/request.ts";
-import { jsonSchema } from "../../schema/schema.ts";
-import { agentTool } from "../../workflow/agent-tool.ts";
-import { loop } from "../../workflow/loop.ts";
-import { parallel } from "../../workflow/parallel.ts";
-import { sequential } from "../../workflow/sequential.ts";
+import {
+  type AgentOptions,
+  agent,
+  agentTool,
+  END,
+  graph,
+  humanInput,
+  jsonSchema,
+  loop,
+  parallel,
+  rerun,
+  START,
+  sequential,
+} from "@belay/core";
+import { tokensBeside } from "@belay/core/inside";
 import { tick } from "../world/tick.ts";
 import { type AnyAgent, type Hooks, lifeCode, stepped } from "./code.ts";
 import { type Dice, diceOf, oneOf } from "./dice.ts";

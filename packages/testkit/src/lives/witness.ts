@@ -1,18 +1,20 @@
 // What really happened in a life, and what of it does not fit: each effect at most once, prompts valid, the journal sound
 // after every line, and what people said in the history once.
 
-import type { Fact } from "../../event.ts";
-import type { Handle } from "../../interrupt/interrupt.ts";
-import type { Line } from "../../journal/codec.ts";
-import { isWithin } from "../../journal/reduce.ts";
-import { openRequests } from "../../journal/requests.ts";
-import type { Json } from "../../json.ts";
-import { type Message, messageText } from "../../message.ts";
-import type { Receipt } from "../../runner/decide/ending.ts";
-import type { Waiting } from "../../runner/thread/waiting.ts";
-import { factProblems, factsOf, folded, prefixProblems } from "../journal-checks.ts";
-import { promptProblems } from "../providers/render.ts";
-import { answerProblems, effectProblems, type SaidAnswer } from "../request-checks.ts";
+import { type Fact, type Handle, type Json, type Message, messageText, type Receipt, type Waiting } from "@belay/core";
+import {
+  answerProblems,
+  effectProblems,
+  factProblems,
+  factsIn,
+  folded,
+  isWithin,
+  type Line,
+  openRequests,
+  prefixProblems,
+  type SaidAnswer,
+} from "@belay/core/inside";
+import { promptProblems } from "@belay/core/testing";
 import type { Effect, EffectKind, EffectPlace } from "./scene.ts";
 
 /** Words given with run() or resume(). */
@@ -80,7 +82,7 @@ export class Witness {
       this.#read.set(threadId, read);
     }
     if (lines.length > read.lines) {
-      read.facts.push(...factsOf(threadId, lines.slice(read.lines), read.asked));
+      read.facts.push(...factsIn(threadId, lines.slice(read.lines), read.asked));
       read.lines = lines.length;
     }
     return read.facts;

@@ -3,12 +3,10 @@
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { agent } from "../../chat/agent.ts";
-import { humanApproval, humanInput } from "../../interrupt/request.ts";
-import { onPoint } from "../../point.ts";
-import { createRunner } from "../../runner/front/runner.ts";
-import { goOnToTheEnd, toolOf } from "../asking-tool.ts";
-import { scriptedModel } from "../scripted-model.ts";
+import { agent, createRunner, humanApproval, humanInput } from "@belay/core";
+import { onPoint } from "@belay/core/inside";
+import { scriptedModel } from "@belay/core/testing";
+import { goOnToTheEnd, toolOf } from "../session/asking-tool.ts";
 import type { Life } from "./life.ts";
 import { openStore } from "./open-store.ts";
 

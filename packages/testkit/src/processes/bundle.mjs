@@ -2,12 +2,13 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { sources } from "../../../../scripts/sources.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Writes the bundle below node_modules, where it finds its packages. Returns its path, and how to remove it. */
 export async function bundlePrograms() {
-  const folder = here(`../../../../../node_modules/.cache/belay-programs-${process.pid}-${Date.now()}`);
+  const folder = here(`../../../../node_modules/.cache/belay-programs-${process.pid}-${Date.now()}`);
   mkdirSync(folder, { recursive: true });
   const outfile = `${folder}/main.mjs`;
   await build({
@@ -18,6 +19,7 @@ export async function bundlePrograms() {
     platform: "node",
     target: "node20",
     packages: "external",
+    alias: sources,
     logLevel: "warning",
   });
   return { path: outfile, remove: () => rmSync(folder, { recursive: true, force: true }) };

@@ -5,18 +5,24 @@
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { agent } from "../../chat/agent.ts";
-import { approve, respond } from "../../interrupt/answer.ts";
-import { humanInput } from "../../interrupt/request.ts";
-import { messageText } from "../../message.ts";
-import type { Model, ModelEvent, ModelRequest } from "../../model/model.ts";
-import { onPoint } from "../../point.ts";
-import { createRunner } from "../../runner/front/runner.ts";
-import type { Session } from "../../runner/front/session.ts";
-import type { InterruptOptions } from "../../runner/given/options.ts";
-import { jsonSchema } from "../../schema/schema.ts";
-import { type Tool, type ToolOptions, tool } from "../../tool/tool.ts";
-import { promptProblems } from "../providers/render.ts";
+import {
+  agent,
+  approve,
+  createRunner,
+  humanInput,
+  type InterruptOptions,
+  jsonSchema,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+  messageText,
+  respond,
+  type Session,
+  type Tool,
+  tool,
+} from "@belay/core";
+import { onPoint, type ToolOptions } from "@belay/core/inside";
+import { promptProblems } from "@belay/core/testing";
 import { openStore } from "./open-store.ts";
 
 export interface Life {

@@ -1,7 +1,7 @@
 // A process that takes the lock of a SQLite file and keeps it until it is told to let go.
 
 import { once } from "node:events";
-import { openDatabase } from "../open-database.ts";
+import { openDatabase } from "../stores/open-database.ts";
 
 export async function holdLock({ file }: { readonly file: string }): Promise<void> {
   const db = await openDatabase(file);

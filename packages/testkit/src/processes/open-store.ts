@@ -1,16 +1,13 @@
 // The store that a process under test shares with others: a SQLite file, or what the URL of a server names. Each has
 // points where a process may be killed: around what it writes, and while its answer is on the way.
 
-import type { PostgresPool } from "../../store/postgres/pool.ts";
-import { postgresStore } from "../../store/postgres/postgres.ts";
-import type { RedisClient } from "../../store/redis/client.ts";
-import { redisStore } from "../../store/redis/redis.ts";
-import type { DatabaseSync } from "../../store/sqlite/database.ts";
-import { sqliteStore } from "../../store/sqlite/sqlite.ts";
-import type { Store } from "../../store/store.ts";
-import { openDatabase } from "../open-database.ts";
-import { openPool } from "../open-pool.ts";
-import { openRedis } from "../open-redis.ts";
+import type { Store } from "@belay/core";
+import { type PostgresPool, postgresStore } from "@belay/core/postgres";
+import { type RedisClient, redisStore } from "@belay/core/redis";
+import { sqliteStore } from "@belay/core/sqlite";
+import { type Database, openDatabase } from "../stores/open-database.ts";
+import { openPool } from "../stores/open-pool.ts";
+import { openRedis } from "../stores/open-redis.ts";
 
 export interface OpenStore {
   readonly store: Store;
@@ -96,7 +93,7 @@ function observedClient(client: RedisClient, passed: Passed): RedisClient {
 }
 
 /** SQLite, with a point at each border of a transaction: also between a commit and its answer. */
-function observedDatabase(db: DatabaseSync, passed: Passed): DatabaseSync {
+function observedDatabase(db: Database, passed: Passed): Database {
   const around = <T>(sql: string, work: () => T): T => {
     if (sql === "COMMIT") passed("commit:before");
     const result = work();

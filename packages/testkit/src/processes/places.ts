@@ -3,10 +3,10 @@
 import { randomUUID } from "node:crypto";
 import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Store } from "../../store/store.ts";
-import { dropSchema, freshSchema, openPool } from "../open-pool.ts";
-import { openRedis } from "../open-redis.ts";
-import { service } from "../services.ts";
+import type { Store } from "@belay/core";
+import { dropSchema, freshSchema, openPool } from "../stores/open-pool.ts";
+import { openRedis } from "../stores/open-redis.ts";
+import { service } from "../stores/services.ts";
 import { openStore } from "./open-store.ts";
 
 export interface Place {

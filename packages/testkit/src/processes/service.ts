@@ -4,12 +4,7 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { agent } from "../../chat/agent.ts";
-import { messageText } from "../../message.ts";
-import type { Model } from "../../model/model.ts";
-import { createRunner } from "../../runner/front/runner.ts";
-import { jsonSchema } from "../../schema/schema.ts";
-import { tool } from "../../tool/tool.ts";
+import { agent, createRunner, jsonSchema, type Model, messageText, tool } from "@belay/core";
 import { openStore } from "./open-store.ts";
 
 export interface Service {

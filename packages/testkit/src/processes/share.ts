@@ -3,15 +3,18 @@
 
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { agent } from "../../chat/agent.ts";
-import { approve } from "../../interrupt/answer.ts";
-import type { Handle } from "../../interrupt/interrupt.ts";
-import { createRunner } from "../../runner/front/runner.ts";
-import type { RunResult } from "../../runner/read/run.ts";
-import { jsonSchema } from "../../schema/schema.ts";
-import type { ToolContext } from "../../tool/context.ts";
-import { type Tool, tool } from "../../tool/tool.ts";
-import { type ScriptedTurn, scriptedModel } from "../scripted-model.ts";
+import {
+  agent,
+  approve,
+  createRunner,
+  type Handle,
+  jsonSchema,
+  type RunResult,
+  type Tool,
+  type ToolContext,
+  tool,
+} from "@belay/core";
+import { type ScriptedTurn, scriptedModel } from "@belay/core/testing";
 import { openStore } from "./open-store.ts";
 
 const anything = jsonSchema({ type: "object" });

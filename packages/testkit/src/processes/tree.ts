@@ -3,12 +3,10 @@
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { isRequest } from "../../interrupt/interrupt.ts";
-import type { ModelEvent } from "../../model/model.ts";
-import { onPoint } from "../../point.ts";
-import { Runner } from "../../runner/front/runner.ts";
-import { mixedAnswer, mixedTree } from "../mixed-tree.ts";
-import { promptProblems } from "../providers/render.ts";
+import { createRunner, type ModelEvent } from "@belay/core";
+import { isRequest, onPoint } from "@belay/core/inside";
+import { promptProblems } from "@belay/core/testing";
+import { mixedAnswer, mixedTree } from "../trees/mixed-tree.ts";
 import type { Life } from "./life.ts";
 import { openStore } from "./open-store.ts";
 
@@ -35,7 +33,7 @@ export async function liveTree({ folder, killAt, where }: Life): Promise<void> {
       for (const problem of promptProblems(messages)) appendFileSync(join(folder, "problems"), `${problem}\n`);
     },
   });
-  const runner = new Runner<unknown, unknown>({ agent: root, store });
+  const runner = createRunner<unknown, unknown>({ agent: root, store });
   const session = await runner.open("thread");
   onPoint((name, detail) => {
     passed(name);

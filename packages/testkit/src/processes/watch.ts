@@ -1,8 +1,8 @@
 // A process that has nothing left to do but to watch, in the background: it ends. Before that it hears of a command that
 // it sends itself, by way of another store with one connection only.
 
-import { postgresStore } from "../../store/postgres/postgres.ts";
-import { openPool } from "../open-pool.ts";
+import { postgresStore } from "@belay/core/postgres";
+import { openPool } from "../stores/open-pool.ts";
 
 export interface Watch {
   readonly where: string;

@@ -3,13 +3,8 @@
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { agent } from "../../chat/agent.ts";
-import { messageText } from "../../message.ts";
-import type { Model } from "../../model/model.ts";
-import { createRunner } from "../../runner/front/runner.ts";
-import { jsonSchema } from "../../schema/schema.ts";
-import { tool } from "../../tool/tool.ts";
-import { promptProblems } from "../providers/render.ts";
+import { agent, createRunner, jsonSchema, type Model, messageText, tool } from "@belay/core";
+import { promptProblems } from "@belay/core/testing";
 import { openStore } from "./open-store.ts";
 
 export interface Worker {

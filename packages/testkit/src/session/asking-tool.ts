@@ -1,16 +1,22 @@
 // A tool with two steps and two questions in it, and a witness that says when its code breaks a promise: a recorded step
 // computed again, code past a question that nobody has answered, a catch or finally that ran over a pause.
 
-import type { Fact } from "../event.ts";
-import { approve, respond } from "../interrupt/answer.ts";
-import { humanApproval, humanInput } from "../interrupt/request.ts";
-import type { Json } from "../json.ts";
-import type { Session } from "../runner/front/session.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { jsonSchema } from "../schema/schema.ts";
-import type { Store } from "../store/store.ts";
-import type { ToolContext } from "../tool/context.ts";
-import { type Tool, type ToolOptions, tool } from "../tool/tool.ts";
+import {
+  approve,
+  type Fact,
+  humanApproval,
+  humanInput,
+  type Json,
+  jsonSchema,
+  respond,
+  type Session,
+  type Store,
+  type Tool,
+  type ToolContext,
+  tool,
+} from "@belay/core";
+import type { ToolOptions } from "@belay/core/inside";
+import { factsOf } from "./facts-of.ts";
 
 export const anything = jsonSchema<Record<string, never>>({ type: "object" });
 
@@ -21,11 +27,6 @@ export function toolOf(
   more: Partial<ToolOptions<typeof anything, unknown>> = {},
 ): Tool<unknown> {
   return tool({ name, description: "", input: anything, ...more, execute: (_, ctx) => execute(ctx) as never });
-}
-
-/** The facts of the thread that tests use. */
-export function factsOf(store: Store, threadId = "thread"): Promise<readonly Fact[]> {
-  return readFacts(store, { tenant: "default", threadId }, 0);
 }
 
 /** The values that steps have on record, by key. */

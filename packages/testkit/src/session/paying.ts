@@ -1,8 +1,7 @@
 // Tools whose effects a test can count, and threads that wait for people to let them happen.
 
-import type { Interrupt } from "../interrupt/interrupt.ts";
-import { jsonSchema } from "../schema/schema.ts";
-import { type Tool, type ToolOptions, tool } from "../tool/tool.ts";
+import { type Interrupt, jsonSchema, type Tool, tool } from "@belay/core";
+import type { ToolOptions } from "@belay/core/inside";
 import { type Kit, type KitOptions, openKit, settle, until } from "./session-kit.ts";
 
 export const amount = jsonSchema<{ n: number }>({

@@ -1,20 +1,24 @@
 // What tests of sessions share: a session on a scripted model, everything it says, and stores that a test can hold.
 
-import { type AgentOptions, agent } from "../chat/agent.ts";
-import type { Clock } from "../clock.ts";
-import type { BelayEvent } from "../event.ts";
-import type { Message } from "../message.ts";
-import { messageText } from "../message.ts";
-import type { Model, ModelRequest } from "../model/model.ts";
-import { createRunner, type Runner } from "../runner/front/runner.ts";
-import type { RunnerOptions } from "../runner/front/runner-options.ts";
-import type { Session } from "../runner/front/session.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { Append, Store } from "../store/store.ts";
-import type { Tool } from "../tool/tool.ts";
-import { promptProblems } from "./providers/render.ts";
-import { type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from "./scripted-model.ts";
-import { wrapStore } from "./wrap-store.ts";
+import {
+  type AgentOptions,
+  agent,
+  type BelayEvent,
+  type Clock,
+  createRunner,
+  type Message,
+  type Model,
+  type ModelRequest,
+  memoryStore,
+  messageText,
+  type Runner,
+  type RunnerOptions,
+  type Session,
+  type Store,
+  type Tool,
+} from "@belay/core";
+import { type Append, wrapStore } from "@belay/core/inside";
+import { promptProblems, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from "@belay/core/testing";
 
 export interface KitOptions {
   readonly tools?: readonly Tool<unknown>[];

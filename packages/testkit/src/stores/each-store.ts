@@ -1,8 +1,7 @@
 // The stores that a test of sessions runs on: what holds on one must hold on the other.
 
-import { memoryStore } from "../store/memory.ts";
-import { sqliteStore } from "../store/sqlite/sqlite.ts";
-import type { Store } from "../store/store.ts";
+import { memoryStore, type Store } from "@belay/core";
+import { sqliteStore } from "@belay/core/sqlite";
 import { openDatabase } from "./open-database.ts";
 
 export const eachStore: readonly { readonly name: string; readonly make: () => Promise<Store> }[] = [

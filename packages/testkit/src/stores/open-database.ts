@@ -1,12 +1,15 @@
 // The SQLite that this Node has: its own, or the same from a package. For tests, examples and programs; the library
 // itself is handed an open database.
 
-import type { DatabaseSync } from "../store/sqlite/database.ts";
+import type { sqliteStore } from "@belay/core/sqlite";
+
+/** The part of an open database that the store uses. */
+export type Database = Parameters<typeof sqliteStore>[0];
 
 type Options = { readonly readOnly?: boolean };
-type Module = { readonly DatabaseSync: new (path: string, options?: Options) => DatabaseSync };
+type Module = { readonly DatabaseSync: new (path: string, options?: Options) => Database };
 
-export async function openDatabase(path: string, options: Options = {}): Promise<DatabaseSync> {
+export async function openDatabase(path: string, options: Options = {}): Promise<Database> {
   const { DatabaseSync } = await module();
   return new DatabaseSync(path, options);
 }

@@ -1,7 +1,7 @@
 // A pool of connections to the PostgreSQL that tests use. For tests and programs that they start; the library itself is
 // handed one.
 
-import type { PostgresPool } from "../store/postgres/pool.ts";
+import type { PostgresPool } from "@belay/core/postgres";
 import { service } from "./services.ts";
 
 export interface TestPool extends PostgresPool {

@@ -1,6 +1,6 @@
 // A client of ioredis. For tests and the processes they start; the library itself is handed one.
 
-import type { RedisClient } from "../store/redis/client.ts";
+import type { RedisClient } from "@belay/core/redis";
 
 export interface OpenRedis extends RedisClient {
   quit(): Promise<unknown>;

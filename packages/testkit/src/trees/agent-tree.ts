@@ -1,22 +1,23 @@
 // What tests of agents that contain agents share: agents that say what they were given, tools that ask, and a process
 // that can be left and opened again.
 
-import type { Agent } from "../agent.ts";
-import { agent } from "../chat/agent.ts";
-import type { Fact } from "../event.ts";
-import { messageText } from "../message.ts";
-import type { ModelRequest } from "../model/model.ts";
-import { Runner } from "../runner/front/runner.ts";
-import type { Session } from "../runner/front/session.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import type { Store } from "../store/store.ts";
-import type { ToolContext } from "../tool/context.ts";
-import type { Tool } from "../tool/tool.ts";
-import { agentTool } from "../workflow/agent-tool.ts";
-import { toolOf } from "./asking-tool.ts";
-import { factProblems } from "./journal-checks.ts";
-import { promptProblems } from "./providers/render.ts";
-import { type ScriptedPart, scriptedModel } from "./scripted-model.ts";
+import {
+  type Agent,
+  agent,
+  agentTool,
+  createRunner,
+  type Fact,
+  type ModelRequest,
+  messageText,
+  type Session,
+  type Store,
+  type Tool,
+  type ToolContext,
+} from "@belay/core";
+import { factProblems } from "@belay/core/inside";
+import { promptProblems, type ScriptedPart, scriptedModel } from "@belay/core/testing";
+import { toolOf } from "../session/asking-tool.ts";
+import { factsOf } from "../session/facts-of.ts";
 
 export type AnyAgent = Agent<unknown, unknown>;
 
@@ -115,16 +116,12 @@ export function doing(log: Log, name: string, work: (ctx: ToolContext) => unknow
 
 /** A process of its own on the thread; `close` is left to the test. */
 export async function enter(root: AnyAgent, store: Store): Promise<Session<unknown>> {
-  return new Runner<unknown, unknown>({ agent: root, store }).open("thread");
-}
-
-export function factsIn(store: Store): Promise<readonly Fact[]> {
-  return readFacts(store, { tenant: "default", threadId: "thread" }, 0);
+  return createRunner<unknown, unknown>({ agent: root, store }).open("thread");
 }
 
 /** What does not hold of the journal, and of what models were sent. */
 export async function wrong(store: Store, log: Log): Promise<string[]> {
-  return [...factProblems(await factsIn(store)), ...log.problems];
+  return [...factProblems(await factsOf(store)), ...log.problems];
 }
 
 /** Which agents began and ended, in order, by path. */

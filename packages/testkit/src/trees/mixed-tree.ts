@@ -2,23 +2,27 @@
 // hand-over, a question and a breakpoint: for tests that cut it anywhere. What it says depends on what was said only, so
 // that every process of it goes on alike.
 
-import type { Agent } from "../agent.ts";
-import { agent } from "../chat/agent.ts";
-import { graph } from "../graph/graph.ts";
-import { END, START } from "../graph/shape.ts";
-import { type Answer, approve, respond } from "../interrupt/answer.ts";
-import type { Interrupt } from "../interrupt/interrupt.ts";
-import { humanInput } from "../interrupt/request.ts";
-import type { ModelRequest } from "../model/model.ts";
-import type { Tool } from "../tool/tool.ts";
-import { agentTool } from "../workflow/agent-tool.ts";
-import { defineAgent } from "../workflow/define-agent.ts";
-import { loop } from "../workflow/loop.ts";
-import { parallel } from "../workflow/parallel.ts";
-import { sequential } from "../workflow/sequential.ts";
-import { toolOf } from "./asking-tool.ts";
-import { type ScriptedPart, scriptedModel } from "./scripted-model.ts";
-import { speak } from "./speak.ts";
+import {
+  type Agent,
+  type Answer,
+  agent,
+  agentTool,
+  approve,
+  defineAgent,
+  END,
+  graph,
+  humanInput,
+  type Interrupt,
+  loop,
+  type ModelRequest,
+  parallel,
+  respond,
+  START,
+  sequential,
+  type Tool,
+} from "@belay/core";
+import { type ScriptedPart, scriptedModel, speak } from "@belay/core/testing";
+import { toolOf } from "../session/asking-tool.ts";
 
 type AnyAgent = Agent<unknown, unknown>;
 

@@ -1,21 +1,24 @@
 // Trees of agents made of a seed: every way to put agents into agents, in any order and depth, with approvals, questions,
 // steps and breakpoints in them. The same seed is the same tree, and what it says depends on what was said only.
 
-import type { Agent } from "../agent.ts";
-import { graph } from "../graph/graph.ts";
-import { END, START } from "../graph/shape.ts";
-import { humanInput } from "../interrupt/request.ts";
-import type { ModelRequest } from "../model/model.ts";
-import type { ToolContext } from "../tool/context.ts";
-import type { Tool } from "../tool/tool.ts";
-import { agentTool } from "../workflow/agent-tool.ts";
-import { defineAgent } from "../workflow/define-agent.ts";
-import { loop } from "../workflow/loop.ts";
-import { parallel } from "../workflow/parallel.ts";
-import { sequential } from "../workflow/sequential.ts";
-import { toolOf } from "./asking-tool.ts";
+import {
+  type Agent,
+  agentTool,
+  defineAgent,
+  END,
+  graph,
+  humanInput,
+  loop,
+  type ModelRequest,
+  parallel,
+  START,
+  sequential,
+  type Tool,
+  type ToolContext,
+} from "@belay/core";
+import { speak } from "@belay/core/testing";
+import { toolOf } from "../session/asking-tool.ts";
 import { type Cast, calls, callThenSay, castOf, firstSaid, handOver, type MixedTreeKit } from "./mixed-tree.ts";
-import { speak } from "./speak.ts";
 
 type AnyAgent = Agent<unknown, unknown>;
 

@@ -1,10 +1,9 @@
 // For tests only: AI SDK models made by hand, and messages to ask them with.
 
-import type { Json } from "../../json.ts";
-import type { Message, Part } from "../../message.ts";
-import type { AiSdkVersion } from "../ai-sdk/shape.ts";
-import { type AiSdkModel, fromAiSdk } from "../from-ai-sdk.ts";
-import type { ModelEvent, ModelRequest } from "../model.ts";
+import { fromAiSdk, type Json, type Message, type ModelEvent, type ModelRequest, type Part } from "@belay/core";
+
+type AiSdkModel = Parameters<typeof fromAiSdk>[0];
+type AiSdkVersion = AiSdkModel["specificationVersion"];
 
 export const finishV2 = {
   type: "finish",

@@ -1,7 +1,6 @@
 // What OpenAI documents, and answers with a 400, about `input` of a responses request.
 
-import { OPENAI_NAME } from "./openai.ts";
-import { holdsJson, isObject, isText, show, type Wire } from "./wire.ts";
+import { holdsJson, isObject, isText, OPENAI_NAME, show, type Wire } from "@belay/core/inside";
 
 /** "Invalid 'input[95].call_id': string too long. Expected a string with maximum length 64". */
 const CALL_ID_MAX = 64;

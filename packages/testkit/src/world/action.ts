@@ -1,9 +1,15 @@
 // What is done to a world: as data, so that a property test can draw, shrink and print it.
 
-import { type Answer, approve, reject, respond } from "../../interrupt/answer.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
-import type { InterruptOptions, ResumeOptions } from "../../runner/given/options.ts";
-import type { Fault, FaultyOperation } from "../faulty-store.ts";
+import {
+  type Answer,
+  approve,
+  type Interrupt,
+  type InterruptOptions,
+  type ResumeOptions,
+  reject,
+  respond,
+} from "@belay/core";
+import type { Fault, FaultyOperation } from "@belay/core/inside";
 
 export type Action =
   | { readonly do: "run"; readonly on: number; readonly inputs: number }

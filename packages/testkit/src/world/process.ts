@@ -1,19 +1,22 @@
 // One process of a world: a runner on its own faulty store, what it was asked for and what it said. A process can be
 // killed, or frozen and revived; then the store tells it what happened meanwhile.
 
-import { agent } from "../../chat/agent.ts";
-import type { Clock } from "../../clock.ts";
-import { BelayError } from "../../error.ts";
-import { type BelayEvent, isFact } from "../../event.ts";
-import type { Answer } from "../../interrupt/answer.ts";
-import { isBlank, messageText } from "../../message.ts";
-import type { Model } from "../../model/model.ts";
-import { createRunner, type Runner } from "../../runner/front/runner.ts";
-import type { Session } from "../../runner/front/session.ts";
-import type { Run, RunResult } from "../../runner/read/run.ts";
-import type { Store } from "../../store/store.ts";
-import { type FaultyStore, faultyStore } from "../faulty-store.ts";
-import type { SaidAnswer } from "../request-checks.ts";
+import {
+  type Answer,
+  agent,
+  BelayError,
+  type BelayEvent,
+  type Clock,
+  createRunner,
+  type Model,
+  messageText,
+  type Run,
+  type Runner,
+  type RunResult,
+  type Session,
+  type Store,
+} from "@belay/core";
+import { type FaultyStore, faultyStore, isBlank, isFact, type SaidAnswer } from "@belay/core/inside";
 import { type ToolHost, worldTools } from "./tools.ts";
 
 export const LEASE_MS = 1_000;

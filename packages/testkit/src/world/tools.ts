@@ -1,10 +1,8 @@
 // The tools of a world. Each start and end is written to one log, whoever runs the tool: the log is what really
 // happened, and everything a journal or a model says is held against it.
 
-import { humanApproval, humanInput } from "../../interrupt/request.ts";
-import { jsonSchema } from "../../schema/schema.ts";
-import type { ToolContext } from "../../tool/context.ts";
-import { type Tool, type ToolOptions, tool } from "../../tool/tool.ts";
+import { humanApproval, humanInput, jsonSchema, type Tool, type ToolContext, tool } from "@belay/core";
+import type { ToolOptions } from "@belay/core/inside";
 import { tick, ticks } from "./tick.ts";
 
 export const toolNames = [

@@ -3,28 +3,27 @@
 
 import { deepStrictEqual } from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import { type BelayEvent, type Fact, isFact, type RequestAnsweredEvent } from "../../event.ts";
-import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
-import type { Line } from "../../journal/codec.ts";
-import type { Json } from "../../json.ts";
-import type { Message } from "../../message.ts";
-import type { ModelRequest } from "../../model/model.ts";
-import type { Receipt } from "../../runner/decide/ending.ts";
-import type { Session } from "../../runner/front/session.ts";
+import type { BelayEvent, Fact, Interrupt, Json, Message, ModelRequest, Receipt, Session } from "@belay/core";
 import {
+  answerProblems,
   factProblems,
-  factsOf,
+  factsIn,
   folded,
   type GivenInput,
   inputProblems,
   inputsIn,
+  isFact,
+  isRequest,
+  type Line,
   prefixProblems,
   resultsIn,
-} from "../journal-checks.ts";
-import { promptProblems } from "../providers/render.ts";
-import { answerProblems, type SaidAnswer } from "../request-checks.ts";
+  type SaidAnswer,
+} from "@belay/core/inside";
+import { promptProblems } from "@belay/core/testing";
 import { type Process, placeOf } from "./process.ts";
 import { type Effect, mayOnlyAsk, repeatable } from "./tools.ts";
+
+type RequestAnsweredEvent = Extract<Fact, { readonly type: "request-answered" }>;
 
 export type Given = { -readonly [K in keyof GivenInput]: GivenInput[K] };
 
@@ -60,7 +59,7 @@ export class Witness {
   /** The journal as it is in the store. */
   get facts(): readonly Fact[] {
     const lines = this.#lines();
-    this.#facts.push(...factsOf(this.#threadId, lines.slice(this.#read), this.#asked));
+    this.#facts.push(...factsIn(this.#threadId, lines.slice(this.#read), this.#asked));
     this.#read = lines.length;
     return this.#facts;
   }

@@ -1,15 +1,19 @@
 // Threads under attack: processes that come, die, freeze and revive around one thread in one store, a model and tools
 // that do anything. A witness holds what happens against what must hold, all the time and at the end.
 
-import type { Fact } from "../../event.ts";
-import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
-import type { Model } from "../../model/model.ts";
-import type { Receipt } from "../../runner/decide/ending.ts";
-import type { Session } from "../../runner/front/session.ts";
-import type { InterruptOptions } from "../../runner/given/options.ts";
-import type { Run } from "../../runner/read/run.ts";
-import { memoryStore } from "../../store/memory.ts";
-import { type FakeClock, fakeClock } from "../fake-clock.ts";
+import {
+  type Fact,
+  type Handle,
+  type Interrupt,
+  type InterruptOptions,
+  type Model,
+  memoryStore,
+  type Receipt,
+  type Run,
+  type Session,
+} from "@belay/core";
+import { isRequest } from "@belay/core/inside";
+import { type FakeClock, fakeClock } from "@belay/core/testing";
 import { type Action, answerTo, type How } from "./action.ts";
 import { LEASE_MS, Process, placeOf } from "./process.ts";
 import { speak, type Turn } from "./script.ts";
