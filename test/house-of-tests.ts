@@ -13,9 +13,10 @@ export const kitArrows: Record<string, readonly string[]> = {
   "bad-stores": [],
   // Programs that tests start and kill.
   processes: ["stores", "session", "trees"],
-  // The simulators.
-  world: [],
-  lives: ["world", "stores"],
+  // Processes around one thread, readers, and a witness of what must hold; then one agent alone, and trees of agents.
+  simulation: [],
+  world: ["simulation"],
+  lives: ["simulation", "stores"],
   index: ["stores", "session", "trees"],
 };
 

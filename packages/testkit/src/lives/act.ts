@@ -2,7 +2,7 @@
 // and others all the time, what seldom meets does.
 
 import { isRequest, onPoint } from "@belay/core/inside";
-import { ticks } from "../world/tick.ts";
+import { ticks } from "../simulation/tick.ts";
 import { oneOf } from "./dice.ts";
 import * as happen from "./happen.ts";
 import type { Life } from "./life.ts";

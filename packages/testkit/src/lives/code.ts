@@ -1,9 +1,10 @@
 // Code of one's own in a tree: steps, questions and agents in the ways that people write them.
 
 import { type Agent, type AgentContext, type AgentOptions, defineAgent, humanInput } from "@belay/core";
-import { tick } from "../world/tick.ts";
+import { type EffectPlace, never } from "../simulation/effect.ts";
+import { tick } from "../simulation/tick.ts";
 import { type Dice, oneOf } from "./dice.ts";
-import { type EffectPlace, never, type Scene } from "./scene.ts";
+import type { Scene } from "./scene.ts";
 
 export type AnyAgent = Agent<unknown, unknown>;
 export type Hooks = Pick<AgentOptions<undefined, unknown>, "hooks">;
@@ -64,6 +65,6 @@ async function failing(): Promise<never> {
 
 export async function stepped(scene: Scene, tool: string, { threadId, idempotencyKey }: EffectPlace): Promise<number> {
   if (scene.dead) await never;
-  scene.began(tool, { threadId, idempotencyKey }, { step: "s" }).ended = true;
+  scene.began(tool, { threadId, idempotencyKey }, { step: "s", repeatable: true }).ended = true;
   return 1;
 }

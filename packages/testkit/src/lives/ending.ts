@@ -3,10 +3,11 @@
 
 import type { RunResult, Session } from "@belay/core";
 import { isRequest } from "@belay/core/inside";
-import { ticks } from "../world/tick.ts";
+import type { Process } from "../simulation/process.ts";
+import { LEASE_MS, THREAD } from "../simulation/segment.ts";
+import { ticks } from "../simulation/tick.ts";
 import { yes } from "./answers.ts";
 import type { Life } from "./life.ts";
-import { LEASE_MS, type LifeProcess, THREAD } from "./process.ts";
 
 /** Nothing may run on, and nothing that was asked for may wait for ever. */
 export async function stopAll(life: Life): Promise<void> {
@@ -41,7 +42,6 @@ export async function stopAll(life: Life): Promise<void> {
     for (const what of pending.values()) witness.problem(`p${number}: ${what} never settles`);
   }
   witness.checkFacts(THREAD);
-  for (const { readers } of life.processes) for (const each of readers) each.compare(witness.facts(THREAD));
 }
 
 export async function endInCalm(life: Life): Promise<void> {
@@ -70,7 +70,7 @@ export async function endInCalm(life: Life): Promise<void> {
 }
 
 /** Wherever it stands. */
-async function endForGood(life: Life, process: LifeProcess, session: Session<unknown>): Promise<void> {
+async function endForGood(life: Life, process: Process, session: Session<unknown>): Promise<void> {
   life.witness.note("terminate");
   process.own("terminate", session.terminate());
   await ticks(60);
@@ -112,7 +112,7 @@ async function goOn(life: Life, session: Session<unknown>): Promise<boolean> {
 }
 
 /** What was sent and has not been heard. */
-async function takeWhatWaits(life: Life, process: LifeProcess, session: Session<unknown>): Promise<void> {
+async function takeWhatWaits(life: Life, process: Process, session: Session<unknown>): Promise<void> {
   for (let round = 0; round < 30; round++) {
     const waiting = (await session.waiting()).filter(({ kind }) => kind === "steer" || kind === "input");
     if (session.state === "terminated" || (waiting.length === 0 && session.state !== "running")) return;
@@ -120,7 +120,7 @@ async function takeWhatWaits(life: Life, process: LifeProcess, session: Session<
       if (!(await goOn(life, session))) return;
     } else if (waiting.some(({ kind }) => kind === "steer")) {
       const word = life.word();
-      process.watch("run", () => session.run(word), [word]);
+      life.watch(process, "run", () => session.run(word), [word]);
     } else {
       await session.startQueued();
     }

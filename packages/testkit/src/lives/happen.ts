@@ -1,6 +1,6 @@
 // What happens to the processes of a life and to what they stand on.
 
-import { ticks } from "../world/tick.ts";
+import { ticks } from "../simulation/tick.ts";
 import { oneOf } from "./dice.ts";
 import type { Life } from "./life.ts";
 import type { Deed } from "./say.ts";
@@ -27,8 +27,6 @@ export const start: Deed = (life) => {
 
 export const kill: Deed = (life, process) => {
   life.witness.note(`p${process.number} is killed`);
-  life.witness.crashed = true;
-  life.witness.leaveBehind(process.number);
   process.kill();
 };
 
@@ -73,7 +71,6 @@ export const failStore: Deed = (life, process) => {
   const later = Array.from({ length: dice(3) }, () => ({}));
   const twice = dice(3) === 0 ? [{ fail }] : [];
   witness.note(`p${process.number}: ${operation} will fail ${fail} the commit`);
-  witness.crashed = true;
   witness.leaveBehind(process.number);
   process.store.plan(operation, ...later, { fail }, ...twice);
 };

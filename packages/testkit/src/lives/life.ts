@@ -1,12 +1,13 @@
 // What a life is made of: the processes around one thread in one store, the tree that each of them has, and chance.
 
+import type { BelayError, Run } from "@belay/core";
 import type { FakeClock } from "@belay/core/testing";
+import { Process } from "../simulation/process.ts";
+import { type Given, Witness } from "../simulation/witness.ts";
 import { type Dice, diceOf, oneOf } from "./dice.ts";
 import type { Places } from "./places.ts";
-import { LifeProcess } from "./process.ts";
 import type { Scene } from "./scene.ts";
 import { growTree } from "./tree.ts";
-import { Witness } from "./witness.ts";
 
 /** What models in calm may still call. */
 const CALM_CALLS = 25;
@@ -15,7 +16,7 @@ export class Life {
   readonly clock: FakeClock;
   readonly dice: Dice;
   readonly witness: Witness;
-  readonly processes: LifeProcess[] = [];
+  readonly processes: Process[] = [];
   readonly forks: string[] = [];
   readonly hooked: boolean;
   readonly ruled: boolean;
@@ -63,7 +64,7 @@ export class Life {
     this.pressure = oneOf(this.dice, [0, 60, 30, 15]);
   }
 
-  get alive(): readonly LifeProcess[] {
+  get alive(): readonly Process[] {
     return this.processes.filter(({ dead }) => !dead);
   }
 
@@ -72,19 +73,20 @@ export class Life {
     return this.#heard;
   }
 
-  start(): LifeProcess {
+  start(): Process {
     const { clock, witness, rollsBack } = this;
     const number = this.processes.length;
     const maxHot = this.dice(4) === 0 ? 1 : 100;
     const { unattended, diverges } = this;
     const other = diverges && !this.calm && this.dice(3) === 0;
     const store = this.#places.connect();
-    const options = { number, store, clock, maxHot, rollsBack, unattended, diverges, witness };
-    const process = new LifeProcess(options);
+    const expects = ({ code, message }: BelayError) =>
+      (code === "AGENT_FAILED" && /hook|on purpose/.test(message)) || (code === "REPLAY_DIVERGED" && diverges);
+    const process = new Process({ number, store, clock, witness, rollsBack, expects });
     const { root, shape } = growTree(this.#scene(process, other));
     this.shape = shape;
     this.processes.push(process);
-    process.begin(root);
+    process.begin(root, { maxHot, unattended });
     return process;
   }
 
@@ -100,11 +102,26 @@ export class Life {
     return `person ${this.#people}`;
   }
 
+  /** Begins a segment by that process; `texts` are given with it. */
+  watch(process: Process, what: string, begin: () => Run, texts: readonly string[] = [], to?: string): void {
+    const given: Given = { texts, process: process.number, to, taken: undefined };
+    this.witness.note(`p${process.number} ${what} ${texts.join(", ")}`);
+    const begun = () => {
+      const run = begin();
+      this.witness.given.push(given);
+      return run;
+    };
+    process.watch(what, begun, ({ status }, code) => {
+      if (NOT_TAKEN.has(code)) given.taken = false;
+      else if (status !== "failed" && status !== "terminated") given.taken = true;
+    });
+  }
+
   letGo(): void {
     for (const each of this.#deaf.splice(0)) each();
   }
 
-  #scene(process: LifeProcess, other: boolean): Scene {
+  #scene(process: Process, other: boolean): Scene {
     const life = this;
     const { witness, hooked, ruled } = this;
     return {
@@ -120,7 +137,7 @@ export class Life {
       },
       now: () => this.clock.now(),
       chance: this.dice,
-      began: (tool, place, how = {}) => witness.began(process.number, tool, place, how),
+      began: (tool, place, how = {}) => witness.began(process, tool, place, how),
       untilLetGo: (letGo) => void this.#deaf.push(letGo),
       spoke: (place) => witness.spoke(place),
       asked: (agent, messages, prefill) => {
@@ -134,3 +151,14 @@ export class Life {
     };
   }
 }
+
+/** Codes by which words given with a run are refused. */
+const NOT_TAKEN = new Set<string>([
+  "THREAD_BUSY",
+  "TOKEN_SPENT",
+  "INVALID_STATE",
+  "NEED_RESUME",
+  "OPTION_INVALID",
+  "ANSWER_AMBIGUOUS",
+  "ANSWER_INVALID",
+]);

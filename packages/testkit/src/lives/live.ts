@@ -3,13 +3,13 @@
 // else is left to chance, but in a file when one process looks what another has written.
 
 import { fakeClock } from "@belay/core/testing";
-import { ticks } from "../world/tick.ts";
+import { THREAD } from "../simulation/segment.ts";
+import { ticks } from "../simulation/tick.ts";
 import { act, bagFor, pressOn } from "./act.ts";
 import { oneOf } from "./dice.ts";
 import { endInCalm, stopAll } from "./ending.ts";
 import { Life } from "./life.ts";
 import { placesOf } from "./places.ts";
-import { THREAD } from "./process.ts";
 
 export interface Lived {
   readonly problems: readonly string[];

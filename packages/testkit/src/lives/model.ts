@@ -1,9 +1,10 @@
 // The models of a life. What one says depends on its agent and on what was said, so that every process says the same.
 
 import type { Message, Model, ModelEvent, ModelRequest } from "@belay/core";
-import { tick } from "../world/tick.ts";
+import { never } from "../simulation/effect.ts";
+import { tick } from "../simulation/tick.ts";
 import { type Dice, diceOf, oneOf, seedOf } from "./dice.ts";
-import { never, type Scene } from "./scene.ts";
+import type { Scene } from "./scene.ts";
 
 export interface Manner {
   /** In how many messages it calls something. */

@@ -1,15 +1,16 @@
 // What people do to the thread of a life, by one of its processes.
 
-import { type Answer, BelayError, type InterruptOptions, type ResumeOptions, type Session } from "@belay/core";
+import type { InterruptOptions, ResumeOptions, Session } from "@belay/core";
 import { isRequest } from "@belay/core/inside";
+import type { Process } from "../simulation/process.ts";
+import { THREAD } from "../simulation/segment.ts";
+import type { Sent } from "../simulation/witness.ts";
 import { someAnswer } from "./answers.ts";
 import { oneOf } from "./dice.ts";
 import type { Life } from "./life.ts";
-import { type LifeProcess, THREAD } from "./process.ts";
 import { graphNodes } from "./tree.ts";
-import type { SentWords } from "./witness.ts";
 
-export type Deed = (life: Life, process: LifeProcess, session: Session<unknown>) => void;
+export type Deed = (life: Life, process: Process, session: Session<unknown>) => void;
 
 /** Resumes where that is possible, else runs. */
 export const goOn: Deed = (life, process, session) => {
@@ -21,7 +22,7 @@ export const goOn: Deed = (life, process, session) => {
 /** Whatever the state. */
 export const run: Deed = (life, process, session) => {
   const word = life.word();
-  process.watch("run", () => session.run(word), [word]);
+  life.watch(process, "run", () => session.run(word), [word]);
 };
 
 /** The same few ids again and again. */
@@ -29,14 +30,14 @@ export const runById: Deed = (life, process, session) => {
   if (session.state === "running") return;
   const [word, id] = [life.word(), `run${life.dice(3)}`];
   // Whether its words were taken is not known: it may be the run of someone else.
-  process.watch(`run ${id} ${word}`, () => session.run(word, { id }));
+  life.watch(process, `run ${id} ${word}`, () => session.run(word, { id }));
 };
 
 export const resume: Deed = (life, process, session) => {
   const { input: words = [], ...options } = someResume(life, session);
   const input = words.length > 0 ? { input: words } : {};
   const what = JSON.stringify({ ...options, ...(options.answers && { answers: Object.keys(options.answers) }) });
-  process.watch(`resume ${what}`, () => session.resume({ ...options, ...input }), words, options.to);
+  life.watch(process, `resume ${what}`, () => session.resume({ ...options, ...input }), words, options.to);
 };
 
 type SomeResume = Omit<ResumeOptions, "input"> & { readonly input?: readonly string[] };
@@ -76,13 +77,13 @@ export const resumeByHandle: Deed = (life, process) => {
   const handle = life.witness.handles.at(-1 - life.dice(2));
   if (handle === undefined) return;
   life.witness.note(`p${process.number} resume by handle`);
-  process.own(
-    "resume by handle",
-    process.runner.resume(handle).then(async (begun) => {
-      const result = await begun.result;
-      if (result.status === "failed") process.refusal("resume by handle", result.error);
-      else life.witness.wentOn(handle);
-    }),
+  process.resumeBy(
+    handle,
+    [],
+    () => {},
+    ({ status }) => {
+      if (status !== "failed") life.witness.wentOn(handle);
+    },
   );
 };
 
@@ -110,7 +111,8 @@ export const stop: Deed = (life, process, session) => {
     "interrupt",
     session.interrupt(options).then((receipt) => {
       if (process.dead || !receipt.accepted || session.state === "running" || process.session !== session) return;
-      witness.stopped(process.number, THREAD, receipt, options.requests === "keep");
+      witness.checkReceipt(THREAD, receipt, options.requests === "keep");
+      witness.checkLate(process, receipt);
     }),
   );
 };
@@ -132,7 +134,7 @@ export const send: Deed = (life, process, session) => {
   const { dice, witness } = life;
   const kind = oneOf(dice, ["steer", "enqueue"] as const);
   const text = life.word();
-  const said: SentWords = { text, id: `${kind} of ${text}`, sent: false, withdrawn: false };
+  const said: Sent = { text, id: `${kind} of ${text}`, sent: undefined, withdrawn: false };
   witness.sent.push(said);
   witness.note(`p${process.number} ${said.id} while ${session.state}`);
   const takesBack = dice(5) === 0;
@@ -166,33 +168,8 @@ export const answer: Deed = (life, process, session) => {
   const said = someAnswer(dice, request, life.person(), life.ruled);
   witness.note(`p${process.number} answer ${request.id} ${request.kind} ${request.tool ?? ""} ${said.type}`);
   const by = dice(2) === 0 ? session : process.runner;
-  give(life, process, by, request.id, said);
+  process.answer(by, request.id, said);
 };
-
-/** What the store, or who has the thread, may say instead. */
-const UNHEARD = /^(THREAD_BUSY|SESSION_CLOSED|RUNNER_|STORE_|FENCED|THREAD_LOST)/;
-
-function give(
-  { witness }: Life,
-  process: LifeProcess,
-  by: Pick<Session<unknown>, "answer">,
-  id: string,
-  answer: Answer,
-): void {
-  const said = witness.answers(id, answer.by!);
-  const heard = by.answer(id, answer).then(
-    () => {
-      said.told = "it counts";
-    },
-    (error: unknown) => {
-      const known = error instanceof BelayError && !UNHEARD.test(error.code);
-      if (!known) throw error;
-      said.told = error;
-      witness.note(`  p${process.number} answer ${id}: ${error.code}`);
-    },
-  );
-  process.own(`answer ${id}`, heard);
-}
 
 /** Everybody answers the same request, twice. */
 export const raceToAnswer: Deed = (life, _, session) => {
@@ -204,7 +181,7 @@ export const raceToAnswer: Deed = (life, _, session) => {
   for (const each of [...life.alive, ...life.alive]) {
     const said = someAnswer(dice, request, life.person(), life.ruled);
     const by = dice(2) === 0 ? (each.session ?? each.runner) : each.runner;
-    give(life, each, by, request.id, said);
+    each.answer(by, request.id, said);
   }
 };
 
@@ -215,7 +192,7 @@ export const answerAll: Deed = (life, process, session) => {
   life.witness.note(`p${process.number} answers all of ${open.map(({ id }) => id).join(", ")}`);
   for (const request of open) {
     const said = someAnswer(dice, request, life.person(), life.ruled);
-    give(life, process, session, request.id, said);
+    process.answer(session, request.id, said);
   }
 };
 

@@ -1,36 +1,7 @@
 // What a tree of agents in one process sees of the life around it.
 
 import type { Message } from "@belay/core";
-import type { Effect as NamedEffect } from "@belay/core/inside";
-
-/** Something touched the world: as the checks of a journal know it, and what became of it. */
-export interface Effect extends NamedEffect {
-  readonly key: string;
-  readonly callId: string;
-  readonly tool: string;
-  readonly threadId: string;
-  readonly process: number;
-  /** A step inside a call or inside code: it is computed again where a crash came before its record. */
-  readonly step: boolean;
-  ended: boolean;
-  /** Its process died, or let go of it: no receipt speaks of it. */
-  behind: boolean;
-}
-
-export interface EffectPlace {
-  readonly threadId: string;
-  readonly idempotencyKey: string;
-  readonly callId?: string;
-}
-
-export interface EffectKind {
-  /** The key of the step that it is. */
-  readonly step?: string;
-  /** The key of an ask that comes before it. */
-  readonly after?: string;
-  /** It may happen more than once. */
-  readonly repeatable?: boolean;
-}
+import type { Effect, EffectKind, EffectPlace } from "../simulation/effect.ts";
 
 export interface Scene {
   /** Of the tree; every process of a life has the same tree. */
@@ -56,6 +27,3 @@ export interface Scene {
   /** False once models in a calm life have called enough. */
   mayCall(): boolean;
 }
-
-/** In a process that is dead nothing happens any more. */
-export const never = new Promise<never>(() => {});

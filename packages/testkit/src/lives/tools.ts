@@ -11,8 +11,9 @@ import {
   tool,
 } from "@belay/core";
 import type { ToolOptions } from "@belay/core/inside";
-import { ticks } from "../world/tick.ts";
-import { never, type Scene } from "./scene.ts";
+import { never } from "../simulation/effect.ts";
+import { ticks } from "../simulation/tick.ts";
+import type { Scene } from "./scene.ts";
 
 interface Args {
   readonly n: number;
@@ -121,7 +122,7 @@ async function asks(scene: Scene, { n }: Args, ctx: ToolContext): Promise<string
   const step = (key: string, after?: string) =>
     ctx.step(key, async () => {
       if (scene.dead) await never;
-      const effect = scene.began("asks", ctx, { step: key, ...(after !== undefined && { after }) });
+      const effect = scene.began("asks", ctx, { step: key, repeatable: true, ...(after !== undefined && { after }) });
       await ticks(scene.calm ? 0 : n % 4);
       effect.ended = true;
       return key;

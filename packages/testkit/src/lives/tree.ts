@@ -15,7 +15,7 @@ import {
   sequential,
 } from "@belay/core";
 import { tokensBeside } from "@belay/core/inside";
-import { tick } from "../world/tick.ts";
+import { tick } from "../simulation/tick.ts";
 import { type AnyAgent, type Hooks, lifeCode, stepped } from "./code.ts";
 import { type Dice, diceOf, oneOf } from "./dice.ts";
 import { lifeModel, type Manner } from "./model.ts";

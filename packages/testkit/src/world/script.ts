@@ -1,7 +1,7 @@
 // What the model of a world says: turns as data, so that a property test can draw, shrink and print them.
 
 import type { ModelEvent, ModelRequest } from "@belay/core";
-import { tick, ticks } from "./tick.ts";
+import { tick, ticks } from "../simulation/tick.ts";
 import type { ToolName } from "./tools.ts";
 
 export type Piece =

@@ -3,7 +3,8 @@
 
 import { humanApproval, humanInput, jsonSchema, type Tool, type ToolContext, tool } from "@belay/core";
 import type { ToolOptions } from "@belay/core/inside";
-import { tick, ticks } from "./tick.ts";
+import { type Effect, type EffectKind, type EffectPlace, never } from "../simulation/effect.ts";
+import { tick, ticks } from "../simulation/tick.ts";
 
 export const toolNames = [
   "fast",
@@ -30,29 +31,12 @@ export const toolNames = [
 ] as const;
 export type ToolName = (typeof toolNames)[number];
 
-export interface Effect {
-  readonly callId: string;
-  /** Names the call by its address, not by its arguments. */
-  readonly key: string;
-  readonly tool: string;
-  /** A step inside it: its code may come to it long after its start, also after a stop that left it behind. */
-  readonly step: boolean;
-  readonly process: number;
-  readonly runId: string;
-  readonly segment: number;
-  ended: boolean;
-  /** Its session was closed while it ran. */
-  closed: boolean;
-}
-
 export interface ToolHost {
-  /** The number of the process. */
-  readonly process: number;
   readonly dead: boolean;
   /** True at the end of a test: tools do nothing unusual any more. */
   readonly calm: boolean;
   now(): number;
-  began(effect: Effect): void;
+  began(tool: ToolName, place: EffectPlace, how: EffectKind): Effect;
   /** Settles when deaf tools are let go. */
   released(): Promise<void>;
 }
@@ -110,36 +94,19 @@ const options: Partial<Record<ToolName, Partial<ToolOptions<typeof input, unknow
 
 const gates: readonly ToolName[] = ["gated", "sealed"];
 
-export const repeatable = (name: string): boolean => options[name as ToolName]?.repeatable === true;
-
-/** It may end, or be cut, without having done anything but ask. */
-export const mayOnlyAsk = (name: string): boolean => name === "asks" || name === "pair";
+/** Tools that may end, or be cut, when all that they have done is to ask. */
+export const askingTools: readonly ToolName[] = ["asks", "pair"];
 
 /** One set for each process; `absent` is not among them. */
 export function worldTools(host: ToolHost): Tool<unknown>[] {
-  const begin = (name: ToolName, ctx: ToolContext, step = ""): Effect => {
-    const { callId, idempotencyKey, runId, segment } = ctx;
-    const key = `${idempotencyKey}${step}`;
-    const effect: Effect = {
-      callId,
-      key,
-      tool: name,
-      step: step !== "",
-      process: host.process,
-      runId,
-      segment,
-      ended: false,
-      closed: false,
-    };
-    host.began(effect);
-    return effect;
-  };
+  const isRepeatable = (name: ToolName) => options[name]?.repeatable === true;
+  const begin = (name: ToolName, ctx: ToolContext) => host.began(name, ctx, { repeatable: isRepeatable(name) });
   const define = (name: ToolName, execute: (args: Args, ctx: ToolContext) => unknown) =>
     tool({
       name,
       description: name,
       input,
-      onCrash: repeatable(name) ? "retry" : "fail",
+      onCrash: isRepeatable(name) ? "retry" : "fail",
       ...(gates.includes(name) && { needsApproval: (args: Args) => humanApproval("May I?", deadline(host, args)) }),
       ...options[name],
       execute,
@@ -147,7 +114,7 @@ export function worldTools(host: ToolHost): Tool<unknown>[] {
   const plain = Object.entries(work).map(([name, does]) =>
     define(name as ToolName, (args, ctx) => {
       // In a process that is dead nothing happens any more.
-      if (host.dead) return new Promise(() => {});
+      if (host.dead) return never;
       const effect = begin(name as ToolName, ctx);
       const end = () => {
         effect.ended = true;
@@ -162,7 +129,7 @@ export function worldTools(host: ToolHost): Tool<unknown>[] {
     }),
   );
   const stream = define("stream", async function* (args, ctx) {
-    if (host.dead) await new Promise(() => {});
+    if (host.dead) await never;
     const effect = begin("stream", ctx);
     try {
       for (let i = 0; i < args.ticks; i++) {
@@ -177,8 +144,9 @@ export function worldTools(host: ToolHost): Tool<unknown>[] {
   /** What happens in it happens once, also when its code begins again. */
   const did = (name: ToolName, ctx: ToolContext, key: string, args: Args) =>
     ctx.step(key, async () => {
-      if (host.dead) await new Promise(() => {});
-      const effect = begin(name, ctx, `/s:${key}`);
+      if (host.dead) await never;
+      // A step that was cut off while its call waited for another answer may run again.
+      const effect = host.began(name, ctx, { step: key, repeatable: name === "pair" });
       await ticks(host.calm ? 0 : args.ticks);
       effect.ended = true;
       return key;

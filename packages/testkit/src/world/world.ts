@@ -2,8 +2,8 @@
 // that do anything. A witness holds what happens against what must hold, all the time and at the end.
 
 import {
+  agent,
   type Fact,
-  type Handle,
   type Interrupt,
   type InterruptOptions,
   type Model,
@@ -14,12 +14,13 @@ import {
 } from "@belay/core";
 import { isRequest } from "@belay/core/inside";
 import { type FakeClock, fakeClock } from "@belay/core/testing";
+import { Process } from "../simulation/process.ts";
+import { LEASE_MS, placeOf, THREAD } from "../simulation/segment.ts";
+import { ticks } from "../simulation/tick.ts";
+import { type Given, type Sent, Witness } from "../simulation/witness.ts";
 import { type Action, answerTo, type How } from "./action.ts";
-import { LEASE_MS, Process, placeOf } from "./process.ts";
 import { speak, type Turn } from "./script.ts";
-import { ticks } from "./tick.ts";
-import type { Effect } from "./tools.ts";
-import { type Given, type Sent, Witness } from "./witness.ts";
+import { askingTools, type ToolHost, worldTools } from "./tools.ts";
 
 export interface WorldSetup {
   readonly turns: readonly Turn[];
@@ -27,7 +28,6 @@ export interface WorldSetup {
   readonly repair: "synthetic" | "drop";
 }
 
-const THREAD = "thread";
 const MAY_BE_TAKEN = new Set(["STORE_FAILED", "STORE_CONFLICT", "FENCED", "SESSION_CLOSED"]);
 const NOT_TAKEN = new Set(["THREAD_BUSY", "TOKEN_SPENT", "TOKEN_UNKNOWN", "INVALID_STATE", "NEED_RESUME"]);
 /** Codes by which what was to be sent is nowhere. */
@@ -39,25 +39,26 @@ export class World {
   readonly #witness: Witness;
   readonly #setup: WorldSetup;
   readonly #processes: Process[] = [];
-  readonly #handles: Handle[] = [];
   #turn = 0;
   #words = 0;
   #people = 0;
   /** Stops on their way that take back what was said. */
   #rollbacks = 0;
+  /** Processes that stood still at some time: they may not have read what others wrote. */
+  readonly #frozen = new Set<Process>();
   #calm = false;
   #deaf: (() => void)[] = [];
 
   constructor(setup: WorldSetup) {
     this.#setup = setup;
     const key = { tenant: "default", threadId: THREAD };
-    this.#witness = new Witness(THREAD, setup.prefill, () => this.#inner.linesSync?.(key) ?? []);
+    this.#witness = new Witness(() => this.#inner.linesSync?.(key) ?? [], askingTools);
     this.#start();
   }
 
   /** The journal as it is in the store. */
   get facts(): readonly Fact[] {
-    return this.#witness.facts;
+    return this.#witness.facts();
   }
 
   /** What people are asked for. */
@@ -73,7 +74,7 @@ export class World {
   async act(action: Action): Promise<void> {
     switch (action.do) {
       case "start":
-        if (this.#processes.filter((each) => each.alive).length < 3) this.#start();
+        if (this.#alive.length < 3) this.#start();
         break;
       case "advance":
         await this.clock.advance(action.ms);
@@ -87,27 +88,27 @@ export class World {
       default:
         this.#actOn(action);
     }
-    this.#witness.check();
+    this.#witness.checkAlone();
   }
 
   #actOn(action: Extract<Action, { on: number }>): void {
-    const alive = this.#processes.filter((each) => each.alive);
+    const alive = this.#alive;
     const process = alive[Math.min(action.on, alive.length - 1)] ?? this.#start();
     switch (action.do) {
       case "kill":
         return process.kill();
       case "freeze":
-        process.wasFrozen = true;
+        this.#witness.disturbed = true;
+        this.#frozen.add(process);
         return process.store.freeze();
       case "thaw":
         return process.store.thaw();
       case "fault":
+        this.#witness.disturbed = true;
         return process.store.plan(action.operation, ...action.faults);
       case "slow":
         return process.store.always(action.fault);
       case "close":
-        // Calls that a closed session left behind are none of the next one's.
-        for (const effect of this.#witness.effects) if (effect.process === process.number) effect.closed = true;
         return process.close();
       case "answer":
         for (let i = 0; i < action.times; i++) this.#answer(process, action.which, action.how);
@@ -124,7 +125,11 @@ export class World {
     }
   }
 
-  #actOnSession(process: Process, session: Session, action: Extract<Action, { on: number }>): void {
+  get #alive(): readonly Process[] {
+    return this.#processes.filter(({ dead }) => !dead);
+  }
+
+  #actOnSession(process: Process, session: Session<unknown>, action: Extract<Action, { on: number }>): void {
     switch (action.do) {
       case "run":
         return this.#begin(process, Math.max(1, action.inputs), (texts) => session.run(texts));
@@ -142,7 +147,10 @@ export class World {
         for (let i = 0; i < action.times; i++) this.#interrupt(process, session, action.options);
         return;
       case "pause":
-        return process.own(session.pause().then((receipt) => this.#witness.stopped(process, receipt)));
+        return process.own(
+          "pause",
+          session.pause().then((receipt) => this.#witness.checkLate(process, receipt)),
+        );
       case "steer":
       case "enqueue":
         return this.#send(process, session, action.do);
@@ -150,51 +158,59 @@ export class World {
         return this.#withdraw(process, session, action.back);
       case "terminate":
         if (process.current !== undefined) process.current.stopping = true;
-        return process.own(session.terminate().catch(alreadyTerminated));
+        return process.own("terminate", session.terminate());
       default:
         return;
     }
   }
 
   #start(): Process {
-    const process: Process = new Process(
-      this.#processes.length,
-      {
-        clock: this.clock,
-        model: this.#model(() => process),
-        repair: this.#setup.repair,
-        threadId: THREAD,
-        problem: (what) => this.problems.push(what),
-        seen: (event) => this.#witness.seen(event),
-      },
-      this.#inner,
-      this.#toolHost(() => process),
-    );
+    const process = new Process({
+      number: this.#processes.length,
+      store: this.#inner,
+      clock: this.clock,
+      witness: this.#witness,
+      rollsBack: true,
+    });
     this.#processes.push(process);
-    process.open();
+    const helper = agent({
+      name: "helper",
+      model: this.#model(process),
+      tools: worldTools(this.#toolHost(process)),
+      repair: this.#setup.repair,
+      graceMs: 100,
+      maxTurns: 12,
+      settings: { retry: { attempts: 2, delayMs: 0, maxDelayMs: 0 } },
+    });
+    process.begin(helper);
     return process;
   }
 
-  #toolHost(of: () => Process) {
+  #toolHost(process: Process): ToolHost {
     const self = this;
     return {
+      get dead() {
+        return process.dead;
+      },
       get calm() {
         return self.#calm;
       },
       now: () => this.clock.now(),
-      began: (effect: Effect) => this.#witness.began(of(), effect),
+      began: (tool, place, how) => this.#witness.began(process, tool, place, how),
       released: () => new Promise<void>((resolve) => this.#deaf.push(resolve)),
     };
   }
 
-  #model(of: () => Process): Model {
+  #model(process: Process): Model {
     const next = () => (this.#calm ? [{ text: "done" }] : (this.#setup.turns[this.#turn++] ?? [{ text: "done" }]));
+    const { prefill } = this.#setup;
     return {
       id: "world",
       provider: "world",
-      prefill: this.#setup.prefill,
+      prefill,
       stream: (request, options) => {
-        this.#witness.asked(of(), request);
+        this.#witness.asked("helper", request.messages, prefill);
+        this.#witness.askedAlone(process, request.messages);
         return speak(next(), request, options.signal);
       },
     };
@@ -202,52 +218,38 @@ export class World {
 
   #begin(process: Process, inputs: number, start: (texts: string[]) => Run): void {
     const texts = Array.from({ length: inputs }, () => ` input ${++this.#words}\n`);
-    try {
-      this.#watch(process, start(texts), texts);
-    } catch (error) {
-      process.refusal(error);
-    }
-  }
-
-  #watch(process: Process, run: Run, texts: readonly string[]): void {
-    const input: Given = { texts, process: process.number, taken: undefined };
-    if (texts.length > 0) this.#witness.inputs.push(input);
-    const watched = process.watch(run, true, (result) => {
-      const code = result.status === "failed" ? result.error.code : "";
-      if (NOT_TAKEN.has(code)) input.taken = false;
+    const given: Given = { texts, process: process.number, taken: undefined };
+    const begin = () => {
+      const run = start(texts);
+      this.#witness.given.push(given);
+      return run;
+    };
+    process.watch("run", begin, (result, code) => {
+      if (NOT_TAKEN.has(code)) given.taken = false;
       // One that waited for answered calls need not have begun when the thread ended for good.
-      else if (!MAY_BE_TAKEN.has(code) && result.status !== "terminated") input.taken = true;
-      if (result.status === "interrupted") this.#handles.push(JSON.parse(JSON.stringify(result.handle)));
-      if (result.status === "failed") return;
+      else if (!MAY_BE_TAKEN.has(code) && result.status !== "terminated") given.taken = true;
       const { session } = process;
-      if (session !== undefined && !process.dead && !process.wasFrozen)
-        this.#witness.ended(process, session, placeOf(result));
+      if (result.status === "failed" || session === undefined || process.dead || this.#frozen.has(process)) return;
+      this.#witness.ended(process, session, placeOf(result));
     });
-    if (this.#rollbacks > 0) watched.rolledBack = true;
+    if (this.#rollbacks > 0 && process.current !== undefined) process.current.rolledBack = true;
   }
 
   #resumeHandle(process: Process, back: number, inputs: number): void {
-    const handle = this.#handles.at(-1 - back);
+    const handle = this.#witness.handles.at(-1 - back);
     if (handle === undefined) return;
     const texts = Array.from({ length: inputs }, () => `input ${++this.#words}`);
-    const given: Given = { texts, process: -1 - this.#witness.inputs.length, taken: undefined };
-    if (texts.length > 0) this.#witness.inputs.push(given);
-    process.begun += 1;
-    const asked = process.runner.resume(handle, { input: texts });
-    process.own(
-      asked.then(
-        (run) => {
-          given.taken = true;
-          process.watch(run, false, ({ status }) => {
-            // One that waited for answered calls need not have begun when the thread ended for good.
-            if (status === "terminated") given.taken = undefined;
-          });
-        },
-        (error) => {
-          if (!MAY_BE_TAKEN.has(process.refusal(error))) given.taken = false;
-        },
-      ),
-    );
+    const given: Given = { texts, process: -1 - this.#witness.given.length, taken: undefined };
+    this.#witness.given.push(given);
+    const taken = (refusal: string | undefined) => {
+      if (refusal === undefined) given.taken = true;
+      else if (!MAY_BE_TAKEN.has(refusal)) given.taken = false;
+    };
+    process.resumeBy(handle, texts, taken, ({ status }) => {
+      // One that waited for answered calls need not have begun when the thread ended for good.
+      if (status === "terminated") given.taken = undefined;
+      if (status !== "failed") this.#witness.wentOn(handle);
+    });
   }
 
   #answer(process: Process, which: number, how: How): void {
@@ -256,33 +258,33 @@ export class World {
     if (request === undefined) return;
     const id = how === "unknown" ? "nobody-asked" : request.id;
     const vain = how === "unknown" || how === "wrong";
-    const said = { id, by: `person ${++this.#people}`, vain, told: undefined, lost: false };
-    this.#witness.said.push(said);
-    process.answer(id, answerTo(request, how), said);
+    process.answer(process.runner, id, { ...answerTo(request, how), by: `person ${++this.#people}` }, vain);
   }
 
-  #send(process: Process, session: Session, how: "steer" | "enqueue"): void {
+  #send(process: Process, session: Session<unknown>, how: "steer" | "enqueue"): void {
     const text = `${how} ${++this.#words}`;
     const sent: Sent = { text, id: `sent ${this.#words}`, sent: undefined, withdrawn: false };
     this.#witness.sent.push(sent);
     const asked = session[how](text, { id: sent.id });
     process.own(
+      how,
       asked.then(
         () => {
           sent.sent = true;
         },
         (error) => {
-          if (NOT_SENT.has(process.refusal(error))) sent.sent = false;
+          if (NOT_SENT.has(process.refusal(how, error))) sent.sent = false;
         },
       ),
     );
   }
 
-  #withdraw(process: Process, session: Session, back: number): void {
+  #withdraw(process: Process, session: Session<unknown>, back: number): void {
     const sent = this.#witness.sent.at(-1 - back);
     if (sent === undefined || sent.withdrawn !== false) return;
     sent.withdrawn = undefined;
     process.own(
+      "withdraw",
       session.withdraw(sent.id).then((withdrawn) => {
         // Where it was not there yet it may still come.
         sent.withdrawn = withdrawn;
@@ -290,7 +292,7 @@ export class World {
     );
   }
 
-  #interrupt(process: Process, session: Session, options: InterruptOptions): void {
+  #interrupt(process: Process, session: Session<unknown>, options: InterruptOptions): void {
     const { current } = process;
     const asked = session.interrupt(options);
     if (current !== undefined) {
@@ -299,14 +301,14 @@ export class World {
     }
     const { begun } = process;
     // Of a pause, it tells nothing of what was begun after it.
-    const told = (receipt: Receipt) => process.begun > begun || this.#witness.stopped(process, receipt);
-    process.own(asked.then(told));
+    const told = (receipt: Receipt) => process.begun > begun || this.#witness.checkLate(process, receipt);
+    process.own("interrupt", asked.then(told));
     this.#rollBack(asked, options);
   }
 
   #interruptAnywhere(process: Process, options: InterruptOptions): void {
     const asked = process.runner.interrupt(THREAD, options);
-    process.own(asked);
+    process.own("runner.interrupt", asked);
     this.#rollBack(asked, options);
   }
 
@@ -325,14 +327,15 @@ export class World {
   async end(): Promise<void> {
     await this.#stopAll();
     for (const process of this.#processes) {
-      if (process.alive) this.problems.push(...process.lostText());
+      if (!process.dead) for (const problem of process.lostText()) this.#witness.problem(problem);
       process.kill();
     }
     await this.clock.advance(LEASE_MS + 1);
     this.#calm = true;
     await this.#goOn(this.#start());
-    this.#witness.check();
-    this.#witness.checkPast();
+    this.#witness.checkAlone();
+    this.#witness.checkJournal(THREAD);
+    this.#witness.checkDeeds(THREAD);
     this.#witness.checkSent(await this.#waiting());
   }
 
@@ -343,14 +346,12 @@ export class World {
   }
 
   async #stopAll(): Promise<void> {
-    for (const process of this.#processes) {
-      if (process.dead) continue;
+    for (const process of this.#alive) {
       process.store.thaw();
       process.store.calm();
     }
     for (let round = 0; round < 5; round++) {
-      for (const process of this.#processes) {
-        if (process.dead) continue;
+      for (const process of this.#alive) {
         if (process.session === undefined) process.open();
         else this.#interrupt(process, process.session, { force: true });
       }
@@ -358,18 +359,16 @@ export class World {
       // In all longer than a lease: whoever waits for an owner that is gone waits for that.
       await this.clock.advance(300);
     }
-    for (const process of this.#processes) {
-      if (process.dead) continue;
-      if (process.current !== undefined) this.problems.push(`process ${process.number}: a stop does not end its run`);
-      if (process.pending.size > 0)
-        this.problems.push(`process ${process.number}: ${process.pending.size} promises never settle`);
+    for (const { number, current, pending } of this.#alive) {
+      if (current !== undefined) this.#witness.problem(`p${number}: a stop does not end its run`);
+      for (const what of pending.values()) this.#witness.problem(`p${number}: ${what} never settles`);
     }
   }
 
   async #goOn(process: Process): Promise<void> {
     await ticks(20);
     const { session } = process;
-    if (session === undefined) return void this.problems.push("the thread cannot be opened any more");
+    if (session === undefined) return void this.#witness.problem("the thread cannot be opened any more");
     if (session.state === "terminated") return;
     for (let stretch = 0; stretch < 6; stretch++) {
       const goesOn = session.state === "paused";
@@ -381,12 +380,8 @@ export class World {
       if (result?.status === "completed") return;
       if (result?.status === "interrupted" && result.interruptType === "tool_interrupt") continue;
       const why = result?.status === "failed" ? result.error.message : (result?.status ?? "nothing happens");
-      return void this.problems.push(`the thread cannot go on: ${why}`);
+      return void this.#witness.problem(`the thread cannot go on: ${why}`);
     }
-    this.problems.push("the thread asks without end");
+    this.#witness.problem("the thread asks without end");
   }
-}
-
-function alreadyTerminated(error: unknown): void {
-  if ((error as { code?: unknown }).code !== "INVALID_STATE_TRANSITION") throw error;
 }
