@@ -11,37 +11,12 @@ import type { Life } from "./life.ts";
 
 /** Nothing may run on, and nothing that was asked for may wait for ever. */
 export async function stopAll(life: Life): Promise<void> {
-  const { clock, witness } = life;
-  witness.note("all is stopped");
-  life.ending = true;
-  for (const { store } of life.alive) {
-    store.always({});
-    store.thaw();
-    for (const operation of ["append", "send", "load", "renew"] as const) store.plan(operation);
-  }
   // Forks are not stopped: those that run come to their own end.
-  const forkMoves = () =>
-    life.alive.some(({ pending }) => [...pending.values()].some((what) => what.startsWith("move ")));
-  for (let round = 0; round < 5 || (round < 30 && forkMoves()); round++) {
-    for (const process of life.alive) {
-      if (process.session === undefined) process.open();
-      else process.own("the last stop", process.session.interrupt({ force: true }));
-    }
-    await ticks(40);
-    life.letGo();
-    await clock.advance(300);
-  }
-  await ticks(120);
-  await clock.advance(2 * LEASE_MS);
-  await ticks(50);
+  const forksRest = () =>
+    !life.alive.some(({ pending }) => [...pending.values()].some((what) => what.startsWith("move ")));
+  await life.stopAll({ letsGo: true, until: forksRest });
   if (life.diverges) await patience(() => life.alive.every(({ pending }) => pending.size === 0));
-  for (const { number, session, pending } of life.alive) {
-    if (session?.state === "running" && session.opening !== undefined) {
-      witness.problem(`p${number}: a stop does not end its run`);
-    }
-    for (const what of pending.values()) witness.problem(`p${number}: ${what} never settles`);
-  }
-  witness.checkFacts(THREAD);
+  life.checkSettled();
 }
 
 export async function endInCalm(life: Life): Promise<void> {
@@ -120,7 +95,7 @@ async function takeWhatWaits(life: Life, process: Process, session: Session<unkn
       if (!(await goOn(life, session))) return;
     } else if (waiting.some(({ kind }) => kind === "steer")) {
       const word = life.word();
-      life.watch(process, "run", () => session.run(word), [word]);
+      life.watch(process, "run", () => session.run(word), { texts: [word] });
     } else {
       await session.startQueued();
     }

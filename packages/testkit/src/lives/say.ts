@@ -22,7 +22,7 @@ export const goOn: Deed = (life, process, session) => {
 /** Whatever the state. */
 export const run: Deed = (life, process, session) => {
   const word = life.word();
-  life.watch(process, "run", () => session.run(word), [word]);
+  life.watch(process, "run", () => session.run(word), { texts: [word] });
 };
 
 /** The same few ids again and again. */
@@ -37,7 +37,10 @@ export const resume: Deed = (life, process, session) => {
   const { input: words = [], ...options } = someResume(life, session);
   const input = words.length > 0 ? { input: words } : {};
   const what = JSON.stringify({ ...options, ...(options.answers && { answers: Object.keys(options.answers) }) });
-  life.watch(process, `resume ${what}`, () => session.resume({ ...options, ...input }), words, options.to);
+  life.watch(process, `resume ${what}`, () => session.resume({ ...options, ...input }), {
+    texts: words,
+    to: options.to,
+  });
 };
 
 type SomeResume = Omit<ResumeOptions, "input"> & { readonly input?: readonly string[] };
@@ -73,19 +76,7 @@ function someResume(life: Life, session: Session<unknown>): SomeResume {
   }
 }
 
-export const resumeByHandle: Deed = (life, process) => {
-  const handle = life.witness.handles.at(-1 - life.dice(2));
-  if (handle === undefined) return;
-  life.witness.note(`p${process.number} resume by handle`);
-  process.resumeBy(
-    handle,
-    [],
-    () => {},
-    ({ status }) => {
-      if (status !== "failed") life.witness.wentOn(handle);
-    },
-  );
-};
+export const resumeByHandle: Deed = (life, process) => life.resumeBy(process, life.dice(2));
 
 export const issueHandle: Deed = (life, process, session) => {
   life.witness.note(`p${process.number} handle`);
@@ -107,14 +98,7 @@ export const stop: Deed = (life, process, session) => {
     ...(dice(4) === 0 && { requests: "keep" }),
   };
   witness.note(`p${process.number} interrupt ${JSON.stringify(options)} while ${session.state}`);
-  process.own(
-    "interrupt",
-    session.interrupt(options).then((receipt) => {
-      if (process.dead || !receipt.accepted || session.state === "running" || process.session !== session) return;
-      witness.checkReceipt(THREAD, receipt, options.requests === "keep");
-      witness.checkLate(process, receipt);
-    }),
-  );
+  life.stop(process, session, options);
 };
 
 /** By whichever process has it. */
@@ -122,7 +106,7 @@ export const stopAnywhere: Deed = (life, process) => {
   const mode = oneOf(life.dice, ["now", "after-model", "after-tools"] as const);
   const requests = oneOf(life.dice, ["withdraw", "keep"] as const);
   life.witness.note(`p${process.number} runner.interrupt ${mode} ${requests}`);
-  process.own("runner.interrupt", process.runner.interrupt(THREAD, { mode, requests }));
+  life.stopAnywhere(process, { mode, requests });
 };
 
 export const pause: Deed = (life, process, session) => {
