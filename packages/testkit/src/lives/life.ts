@@ -1,7 +1,8 @@
 // What a life is made of: the processes around one thread in one store, the tree that each of them has, and chance.
 
-import type { BelayError } from "@belay/core";
+import type { BelayError, Message } from "@belay/core";
 import type { FakeClock } from "@belay/core/testing";
+import type { EffectPlace } from "../simulation/effect.ts";
 import { Process } from "../simulation/process.ts";
 import { Simulation } from "../simulation/simulation.ts";
 import { Witness } from "../simulation/witness.ts";
@@ -70,7 +71,7 @@ export class Life extends Simulation {
     const store = this.#places.connect();
     const expects = ({ code, message }: BelayError) =>
       (code === "AGENT_FAILED" && /hook|on purpose/.test(message)) || (code === "REPLAY_DIVERGED" && diverges);
-    const process = new Process({ number, store, clock, witness, rollsBack, expects });
+    const process = new Process({ number, store, clock, witness, rollsBack, turns: true, expects });
     const { root, shape } = growTree(this.#scene(process, other));
     this.shape = shape;
     this.processes.push(process);
@@ -79,25 +80,15 @@ export class Life extends Simulation {
   }
 
   #scene(process: Process, other: boolean): Scene {
-    const life = this;
     const { witness, hooked, ruled } = this;
-    return {
+    return Object.assign(this.stageOf(process), {
       seed: this.#treeSeed,
       hooked,
       ruled,
       other,
-      get dead() {
-        return process.dead;
-      },
-      get calm() {
-        return life.calm;
-      },
-      now: () => this.clock.now(),
       chance: this.dice,
-      began: (tool, place, how = {}) => witness.began(process, tool, place, how),
-      untilLetGo: (letGo) => this.untilLetGo(letGo),
-      spoke: (place) => witness.spoke(place),
-      asked: (agent, messages, prefill) => {
+      spoke: (place: EffectPlace) => witness.spoke(place),
+      asked: (agent: string, messages: readonly Message[], prefill: boolean) => {
         if (this.calm) this.#heard = true;
         witness.asked(agent, messages, prefill);
       },
@@ -105,6 +96,6 @@ export class Life extends Simulation {
         if (this.calm) this.#calmCalls += 1;
         return this.#calmCalls <= CALM_CALLS;
       },
-    };
+    });
   }
 }

@@ -34,5 +34,16 @@ export interface EffectKind {
   readonly repeatable?: boolean;
 }
 
+/** What the tools of one process see of the simulation around them. */
+export interface Stage {
+  readonly dead: boolean;
+  /** True at the end: tools do nothing unusual any more. */
+  readonly calm: boolean;
+  now(): number;
+  began(tool: string, place: EffectPlace, how?: EffectKind): Effect;
+  /** Calls `letGo` when those that heed no signal are let go. */
+  untilLetGo(letGo: () => void): void;
+}
+
 /** In a dead process nothing happens any more. */
 export const never = new Promise<never>(() => {});

@@ -27,6 +27,8 @@ export interface ProcessOptions {
   readonly witness: Witness;
   /** Stops may take back text that readers were shown. */
   readonly rollsBack: boolean;
+  /** Whether every turn must have one start and one end. */
+  readonly turns: boolean;
   /** Whether the simulation itself brings this failure about. */
   expects?(error: BelayError): boolean;
 }
@@ -153,6 +155,7 @@ export class Process implements Actor {
       ? new Reader(`run of p${this.number}`, {
           misses: () => false,
           rollsBack: this.#options.rollsBack,
+          turns: this.#options.turns,
           first: undefined,
           head: 0,
           problem: (problem) => this.witness.problem(problem),
@@ -258,10 +261,11 @@ export class Process implements Actor {
     const reading = new AbortController();
     this.#reading = reading;
     const { witness } = this;
-    const { rollsBack } = this.#options;
+    const { rollsBack, turns } = this.#options;
     const reader = new Reader(`reader of p${this.number}`, {
       misses: () => witness.disturbed,
       rollsBack,
+      turns,
       first: 1,
       head: witness.facts(THREAD).length,
       problem: (what) => witness.problem(what),

@@ -9,6 +9,8 @@ export interface ReaderHost {
   misses(): boolean;
   /** Stops may take back text that readers were shown. */
   readonly rollsBack: boolean;
+  /** Whether every turn must have one start and one end. */
+  readonly turns: boolean;
   /** The first fact that it reads; undefined where it reads a part. */
   readonly first: number | undefined;
   /** The facts on record when it began to read: turns may have begun before that. */
@@ -37,7 +39,7 @@ export class Reader {
       this.#next = event.seq + 1;
     }
     this.#seeText(event);
-    this.#seeTurn(event);
+    if (this.#host.turns) this.#seeTurn(event);
   }
 
   /** Returns text that was shown and that no message has. */

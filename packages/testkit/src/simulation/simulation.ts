@@ -3,6 +3,7 @@
 
 import type { InterruptOptions, Receipt, Run, RunResult, Session } from "@belay/core";
 import { type FakeClock, fakeClock } from "@belay/core/testing";
+import type { Stage } from "./effect.ts";
 import type { Process } from "./process.ts";
 import { LEASE_MS, THREAD } from "./segment.ts";
 import { ticks } from "./tick.ts";
@@ -46,13 +47,24 @@ export abstract class Simulation {
     return `person ${this.#people}`;
   }
 
-  /** Calls `letGo` when those that heed no signal are let go. */
-  untilLetGo(letGo: () => void): void {
-    this.#deaf.push(letGo);
-  }
-
   letGo(): void {
     for (const each of this.#deaf.splice(0)) each();
+  }
+
+  /** The stage for the tools of that process. */
+  protected stageOf(process: Process): Stage {
+    const simulation = this;
+    return {
+      get dead() {
+        return process.dead;
+      },
+      get calm() {
+        return simulation.calm;
+      },
+      now: () => this.clock.now(),
+      began: (tool, place, how = {}) => this.witness.began(process, tool, place, how),
+      untilLetGo: (letGo) => void this.#deaf.push(letGo),
+    };
   }
 
   /** Begins a segment by that process; `texts` are given with it. */

@@ -3,7 +3,7 @@
 
 import { humanApproval, humanInput, jsonSchema, type Tool, type ToolContext, tool } from "@belay/core";
 import type { ToolOptions } from "@belay/core/inside";
-import { type Effect, type EffectKind, type EffectPlace, never } from "../simulation/effect.ts";
+import { never, type Stage } from "../simulation/effect.ts";
 import { tick, ticks } from "../simulation/tick.ts";
 
 export const toolNames = [
@@ -31,16 +31,6 @@ export const toolNames = [
 ] as const;
 export type ToolName = (typeof toolNames)[number];
 
-export interface ToolHost {
-  readonly dead: boolean;
-  /** True at the end of a test: tools do nothing unusual any more. */
-  readonly calm: boolean;
-  now(): number;
-  began(tool: ToolName, place: EffectPlace, how: EffectKind): Effect;
-  /** Settles when deaf tools are let go. */
-  released(): Promise<void>;
-}
-
 /** How long people have for what must be answered in time. */
 export const ANSWER_MS = 500;
 
@@ -48,7 +38,7 @@ interface Args {
   readonly ticks: number;
 }
 const input = jsonSchema<Args>({ type: "object", properties: { ticks: { type: "number" } }, required: ["ticks"] });
-type Work = (args: Args, ctx: ToolContext, host: ToolHost) => unknown;
+type Work = (args: Args, ctx: ToolContext, stage: Stage) => unknown;
 
 async function busy(args: Args): Promise<string> {
   await ticks(args.ticks);
@@ -70,7 +60,7 @@ const work: Record<Exclude<ToolName, "absent" | "stream" | "asks" | "pair">, Wor
     throw new Error("boom");
   },
   hang: (_, ctx) => untilAborted(ctx),
-  deaf: (_, __, host) => host.released(),
+  deaf: (_, __, stage) => new Promise<void>((resolve) => stage.untilLetGo(resolve)),
   finish: busy,
   serial: busy,
   again: busy,
@@ -81,7 +71,7 @@ const work: Record<Exclude<ToolName, "absent" | "stream" | "asks" | "pair">, Wor
 };
 
 /** Many calls have no time, some have little. */
-const deadline = (host: ToolHost, { ticks }: Args) => (ticks > 3 ? { expiresAt: host.now() + ANSWER_MS } : {});
+const deadline = (stage: Stage, { ticks }: Args) => (ticks > 3 ? { expiresAt: stage.now() + ANSWER_MS } : {});
 
 const options: Partial<Record<ToolName, Partial<ToolOptions<typeof input, unknown>>>> = {
   finish: { onStop: "finish" },
@@ -98,38 +88,38 @@ const gates: readonly ToolName[] = ["gated", "sealed"];
 export const askingTools: readonly ToolName[] = ["asks", "pair"];
 
 /** One set for each process; `absent` is not among them. */
-export function worldTools(host: ToolHost): Tool<unknown>[] {
+export function worldTools(stage: Stage): Tool<unknown>[] {
   const isRepeatable = (name: ToolName) => options[name]?.repeatable === true;
-  const begin = (name: ToolName, ctx: ToolContext) => host.began(name, ctx, { repeatable: isRepeatable(name) });
+  const begin = (name: ToolName, ctx: ToolContext) => stage.began(name, ctx, { repeatable: isRepeatable(name) });
   const define = (name: ToolName, execute: (args: Args, ctx: ToolContext) => unknown) =>
     tool({
       name,
       description: name,
       input,
       onCrash: isRepeatable(name) ? "retry" : "fail",
-      ...(gates.includes(name) && { needsApproval: (args: Args) => humanApproval("May I?", deadline(host, args)) }),
+      ...(gates.includes(name) && { needsApproval: (args: Args) => humanApproval("May I?", deadline(stage, args)) }),
       ...options[name],
       execute,
     });
   const plain = Object.entries(work).map(([name, does]) =>
     define(name as ToolName, (args, ctx) => {
       // In a process that is dead nothing happens any more.
-      if (host.dead) return never;
+      if (stage.dead) return never;
       const effect = begin(name as ToolName, ctx);
       const end = () => {
         effect.ended = true;
       };
-      if (host.calm || name === "fast") {
+      if (stage.calm || name === "fast") {
         end();
         return "calm";
       }
-      const result = Promise.resolve(does(args, ctx, host));
+      const result = Promise.resolve(does(args, ctx, stage));
       result.then(end, end);
       return result;
     }),
   );
   const stream = define("stream", async function* (args, ctx) {
-    if (host.dead) await never;
+    if (stage.dead) await never;
     const effect = begin("stream", ctx);
     try {
       for (let i = 0; i < args.ticks; i++) {
@@ -144,16 +134,16 @@ export function worldTools(host: ToolHost): Tool<unknown>[] {
   /** What happens in it happens once, also when its code begins again. */
   const did = (name: ToolName, ctx: ToolContext, key: string, args: Args) =>
     ctx.step(key, async () => {
-      if (host.dead) await never;
+      if (stage.dead) await never;
       // A step that was cut off while its call waited for another answer may run again.
-      const effect = host.began(name, ctx, { step: key, repeatable: name === "pair" });
-      await ticks(host.calm ? 0 : args.ticks);
+      const effect = stage.began(name, ctx, { step: key, repeatable: name === "pair" });
+      await ticks(stage.calm ? 0 : args.ticks);
       effect.ended = true;
       return key;
     });
   const asks = define("asks", async (args, ctx) => {
     await did("asks", ctx, "before", args);
-    const said = await ctx.ask(humanInput("What?", deadline(host, args)));
+    const said = await ctx.ask(humanInput("What?", deadline(stage, args)));
     await did("asks", ctx, "after", args);
     return `asked: ${said}`;
   });

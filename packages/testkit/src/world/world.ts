@@ -19,7 +19,7 @@ import { ticks } from "../simulation/tick.ts";
 import { type Sent, Witness } from "../simulation/witness.ts";
 import { type Action, answerTo, type How } from "./action.ts";
 import { speak, type Turn } from "./script.ts";
-import { askingTools, type ToolHost, worldTools } from "./tools.ts";
+import { askingTools, worldTools } from "./tools.ts";
 
 export interface WorldSetup {
   readonly turns: readonly Turn[];
@@ -158,12 +158,14 @@ export class World extends Simulation {
       clock: this.clock,
       witness: this.witness,
       rollsBack: true,
+      // An empty answer that a steer follows is not recorded, and its turn then ends under another number.
+      turns: false,
     });
     this.processes.push(process);
     const helper = agent({
       name: "helper",
       model: this.#model(process),
-      tools: worldTools(this.#toolHost(process)),
+      tools: worldTools(this.stageOf(process)),
       repair: this.#setup.repair,
       graceMs: 100,
       maxTurns: 12,
@@ -171,21 +173,6 @@ export class World extends Simulation {
     });
     process.begin(helper);
     return process;
-  }
-
-  #toolHost(process: Process): ToolHost {
-    const self = this;
-    return {
-      get dead() {
-        return process.dead;
-      },
-      get calm() {
-        return self.calm;
-      },
-      now: () => this.clock.now(),
-      began: (tool, place, how) => this.witness.began(process, tool, place, how),
-      released: () => new Promise<void>((resolve) => this.untilLetGo(resolve)),
-    };
   }
 
   #model(process: Process): Model {
@@ -268,7 +255,9 @@ export class World extends Simulation {
     }
     await this.clock.advance(LEASE_MS + 1);
     this.calm = true;
-    await this.#goOn(this.start());
+    const process = this.start();
+    await this.#goOn(process);
+    this.witness.checkInbox(THREAD, await process.runner.inbox(), this.clock.now());
     this.witness.checkAlone();
     this.witness.checkJournal(THREAD);
     this.witness.checkDeeds(THREAD);
