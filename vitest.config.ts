@@ -1,18 +1,10 @@
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-
-const source = (path: string) => fileURLToPath(new URL(`./packages/core/src/${path}`, import.meta.url));
+import { sources } from "./scripts/sources.mjs";
 
 export default defineConfig({
   resolve: {
     // Tests read the sources: nothing has to be built first.
-    alias: [
-      { find: /^@belay\/core$/, replacement: source("index.ts") },
-      { find: /^@belay\/core\/sqlite$/, replacement: source("sqlite.ts") },
-      { find: /^@belay\/core\/postgres$/, replacement: source("postgres.ts") },
-      { find: /^@belay\/core\/redis$/, replacement: source("redis.ts") },
-      { find: /^@belay\/core\/testing$/, replacement: source("testing/index.ts") },
-    ],
+    alias: Object.entries(sources).map(([door, replacement]) => ({ find: new RegExp(`^${door}$`), replacement })),
   },
   test: {
     include: [

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sources } from "../../../../scripts/sources.mjs";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const cli = join(root, "packages/cli");
-const core = (file: string) => join(root, "packages/core/src", file);
 
 export interface Program {
   readonly main: string;
@@ -31,9 +31,8 @@ export async function bundledProgram(more: readonly string[] = []): Promise<Prog
   const { bundleCli } = (await import(join(root, "scripts/bundle-cli.mjs"))) as {
     bundleCli(dir: string, outdir: string, alias: Record<string, string>, more: Record<string, string>): Promise<void>;
   };
-  const alias = { "@belay/core": core("index.ts"), "@belay/core/sqlite": core("sqlite.ts") };
   const others = Object.fromEntries(more.map((name) => [name, join(cli, "src/testing", `${name}.ts`)]));
-  await bundleCli(cli, outdir, alias, others);
+  await bundleCli(cli, outdir, sources, others);
   const main = join(outdir, "belay.js");
   const env = {
     HOME: place,

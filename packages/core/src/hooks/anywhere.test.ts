@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { agent, agentTool, jsonSchema, tool } from "../index.ts";
-import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { speak } from "../testing/speak.ts";
+import { interruptAnywhere, scriptedModel, speak } from "../testing/index.ts";
 
 test("W5, C2, H1: hooks that look on, change and speak, with every fault at every point", async () => {
   const report = await interruptAnywhere({

@@ -1,15 +1,22 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factProblems, factsOf } from "@belay/testkit";
+import {
+  bundlePrograms,
+  type Child,
+  inParallel,
+  openStore,
+  type Place,
+  places,
+  postgresServer,
+  sqliteFiles,
+  startChild,
+  type WorkerEffect,
+  workingAgent,
+} from "@belay/testkit/processes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRunner, messageText } from "../index.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { factProblems } from "../testing/journal-checks.ts";
-import { bundlePrograms } from "../testing/processes/bundle.mjs";
-import { type Child, inParallel, startChild } from "../testing/processes/child.ts";
-import { openStore } from "../testing/processes/open-store.ts";
-import { type Place, places, postgresServer, sqliteFiles } from "../testing/processes/places.ts";
-import { type WorkerEffect, workingAgent } from "../testing/processes/worker.ts";
 import type { Store } from "./store.ts";
 
 // BELAY_CHAOS_MS is how long workers are killed, in every place; BELAY_CHAOS_SEED which, and when.
@@ -123,7 +130,7 @@ async function problemsOf(
   inputs: readonly string[],
   effects: readonly WorkerEffect[],
 ): Promise<string[]> {
-  const facts = await readFacts(store, keyOf(threadId), 0);
+  const facts = await factsOf(store, threadId);
   const problems = factProblems(facts);
   const said = facts.flatMap((fact) => (fact.type === "message" ? [fact.message] : []));
   for (const text of inputs) {

@@ -1,8 +1,19 @@
+import {
+  type AnyAgent,
+  doing,
+  eachStore,
+  enter,
+  factsOf,
+  gate,
+  type Log,
+  newLog,
+  settle,
+  until,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { humanInput, type ResumeOptions, respond, type Session, type Store, type ToolContext } from "../index.ts";
-import { type AnyAgent, doing, enter, factsIn, type Log, newLog, worker, wrong } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { gate, settle, until } from "../testing/session-kit.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 
@@ -75,11 +86,11 @@ describe.each(eachStore)("a resume() that waits for an answered call and is refu
     await until(async () => (await store.load({ tenant: "default", threadId: "thread" }))!.row.lease === undefined);
     expect(session.state).toBe("paused");
     expect(await wrong(store, log)).toEqual([]);
-    const { length } = await factsIn(store);
+    const { length } = await factsOf(store);
     await session.close();
     // No fact was recorded twice: another process reads the thread and completes it.
     const last = await enter(tree(log, ending === "asked" ? "asked" : "well", Promise.resolve(), "2"), store);
-    expect((await factsIn(store)).length).toBe(length);
+    expect((await factsOf(store)).length).toBe(length);
     const answers = Object.fromEntries(last.interrupts.map(({ id }) => [id, respond("Dan")]));
     const result = await last.resume({ answers }).result;
     if (ending === "diverged") {

@@ -2,10 +2,8 @@
 // same tick or a few apart, with a store that takes its time. Chance seldom leads there: this counts through. A spread of
 // it is lived, the same each time, and all of it with BELAY_AT_ONCE=all.
 
+import { type Action, type Turn, World } from "@belay/testkit/world";
 import { expect, test } from "vitest";
-import type { Action } from "../../testing/world/action.ts";
-import type { Turn } from "../../testing/world/script.ts";
-import { World } from "../../testing/world/world.ts";
 
 /** It runs for longer than a stop is looked for. */
 const gated = { call: "gated", ticks: 6 } as const;

@@ -1,12 +1,20 @@
+import {
+  eachStore,
+  factProblems,
+  factsOf,
+  faultyStore,
+  gate,
+  history,
+  type Kit,
+  openKit,
+  said,
+  settle,
+  toolOf,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
-import { agent, agentTool, humanApproval, humanInput, type Store } from "../../index.ts";
-import { factsOf, toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { gate, history, type Kit, openKit, said, settle, until } from "../../testing/session-kit.ts";
-import type { Tool } from "../../tool/tool.ts";
+import { agent, agentTool, humanApproval, humanInput, type Store, type Tool } from "../../index.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const never = () => new Promise<never>(() => {});

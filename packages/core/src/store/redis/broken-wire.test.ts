@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { type BreakingWire, breakingWire, service, type WireFault } from "@belay/testkit";
+import { redisServer } from "@belay/testkit/processes";
 import { Redis, type RedisOptions } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type BreakingWire, breakingWire, type WireFault } from "../../testing/breaking-wire.ts";
-import { redisServer } from "../../testing/processes/places.ts";
-import { service } from "../../testing/services.ts";
-import { type StoreSuiteOptions, storeSuite } from "../../testing/store-suite.ts";
+import { type StoreSuiteOptions, storeSuite } from "../../testing/index.ts";
 import { redisStore } from "./redis.ts";
 
 // Each breaks some of what is sent; a connection that is made anew sends some things first.

@@ -1,11 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabase } from "@belay/testkit";
 import { describe, test } from "vitest";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import type { StoreUnderTest } from "../../testing/store-cases/bench.ts";
-import { storeSuite } from "../../testing/store-suite.ts";
+import { fakeClock, type StoreUnderTest, storeSuite } from "../../testing/index.ts";
 import type { DatabaseSync } from "./database.ts";
 import { SCHEMA_VERSION } from "./migrations.ts";
 import { sqliteStore } from "./sqlite.ts";

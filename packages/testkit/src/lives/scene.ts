@@ -1,0 +1,22 @@
+// What a tree of agents in one process sees of the life around it.
+
+import type { Message } from "@belay/core";
+import type { EffectPlace, Stage } from "../simulation/effect.ts";
+
+export interface Scene extends Stage {
+  /** Of the tree; every process of a life has the same tree. */
+  readonly seed: number;
+  /** Hooks are hung onto agents, and fail at times. */
+  readonly hooked: boolean;
+  /** Agents have rules for what may run. */
+  readonly ruled: boolean;
+  /** Its process has other code than the rest: it goes another way than what is on record. */
+  readonly other: boolean;
+  chance(n: number): number;
+  /** A call that heeded nothing gives its result, whoever still waits for it. */
+  spoke(place: EffectPlace): void;
+  /** A model was asked. */
+  asked(agent: string, messages: readonly Message[], prefill: boolean): void;
+  /** False once models in a calm life have called enough. */
+  mayCall(): boolean;
+}
