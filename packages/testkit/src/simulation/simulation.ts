@@ -117,10 +117,14 @@ export abstract class Simulation {
     const isNow = (options.mode ?? "now") === "now" || options.force === true;
     if (current !== undefined && isNow) current.stopping = true;
     const told = (receipt: Receipt) => {
-      // Of a pause, it reports nothing of what was begun after it.
-      if (process.begun === begun) this.witness.checkLate(process, receipt);
+      // A stop under an id that was used before gets the receipt of the first one. Of a pause, it reports nothing of what
+      // was begun after it.
+      if (options.id === undefined && process.begun === begun) this.witness.checkLate(process, receipt);
       if (process.dead || !receipt.accepted || session.state === "running" || process.session !== session) return;
+      const { run } = this.witness.state();
+      if (run?.id !== receipt.runId || run?.segment !== receipt.segment) return;
       this.witness.checkReceipt(THREAD, receipt, options.requests === "keep");
+      this.witness.checkLate(process, receipt);
     };
     process.own("interrupt", asked.then(told));
     this.#rollBack(asked, options);
