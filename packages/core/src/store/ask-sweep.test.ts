@@ -15,7 +15,7 @@ const all = process.env.BELAY_CRASH_POINTS === "all";
 const wanted = ({ leaseTtlMs }: Place) => (all ? Number.POSITIVE_INFINITY : leaseTtlMs === undefined ? 36 : 12);
 const AT_ONCE = 2;
 
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let root: string;
 
 beforeAll(async () => {
@@ -24,11 +24,10 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  programs.remove();
   rmSync(root, { recursive: true, force: true });
 });
 
-const lives = (options: Asking) => startChild(programs.path, "liveAsking", options);
+const lives = (options: Asking) => startChild(programs, "liveAsking", options);
 
 async function begins(
   { at, leaseTtlMs }: Place,
@@ -116,7 +115,7 @@ describe.each(places)("code inside a call, in processes of its own, the store in
 describe("code that waits", () => {
   test("Q1: code that waits for a person in memory keeps no process alive", async () => {
     const folder = mkdtempSync(join(root, "waiting-"));
-    const child = startChild(programs.path, "leaveWaiting", { folder });
+    const child = startChild(programs, "leaveWaiting", { folder });
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(child.lines).toEqual(["result interrupted"]);
   });

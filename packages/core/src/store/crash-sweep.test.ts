@@ -19,7 +19,7 @@ const seed = Number(process.env.BELAY_CRASH_SEED ?? Date.now() % 1_000);
 const AT_ONCE = 3;
 const key = { tenant: "default", threadId: THREAD };
 
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let root: string;
 
 beforeAll(async () => {
@@ -29,7 +29,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  programs.remove();
   rmSync(root, { recursive: true, force: true });
 });
 
@@ -55,7 +54,7 @@ async function ends({ place, folder, where }: Lived): Promise<void> {
 }
 
 function starts(program: string, { place: { leaseTtlMs }, folder, where }: Lived, killAt: number): Child {
-  return startChild(programs.path, program, { folder, where, leaseTtlMs, killAt });
+  return startChild(programs, program, { folder, where, leaseTtlMs, killAt });
 }
 
 function linesOf(folder: string, file: string): string[] {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isFact } from "../event.ts";
 import { jsonSchema, messageText, tool } from "../index.ts";
 import { readFacts } from "../runner/read/read-facts.ts";
@@ -16,7 +16,7 @@ import type { Store } from "./store.ts";
 const threadId = "thread";
 const key = { tenant: "default", threadId };
 const anything = jsonSchema({ type: "object" });
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let folder: string;
 let file: string;
 let opened: OpenStore;
@@ -26,9 +26,8 @@ const children: Child[] = [];
 beforeAll(async () => {
   programs = await bundlePrograms();
 });
-afterAll(() => programs.remove());
 function start(program: string, options: object): Child {
-  const child = startChild(programs.path, program, options);
+  const child = startChild(programs, program, options);
   children.push(child);
   return child;
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createRunner } from "../index.ts";
 import { readFacts } from "../runner/read/read-facts.ts";
 import { factProblems } from "../testing/journal-checks.ts";
@@ -15,7 +15,7 @@ import type { Store } from "./store.ts";
 
 const never = new Promise(() => {});
 const keyOf = (threadId: string) => ({ tenant: "default", threadId });
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let folder: string;
 let where: string;
 let opened: OpenStore;
@@ -25,7 +25,6 @@ const children: Child[] = [];
 beforeAll(async () => {
   programs = await bundlePrograms();
 });
-afterAll(() => programs.remove());
 
 function on(place: Place): void {
   beforeEach(async () => {
@@ -46,7 +45,7 @@ function on(place: Place): void {
 }
 
 async function start(timeoutMs = 60_000): Promise<Child> {
-  const child = startChild(programs.path, "service", { where, folder, timeoutMs });
+  const child = startChild(programs, "service", { where, folder, timeoutMs });
   children.push(child);
   return child;
 }

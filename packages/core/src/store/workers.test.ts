@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createRunner, messageText } from "../index.ts";
 import { readFacts } from "../runner/read/read-facts.ts";
 import { factProblems } from "../testing/journal-checks.ts";
@@ -40,13 +40,12 @@ const inputsOf = ({ ms }: Chaos) =>
 const idsOf = ({ threads }: Chaos) => Array.from({ length: threads }, (_, i) => `thread-${i}`);
 const keyOf = (threadId: string) => ({ tenant: "default", threadId });
 
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let folder: string;
 
 beforeAll(async () => {
   programs = await bundlePrograms();
 });
-afterAll(() => programs.remove());
 
 function random(): () => number {
   let state = seed;
@@ -151,7 +150,7 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
     const where = await place.at(folder);
     const { store, close } = await openStore(where);
     const options = { where, folder, leaseTtlMs: LEASE_MS, modelMs: 200 };
-    const start = () => startChild(programs.path, "worker", options, ms + 200_000);
+    const start = () => startChild(programs, "worker", options, ms + 200_000);
     let children: Child[] = [];
     try {
       await begin(store, chaos);

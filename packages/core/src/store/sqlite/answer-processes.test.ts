@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readFacts } from "../../runner/read/read-facts.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { bundlePrograms } from "../../testing/processes/bundle.mjs";
@@ -15,7 +15,7 @@ const PROCESSES = 50;
 const THREADS = 50;
 const CALLS = 2;
 
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let folder: string;
 let file: string;
 let db: DatabaseSync;
@@ -24,7 +24,6 @@ let children: Child[] = [];
 beforeAll(async () => {
   programs = await bundlePrograms();
 });
-afterAll(() => programs.remove());
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "belay-answers-"));
   file = join(folder, "threads.db");
@@ -53,7 +52,7 @@ describe("many people at once", { timeout: 180_000 }, () => {
     expect(requests).toHaveLength(THREADS * CALLS);
     const effects = join(folder, "effects");
     const people = Array.from({ length: PROCESSES }, (_, i) => `person ${i}`);
-    children = people.map((by) => startChild(programs.path, "answerAll", { file, requests, by, effects }, 170_000));
+    children = people.map((by) => startChild(programs, "answerAll", { file, requests, by, effects }, 170_000));
     await Promise.all(children.map((child) => child.said("ready")));
     const began = performance.now();
     for (const child of children) child.tell("go");

@@ -16,7 +16,7 @@ const wanted = process.env.BELAY_CRASH_POINTS === "all" ? Number.POSITIVE_INFINI
 const AT_ONCE = 2;
 const END = 'ends "the end of [\\"outer heard: payer heard: paid\\",\\"the desk is done for ann\\"]"';
 
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let root: string;
 
 beforeAll(async () => {
@@ -25,11 +25,10 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  programs.remove();
   rmSync(root, { recursive: true, force: true });
 });
 
-const lives = (folder: string, killAt: number): Child => startChild(programs.path, "liveTree", { folder, killAt });
+const lives = (folder: string, killAt: number): Child => startChild(programs, "liveTree", { folder, killAt });
 
 function linesOf(folder: string, file: string): string[] {
   const path = join(folder, file);
