@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { approve, humanInput, type ModelRequest, respond } from "../index.ts";
 import { lastWords, newLog, talker, worker } from "../testing/agent-tree.ts";
 import { toolOf } from "../testing/asking-tool.ts";
@@ -6,6 +6,8 @@ import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";
 import { allFaults, type ScenarioKit } from "../testing/scenario.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
+
+const { strikes: mostPoints } = inject("effort");
 
 interface Count {
   n: number;
@@ -55,6 +57,7 @@ function tree({ effect }: ScenarioKit) {
 
 test("G1, G5, S8, C2, F4: every fault at every point of a graph", async () => {
   const report = await interruptAnywhere({
+    mostPoints,
     agent: tree,
     input: "hi",
     // A run that is queued would ask people anew, and nobody is there for it.

@@ -1,20 +1,20 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { createRunner, messageText } from "../index.ts";
 import { readFacts } from "../runner/read/read-facts.ts";
 import { factProblems } from "../testing/journal-checks.ts";
 import { bundlePrograms } from "../testing/processes/bundle.mjs";
 import { type Child, inParallel, startChild } from "../testing/processes/child.ts";
 import { openStore } from "../testing/processes/open-store.ts";
-import { type Place, places, postgresServer, sqliteFiles } from "../testing/processes/places.ts";
+import { type Place, places, sqliteFiles } from "../testing/processes/places.ts";
 import { type WorkerEffect, workingAgent } from "../testing/processes/worker.ts";
 import type { Store } from "./store.ts";
 
-// BELAY_CHAOS_MS is how long workers are killed, in every place; BELAY_CHAOS_SEED which, and when.
-const given = process.env.BELAY_CHAOS_MS;
-const seed = Number(process.env.BELAY_CHAOS_SEED ?? Date.now() % 1_000_000);
+// The seed chooses which worker is killed, and when.
+const { chaosSeconds, everyVariant, seed } = inject("effort");
+const ms = chaosSeconds * 1_000;
 
 interface Chaos {
   readonly place: Place;
@@ -24,13 +24,12 @@ interface Chaos {
   readonly threads: number;
 }
 
-/** On one machine a short one; where several share a store, one is certified by default, and the others on demand. */
-const chaoses: readonly Chaos[] = [
-  { place: sqliteFiles, ms: Number(given ?? 4_000), everyMs: 400, threads: 100 },
-  ...(given === undefined ? [postgresServer] : places.filter(({ leaseTtlMs }) => leaseTtlMs !== undefined)).map(
-    (place) => ({ place, ms: Number(given ?? 12_000), everyMs: 1_000, threads: 200 }),
-  ),
-];
+const chaoses = places
+  .filter((place) => everyVariant || place === sqliteFiles)
+  .map((place): Chaos => {
+    const isFile = place === sqliteFiles;
+    return { place, ms, everyMs: isFile ? 400 : 1_000, threads: isFile ? 100 : 200 };
+  });
 
 const WORKERS = 4;
 const LEASE_MS = 1_000;
@@ -168,7 +167,9 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
       expect({ seed, problems: problems.flat() }).toEqual({ seed, problems: [] });
       expect(linesOf("problems")).toEqual([]);
       const { kills, stills } = done;
-      expect([kills > 5, stills > 0]).toEqual([true, true]);
+      // A worker is disturbed after `everyMs` at the latest; a busy machine may take twice as long.
+      expect(kills + stills).toBeGreaterThanOrEqual(Math.floor(ms / chaos.everyMs / 2));
+      expect(stills > 0 || kills < 3).toBe(true);
       console.log(
         `seed ${seed}: ${kills} kills, ${stills} stood still, ${effects.length} effects in ${threads} threads`,
       );

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { readFacts } from "../../runner/read/read-facts.ts";
 import { openDatabase } from "../../testing/open-database.ts";
 import { bundlePrograms } from "../../testing/processes/bundle.mjs";
@@ -11,7 +11,7 @@ import { openKit } from "../../testing/session-kit.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 
-const PROCESSES = 50;
+const { answeringProcesses: PROCESSES } = inject("effort");
 const THREADS = 50;
 const CALLS = 2;
 
@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 describe("many people at once", { timeout: 180_000 }, () => {
-  test("Q6, P4: fifty processes answer the same hundred requests: each has one winner, the others learn who it was", async () => {
+  test("Q6, P4: many processes answer the same hundred requests: each has one winner, the others learn who it was", async () => {
     const store = sqliteStore(db);
     const calls: string[] = [];
     for (let i = 0; i < THREADS; i++) {

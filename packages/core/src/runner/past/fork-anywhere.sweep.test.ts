@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import {
   type Agent,
   agent,
@@ -32,7 +32,7 @@ import { type ScriptedPart, scriptedModel } from "../../testing/scripted-model.t
 import { settle, until } from "../../testing/session-kit.ts";
 import { readFacts } from "../read/read-facts.ts";
 
-// BELAY_LIVES tries so many lives, on each store.
+const { forkedLives, seed } = inject("effort");
 
 type AnyAgent = Agent<unknown, unknown>;
 
@@ -275,8 +275,7 @@ test.each(eachStore)(
         expect(await forkEverywhere(store, runner, world, `life-${head >> 1}`, 4)).toEqual([]);
         await runner.close();
       }),
-      { numRuns: Number(process.env.BELAY_LIVES ?? (name === "memory" ? 40 : 8)) },
+      { numRuns: name === "memory" ? forkedLives : Math.ceil(forkedLives / 5), seed },
     );
   },
-  300_000,
 );
