@@ -13,7 +13,7 @@ const SHOWN = 15;
  * @param {readonly string[]} [failedChecks]
  */
 export async function runTier(command, { asked, rest }, failedChecks = []) {
-  const drawn = draw();
+  const drawn = draw(asked.tier);
   const seed = asked.seed ?? drawn;
   const folder = join(root, "node_modules/.cache/belay-costs");
   mkdirSync(folder, { recursive: true });
