@@ -17,7 +17,9 @@ export const amounts = {
   /** The same with its store on a server, which takes longer. */
   crashPointsOnServers: { test: 3, endure: 40, all: every },
   /** Points at which each fault strikes a scenario of interruptAnywhere. */
-  strikes: { test: 2, endure: 40, all: every },
+  strikes: { test: 2, endure: every, all: every },
+  /** The same for a tree of agents of every kind, which has many points. */
+  strikesInTree: { test: 2, endure: 24, all: every },
   /** The same for a tree made by chance. */
   strikesByChance: { test: 1, endure: 4, all: every },
   /** Random trees of agents, each on every store. */

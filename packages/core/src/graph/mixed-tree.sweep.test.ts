@@ -8,7 +8,7 @@ import { openDatabase } from "../testing/open-database.ts";
 import { randomTree } from "../testing/random-tree.ts";
 import { allFaults } from "../testing/scenario.ts";
 
-const { firstSeed, strikes, strikesByChance, trees } = inject("effort");
+const { firstSeed, strikesInTree, strikesByChance, trees } = inject("effort");
 const seeds = Array.from({ length: trees }, (_, i) => firstSeed + i);
 
 const stores = [
@@ -41,7 +41,7 @@ describe.each(stores)("every way to put agents into agents, in one tree, on $nam
       faults: allFaults.filter((fault) => fault !== "enqueue"),
       repeatable: mixedRepeatable,
       answer: mixedAnswer,
-      mostPoints: strikes,
+      mostPoints: strikesInTree,
     });
     expect(report.problems).toEqual([]);
     expect(report.unstruck).toBeLessThanOrEqual(report.passes * mayMiss);
