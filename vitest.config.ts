@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { type Effort, effortOf } from "./scripts/effort.mjs";
+import { sources } from "./scripts/sources.mjs";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -9,19 +9,12 @@ declare module "vitest" {
   }
 }
 
-const source = (path: string) => fileURLToPath(new URL(`./packages/core/src/${path}`, import.meta.url));
 const effort = effortOf(JSON.parse(process.env.BELAY_EFFORT ?? "{}"));
 
 export default defineConfig({
   resolve: {
     // Tests read the sources: nothing has to be built first.
-    alias: [
-      { find: /^@belay\/core$/, replacement: source("index.ts") },
-      { find: /^@belay\/core\/sqlite$/, replacement: source("sqlite.ts") },
-      { find: /^@belay\/core\/postgres$/, replacement: source("postgres.ts") },
-      { find: /^@belay\/core\/redis$/, replacement: source("redis.ts") },
-      { find: /^@belay\/core\/testing$/, replacement: source("testing/index.ts") },
-    ],
+    alias: Object.entries(sources).map(([door, replacement]) => ({ find: new RegExp(`^${door}$`), replacement })),
   },
   test: {
     include: ["packages/*/src", "examples", "scripts", "test"].map((folder) =>

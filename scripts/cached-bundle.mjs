@@ -25,7 +25,9 @@ function fingerprint(/** @type {readonly string[]} */ more) {
   const files = [
     ...packages.map((dir) => join(dir, "package.json")),
     ...packages.flatMap((dir) => (existsSync(join(dir, "src")) ? sourcesBelow(join(dir, "src")) : [])),
-    ...["package-lock.json", "scripts/bundle.mjs", "scripts/bundle-cli.mjs"].map((path) => join(root, path)),
+    ...["package-lock.json", "scripts/bundle.mjs", "scripts/bundle-cli.mjs", "scripts/sources.mjs"].map((path) =>
+      join(root, path),
+    ),
   ];
   const hash = createHash("sha256").update(JSON.stringify(more));
   for (const file of files.filter((path) => existsSync(path))) hash.update(`\0${file}\0`).update(readFileSync(file));

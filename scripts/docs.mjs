@@ -1,14 +1,16 @@
 // npm run docs: writes what the docs take from the code. The tests fail when it was forgotten.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ensureInstalled, root } from "./ensure.mjs";
 import { errorsDoc } from "./errors-doc.mjs";
 import { originsDoc } from "./origins.mjs";
+import { sources } from "./sources.mjs";
 import { pages, syncDoc } from "./sync-docs.mjs";
 
 await ensureInstalled();
 const { tsImport } = await import("tsx/esm/api");
-const { catalogue } = await tsImport("../packages/core/src/error.ts", import.meta.url);
+const { catalogue } = await tsImport(pathToFileURL(sources["@belay/core/inside"]).href, import.meta.url);
 writeFileSync(join(root, "docs/errors.md"), errorsDoc(catalogue));
 writeFileSync(join(root, "docs/origins.md"), originsDoc(root));
 for (const path of pages(root)) {

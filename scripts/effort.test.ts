@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -69,7 +69,9 @@ describe("the effort of the sweeps", () => {
 
 test("the numbers of a run have each case with its seconds, and failures outside of any test", () => {
   // Inside the repository, so that vitest is found.
-  const folder = mkdtempSync(join(root, "node_modules/.cache/belay-costs-test-"));
+  const cache = join(root, "node_modules/.cache");
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, "belay-costs-test-"));
   const costs = join(mkdtempSync(join(tmpdir(), "belay-costs-")), "costs.json");
   onTestFinished(() => {
     for (const path of [folder, join(costs, "..")]) rmSync(path, { recursive: true, force: true });

@@ -44,7 +44,7 @@ export function citedBelow(/** @type {string} */ root) {
   /** @type {Set<string>} */
   const cited = new Set();
   const titles = titlesBelow(root);
-  for (const folder of ["packages/core/src", "examples", "test"]) {
+  for (const folder of ["packages/core/src", "packages/testkit/src", "examples", "test"]) {
     for (const file of readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })) {
       for (const title of titles(`${folder}/${file.replaceAll("\\", "/")}`) ?? []) {
         for (const [promise] of title.matchAll(/\bsection \d+|\b[A-Z]\d+\b/g)) cited.add(promise);

@@ -1,5 +1,5 @@
 // The servers that tests need. vitest calls the default export before its workers start: it opens a desk on loopback, and
-// a test that needs a server asks there (packages/core/src/testing/services.ts), so that nothing starts in a run
+// a test that needs a server asks there (packages/testkit/src/stores/services.ts), so that nothing starts in a run
 // that needs none. All of them end with the run, however it ends.
 //
 //   node scripts/services.mjs              starts what is not there, prints where it is, keeps it until Ctrl-C

@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { catalogue, moves } from "@belay/core/inside";
 import { expect, onTestFinished, test } from "vitest";
-import { catalogue } from "../packages/core/src/error.ts";
-import { moves } from "../packages/core/src/lifecycle.ts";
 import { errorsDoc } from "../scripts/errors-doc.mjs";
 import { pages, syncDoc } from "../scripts/sync-docs.mjs";
 

@@ -2,23 +2,30 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { arrows, cliArrows, cliDoors, cycles, doors } from "./house.ts";
+import { sources } from "../scripts/sources.mjs";
+import { arrows, cliArrows, cliDoors, cycles, doors, privateDoors, testExceptions } from "./house.ts";
+import { kitArrows, kitDoors } from "./house-of-tests.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 const everyFile = filesBelow(root);
 
-/** A package of ours: its sources, and what each of them imports. */
+/** A package of ours: its sources and tests, and the imports of each file. */
 interface House {
   readonly src: string;
   readonly arrows: Record<string, readonly string[]>;
   readonly doors: Record<string, readonly string[]>;
   readonly sources: readonly string[];
+  readonly tests: readonly string[];
   readonly imports: ReadonlyMap<string, readonly string[]>;
 }
 
-const houses = [house("core", arrows, doors), house("cli", cliArrows, cliDoors)] as const;
-const [core] = houses;
+const houses = [
+  house("core", arrows, doors),
+  house("cli", cliArrows, cliDoors),
+  house("testkit", kitArrows, kitDoors),
+] as const;
+const [core, cli, testkit] = houses;
 
 describe.each(houses)("the house $src", (at) => {
   test("each room imports only from the rooms its arrows name", () => {
@@ -27,17 +34,46 @@ describe.each(houses)("the house $src", (at) => {
       const allowed = at.arrows[room];
       if (!allowed) return [`${name(at, file)}: the room ${room} is not in test/house.ts`];
       return relativeImports(at, file)
+        .filter((target) => target.startsWith(at.src))
         .filter((target) => roomOf(at, target) !== room && !allowed.includes(roomOf(at, target)))
         .map((target) => `${name(at, file)} → ${name(at, target)}: ${room} may not import ${roomOf(at, target)}`);
     });
     expect(wrong).toEqual([]);
   });
 
-  test("a relative import names a file that exists, inside the package", () => {
-    const wrong = at.sources.flatMap((file) =>
+  test("a test imports the rooms that its own room may import, the doors of its package, and helpers for tests", () => {
+    const held = at.tests.filter((file) => !(relative(root, file) in testExceptions));
+    const wrong = held.flatMap((file) => {
+      const room = roomOf(at, file);
+      const allowed = [room, ...(at === cli ? ["testing"] : []), ...(at.arrows[room] ?? [])];
+      return relativeImports(at, file)
+        .filter((target) => target.startsWith(at.src) && !isDoor(at, target))
+        .filter((target) => !allowed.includes(roomOf(at, target)))
+        .map((target) => `${name(at, file)} → ${name(at, target)}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("a relative import names a file that exists, inside the package; one for tests may be a script", () => {
+    const scripts = join(root, "scripts");
+    const wrong = [...at.sources, ...at.tests].flatMap((file) =>
       relativeImports(at, file)
-        .filter((target) => !target.startsWith(at.src) || !existsSync(target))
+        .filter((target) => {
+          const inside = target.startsWith(at.src) || (isForTests(at, file) && target.startsWith(scripts));
+          return !inside || !existsSync(target);
+        })
         .map((target) => `${name(at, file)} → ${relative(root, target)}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("only tests import the testkit, and only the testkit opens private doors", () => {
+    const wrong = [...at.sources, ...at.tests].flatMap((file) =>
+      at.imports
+        .get(file)!
+        .filter((target) => target.startsWith("@belay/testkit") || privateDoors.includes(target))
+        .filter((target) => !(privateDoors.includes(target) ? at === testkit : isForTests(at, file)))
+        .map((target) => `${name(at, file)} → ${target}`),
     );
     expect(wrong).toEqual([]);
   });
@@ -54,6 +90,32 @@ describe.each(houses)("the house $src", (at) => {
 });
 
 describe("the house", () => {
+  test("no file outside of a package imports the sources of one by a path", () => {
+    const packages = join(root, "packages");
+    const wrong = everyFile
+      .filter((file) => /\.(tsx?|mjs|js)$/.test(file) && !file.startsWith(packages))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((target) => target.startsWith(".") && join(dirname(file), target).startsWith(packages))
+          .map((target) => `${relative(root, file)} → ${target}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  test("tests and types find the same source behind each door", () => {
+    const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
+    const found = Object.entries(sources).map(([door, path]) => [door, [`./${relative(root, path)}`]]);
+    expect(compilerOptions.paths).toEqual(Object.fromEntries(found));
+  });
+
+  test("a package has the doors that its package.json names, and no private one", () => {
+    const named = ["core", "testkit"].flatMap((dir) => {
+      const manifest = JSON.parse(readFileSync(join(root, "packages", dir, "package.json"), "utf8"));
+      return Object.keys(manifest.exports).map((door) => join(manifest.name, door));
+    });
+    expect([...named, ...privateDoors].sort()).toEqual(Object.keys(sources).sort());
+  });
+
   test("the core needs nothing at run time but Node", () => {
     const manifest = JSON.parse(readFileSync(join(root, "packages/core/package.json"), "utf8"));
     for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"]) {
@@ -68,13 +130,14 @@ describe("the house", () => {
     expect(foreign).toEqual([]);
   });
 
-  test("a file of more than 400 lines opens by saying why it is one piece", () => {
+  test("a file of more than 400 lines after its imports opens by saying why it is one piece", () => {
     const long = everyFile
       .filter((file) => /\.(ts|tsx|mjs|js)$/.test(file))
       .filter((file) => {
         const text = readFileSync(file, "utf8");
         const opening = /^(?:\s*\/\/[^\n]*\n)+|^\s*\/\*[\s\S]*?\*\//.exec(text)?.[0] ?? "";
-        return text.split("\n").length > 401 && !opening.includes("one piece");
+        const own = text.replace(/^import\b[^;]*;\n/gm, "");
+        return own.split("\n").length > 401 && !opening.includes("one piece");
       });
     expect(long.map((file) => relative(root, file))).toEqual([]);
   });
@@ -88,10 +151,25 @@ describe("the house", () => {
 
 function house(name: string, arrows: House["arrows"], doors: House["doors"]): House {
   const src = join(root, "packages", name, "src");
-  const sources = everyFile.filter(
-    (file) => file.startsWith(src) && /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file),
-  );
-  return { src, arrows, doors, sources, imports: new Map(sources.map((file) => [file, importsOf(file)])) };
+  const files = everyFile.filter((file) => file.startsWith(`${src}/`) && /\.(tsx?|mjs)$/.test(file));
+  const sources = files.filter((file) => !isTest(file));
+  const tests = files.filter(isTest);
+  return { src, arrows, doors, sources, tests, imports: new Map(files.map((file) => [file, importsOf(file)])) };
+}
+
+function isTest(file: string): boolean {
+  return /\.test\.tsx?$/.test(file);
+}
+
+/** A test, or a file that only tests use. */
+function isForTests(at: House, file: string): boolean {
+  return isTest(file) || at === testkit || (at === cli && roomOf(at, file) === "testing");
+}
+
+/** A door of the package that is not private. */
+function isDoor(at: House, file: string): boolean {
+  const door = name(at, file);
+  return door in at.doors && !privateDoors.some((each) => sources[each as keyof typeof sources] === file);
 }
 
 function filesBelow(folder: string): string[] {
@@ -111,7 +189,7 @@ function name(at: House, file: string): string {
 function roomOf(at: House, file: string): string {
   const [first, second] = name(at, file).split("/");
   const room = first === "runner" && second !== undefined ? `${first}/${second}` : first!;
-  return room.replace(/\.tsx?$/, "");
+  return room.replace(/(\.test)?\.(tsx?|mjs)$/, "");
 }
 
 function withoutComments(file: string): string {

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { service } from "@belay/testkit";
 import { expect, test } from "vitest";
-import { service } from "../../packages/core/src/testing/services.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

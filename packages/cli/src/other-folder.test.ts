@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { wireServer } from "../../core/src/model/wire/wire-server.ts";
 import { asked, goOn, jsonLines } from "./testing/asked.ts";
 import { type Home, testProgram } from "./testing/processes.ts";
 import { SEEN_MS, testTalks, write } from "./testing/talk.ts";

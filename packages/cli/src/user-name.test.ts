@@ -3,8 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { userInfo } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { wireServer } from "@belay/testkit/wire";
 import { expect, test } from "vitest";
-import { wireServer } from "../../core/src/model/wire/wire-server.ts";
 import { SEEN_MS, testTalks, write } from "./testing/talk.ts";
 import { CTRL_D, ESC } from "./testing/terminal.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { agent, createRunner, jsonSchema, tool } from "./index.ts";
-import { scriptedModel } from "./testing/scripted-model.ts";
+import { scriptedModel } from "./testing/index.ts";
 
 const pay = { name: "pay", description: "", input: jsonSchema<object>({ type: "object" }), execute: () => "paid" };
 const bot = { name: "bot", model: scriptedModel("hi") };

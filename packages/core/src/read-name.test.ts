@@ -1,3 +1,15 @@
+import {
+  eachStore,
+  factsOf,
+  history,
+  listen,
+  openKit,
+  paying,
+  requestOf,
+  toolOf,
+  until,
+  waiting,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   type AgentContext,
@@ -11,11 +23,6 @@ import {
   respond,
   type ToolContext,
 } from "./index.ts";
-import { factsIn } from "./testing/agent-tree.ts";
-import { toolOf } from "./testing/asking-tool.ts";
-import { eachStore } from "./testing/each-store.ts";
-import { paying, requestOf, waiting } from "./testing/paying.ts";
-import { history, listen, openKit, until } from "./testing/session-kit.ts";
 
 const longest = "x".repeat(1024);
 /** As few characters, and more bytes. */
@@ -34,7 +41,7 @@ describe.each(eachStore)("names that a caller gives, on $name", ({ make }) => {
     const kit = await openKit([[{ text: "Well, " }, { stall: true }]], { store });
     const run = kit.session.run("go");
     await listen(run).until(({ type }) => type === "text-delta");
-    const facts = await factsIn(store);
+    const facts = await factsOf(store);
     for (const name of [wide, huge]) {
       const refused: [string, () => Promise<unknown>][] = [
         ["id", async () => kit.session.run("x", { id: name })],
@@ -61,7 +68,7 @@ describe.each(eachStore)("names that a caller gives, on $name", ({ make }) => {
       code: "INPUT_INVALID",
       message: expect.stringMatching(/message 0 has an id of more than 1024 bytes\.$/),
     });
-    expect([kit.session.state, await kit.session.waiting(), await factsIn(store)]).toEqual(["running", [], facts]);
+    expect([kit.session.state, await kit.session.waiting(), await factsOf(store)]).toEqual(["running", [], facts]);
     expect(await kit.session.interrupt()).toMatchObject({ accepted: true });
   });
 
@@ -101,11 +108,11 @@ describe.each(eachStore)("names that a caller gives, on $name", ({ make }) => {
     const run = kit.session.run("go");
     await listen(run).until(({ type }) => type === "text-delta");
     await kit.session.interrupt();
-    const facts = await factsIn(store);
+    const facts = await factsOf(store);
     const resume = (to: string) => () => kit.session.resume({ mode: "rethink", to });
     expect(resume(huge)).toThrow(expect.objectContaining({ code: "TOO_LARGE" }));
     expect(resume(5 as never)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
-    expect([kit.session.state, await factsIn(store)]).toEqual(["paused", facts]);
+    expect([kit.session.state, await factsOf(store)]).toEqual(["paused", facts]);
   });
 });
 
@@ -139,7 +146,7 @@ describe("names that code gives", () => {
     const kit = await openKit([[{ call: "work", id: "c" }], "done"], { tools: [refuses] });
     expect(await kit.session.run("go").result).toMatchObject({ status: "completed", text: "done" });
     expect(caught).toEqual([expect.objectContaining(expected(name)), expect.objectContaining(expected(name))]);
-    expect(JSON.stringify(await factsIn(kit.store)).length).toBeLessThan(5000);
+    expect(JSON.stringify(await factsOf(kit.store)).length).toBeLessThan(5000);
   });
 
   test.each(ofAgents)("P12: ctx.%s of code of one's own does, too", async (name, use) => {
@@ -147,7 +154,7 @@ describe("names that code gives", () => {
     const root = defineAgent({ name: "root", run: (ctx) => use(ctx, huge) });
     const session = await createRunner({ agent: root, store }).open("thread");
     expect(await session.run("go").result).toMatchObject({ status: "failed", error: expected(name) });
-    expect(JSON.stringify(await factsIn(store)).length).toBeLessThan(5000);
+    expect(JSON.stringify(await factsOf(store)).length).toBeLessThan(5000);
   });
 
   test("P12: a key of 1024 bytes is one like any other", async () => {

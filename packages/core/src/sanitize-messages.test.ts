@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message, Part, Role } from "./message.ts";
 import { sanitizeMessages } from "./sanitize-messages.ts";
-import { promptProblems } from "./testing/providers/render.ts";
+import { promptProblems } from "./testing/index.ts";
 
 const message = (role: Role, ...parts: Part[]): Message => ({ id: "m", role, parts, at: 0, origin: "model" });
 const text = (words: string): Part => ({ type: "text", text: words });

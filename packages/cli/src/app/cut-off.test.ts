@@ -1,8 +1,8 @@
 // A call that was running when its process was killed.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { wireServer } from "@belay/testkit/wire";
 import { test } from "vitest";
-import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { SEEN_MS, testTalks } from "../testing/talk.ts";
 import { ENTER, ESC } from "../testing/terminal.ts";
 

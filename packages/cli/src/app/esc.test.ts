@@ -3,8 +3,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { testTalks } from "../testing/talk.ts";
 import { CTRL_D, CTRL_S, CTRL_U, ENTER, ESC, TAB } from "../testing/terminal.ts";
 

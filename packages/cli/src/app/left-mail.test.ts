@@ -2,8 +2,8 @@
 
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
+import { type WireReply, wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { testTalks } from "../testing/talk.ts";
 import { ALT_UP, CTRL_D, CTRL_S, ENTER, ESC, TAB } from "../testing/terminal.ts";
 

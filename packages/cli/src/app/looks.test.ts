@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
 import { CTRL_D, ENTER, ESC, TAB } from "../testing/terminal.ts";
 

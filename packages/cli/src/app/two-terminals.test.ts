@@ -3,8 +3,8 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type WireReply, wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { type WireReply, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { SEEN_MS, testTalks, write } from "../testing/talk.ts";
 import { CTRL_C, CTRL_D, ENTER, ESC } from "../testing/terminal.ts";
 

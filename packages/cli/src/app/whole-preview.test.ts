@@ -1,7 +1,7 @@
 // People answer for all of what they are asked about: what has no room in the dialog stands above it, whole.
 
+import { wireServer } from "@belay/testkit/wire";
 import { expect, test } from "vitest";
-import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { testTalks, write } from "../testing/talk.ts";
 import { CTRL_D } from "../testing/terminal.ts";
 

@@ -2,8 +2,8 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { openDatabase } from "../data/open-database.ts";
 import { asked, goOn, jsonLines } from "../testing/asked.ts";
 import { type Home, testProgram } from "../testing/processes.ts";

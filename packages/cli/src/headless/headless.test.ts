@@ -1,8 +1,8 @@
 // The real program without a terminal: one run, by -p or by a pipe.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { testProgram } from "../testing/processes.ts";
 
 const program = testProgram();

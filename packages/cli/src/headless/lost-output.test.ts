@@ -1,8 +1,8 @@
 // The real program without a terminal: nobody gets what it prints.
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { jsonLines } from "../testing/asked.ts";
 import { testProgram } from "../testing/processes.ts";
 

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { sources } from "../../../../scripts/sources.mjs";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const suite = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
-const core = (file: string) => join(root, "packages/core/src", file);
 const scenarios = execFileSync(process.execPath, [suite, "list"], { encoding: "utf8" })
   .split("Client scenarios")[1]!
   .match(/(?<=^ {2}- )\S+$/gm)!;
@@ -26,7 +26,7 @@ beforeAll(async () => {
     format: "esm",
     platform: "node",
     target: "node20",
-    alias: { "@belay/core/testing": core("testing/index.ts"), "@belay/core": core("index.ts") },
+    alias: sources,
     banner: { js: 'import { createRequire as r } from "node:module"; const require = r(import.meta.url);' },
     logLevel: "error",
   });

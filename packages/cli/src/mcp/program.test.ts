@@ -5,8 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { wireServer } from "@belay/testkit/wire";
 import { expect, test } from "vitest";
-import { wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { testProgram } from "../testing/processes.ts";
 
 const program = testProgram();

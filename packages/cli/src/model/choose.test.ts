@@ -2,8 +2,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { agent, createRunner } from "@belay/core";
+import { type WireServer, wireServer } from "@belay/testkit/wire";
 import { afterEach, describe, expect, test } from "vitest";
-import { type WireServer, wireServer } from "../../../core/src/model/wire/wire-server.ts";
 import { chooseModel, type ModelWish } from "./choose.ts";
 
 const open: (Server | WireServer)[] = [];

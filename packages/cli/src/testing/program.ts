@@ -4,11 +4,11 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sources } from "../../../../scripts/sources.mjs";
 import { openTerminal, type Terminal, type TerminalOptions } from "./terminal.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const cli = join(root, "packages/cli");
-const core = (file: string) => join(root, "packages/core/src", file);
 
 export interface Program {
   readonly main: string;
@@ -27,9 +27,8 @@ async function bundleTo(folder: string, more: readonly string[]): Promise<void> 
   const { bundleCli } = (await import(join(root, "scripts/bundle-cli.mjs"))) as {
     bundleCli(dir: string, outdir: string, alias: Record<string, string>, more: Record<string, string>): Promise<void>;
   };
-  const alias = { "@belay/core": core("index.ts"), "@belay/core/sqlite": core("sqlite.ts") };
   const others = Object.fromEntries(more.map((name) => [name, join(cli, "src/testing", `${name}.ts`)]));
-  await bundleCli(cli, join(folder, "dist"), alias, others);
+  await bundleCli(cli, join(folder, "dist"), sources, others);
   // The program reads its version beside its folder.
   copyFileSync(join(cli, "package.json"), join(folder, "package.json"));
 }

@@ -1,6 +1,6 @@
+import { history, listen, openKit, said } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { jsonSchema, type Model, type ModelEvent, tool } from "../index.ts";
-import { history, listen, openKit, said } from "../testing/session-kit.ts";
 
 /** A model that says these events in its first turn, and "ok" in the next. */
 function says(...events: unknown[]): Model {

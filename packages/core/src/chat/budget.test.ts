@@ -1,7 +1,7 @@
+import { listen, openKit } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { jsonSchema, type Message, type Model, type ModelRequest, messageText, tool } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { listen, openKit } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { agent } from "./agent.ts";
 
 const words = (bytes: number) => "word ".repeat(Math.ceil(bytes / 5)).slice(0, bytes);

@@ -1,8 +1,7 @@
+import { history, type Kit, type KitOptions, listen, openKit, said, unpaired } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { jsonSchema, type Message, type Model, type ModelEvent, tool } from "../index.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
-import type { ScriptedTurn } from "../testing/scripted-model.ts";
-import { history, type Kit, type KitOptions, listen, openKit, said, unpaired } from "../testing/session-kit.ts";
+import { fakeClock, type ScriptedTurn } from "../testing/index.ts";
 
 const fails = (fields: object, message = "failed") => [{ throw: Object.assign(new Error(message), fields) }];
 

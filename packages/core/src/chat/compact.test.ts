@@ -1,16 +1,24 @@
+import {
+  eachStore,
+  enter,
+  factProblems,
+  factsOf,
+  faultyStore,
+  gate,
+  history,
+  type KitOptions,
+  listen,
+  openKit,
+  type Speech,
+  settle,
+  until,
+} from "@belay/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { jsonSchema, type Message, memoryStore, messageText, type Part, parallel, tool } from "../index.ts";
 import { addAnswer, addInput, addSummary, endCall, isReplaceable, lateResult } from "../journal/history.ts";
 import { newScope, type Scope } from "../journal/state.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { enter, factsIn, type Speech } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { faultyStore } from "../testing/faulty-store.ts";
-import { factProblems } from "../testing/journal-checks.ts";
-import { promptProblems } from "../testing/providers/render.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, history, type KitOptions, listen, openKit, settle, until } from "../testing/session-kit.ts";
+import { promptProblems, scriptedModel } from "../testing/index.ts";
 import { agent } from "./agent.ts";
 import { cutIndex } from "./compact.ts";
 
@@ -27,7 +35,7 @@ async function talk(context: object, options: KitOptions = {}, rounds = 3) {
 }
 
 const summaries = async (store: KitOptions["store"]) =>
-  (await readFacts(store!, key, 0)).flatMap((fact) =>
+  (await factsOf(store!)).flatMap((fact) =>
     fact.type === "message" && fact.message.summary !== undefined ? [fact.message] : [],
   );
 
@@ -99,7 +107,7 @@ describe("H4: a budget", () => {
     const made = await summaries(store);
     expect(new Set(made.map(({ summary }) => summary!.coversTo)).size).toBe(1);
     expect(new Set(made.map(({ id }) => id)).size).toBe(2);
-    expect(factProblems(await factsIn(store))).toEqual([]);
+    expect(factProblems(await factsOf(store))).toEqual([]);
   });
 
   it("a stop while the summary is made stops it, adds nothing, and the run goes on from there", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { createRunner, jsonSchema, memoryStore, type Tool, tool } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { agent } from "./agent.ts";
 
 const model = scriptedModel(["ok"]);

@@ -1,6 +1,6 @@
+import { openKit } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { humanApproval, humanInput, jsonSchema, tool } from "../index.ts";
-import { openKit } from "../testing/session-kit.ts";
 
 /** What is asked, or what ran, when a tool's needsApproval gives `verdict`. */
 async function gate(verdict: unknown): Promise<string | undefined> {

@@ -1,7 +1,7 @@
+import { history, listen, openKit, shown } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { jsonSchema, type Model, type ModelEvent, messageText, type Part, tool } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, listen, openKit, shown } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 
 const most = 1000;
 const limited = { runner: { maxBytes: most } };

@@ -1,9 +1,8 @@
+import { gate, history, listen, said, unpaired } from "@belay/testkit";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { createRunner, memoryStore, parallel } from "../index.ts";
-import { promptProblems } from "../testing/providers/render.ts";
-import { type ScriptedTurn, scriptedModel } from "../testing/scripted-model.ts";
-import { gate, history, listen, said, unpaired } from "../testing/session-kit.ts";
+import { promptProblems, type ScriptedTurn, scriptedModel } from "../testing/index.ts";
 import { agent } from "./agent.ts";
 
 const city = z.object({ name: z.string(), size: z.coerce.number().int() });

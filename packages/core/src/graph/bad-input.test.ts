@@ -1,6 +1,6 @@
+import { until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { createRunner } from "../index.ts";
-import { until } from "../testing/session-kit.ts";
 import { graph } from "./graph.ts";
 import type { NodeContext } from "./node.ts";
 import { END, START } from "./shape.ts";

@@ -1,3 +1,4 @@
+import { eachStore, gate, listen, settle, until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   type Agent,
@@ -12,10 +13,7 @@ import {
   type Store,
   tool,
 } from "../index.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, listen, settle, until } from "../testing/session-kit.ts";
+import { fakeClock, scriptedModel } from "../testing/index.ts";
 import { type Graph, graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 

@@ -1,6 +1,6 @@
+import { eachStore } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type Agent, createRunner, humanInput, type Json, sequential } from "../index.ts";
-import { eachStore } from "../testing/each-store.ts";
 import { graph } from "./graph.ts";
 import type { NodeContext } from "./node.ts";
 import { END, START } from "./shape.ts";

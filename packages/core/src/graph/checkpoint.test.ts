@@ -1,6 +1,6 @@
+import { eachStore } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type Agent, createRunner, type Json } from "../index.ts";
-import { eachStore } from "../testing/each-store.ts";
 import { graph } from "./graph.ts";
 import { rerun } from "./rerun.ts";
 import { END, START } from "./shape.ts";

@@ -1,7 +1,7 @@
+import { gate, listen } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type Agent, agent, createRunner, type Json, memoryStore, type Store, sequential } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, listen } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 

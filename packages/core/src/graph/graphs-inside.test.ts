@@ -1,7 +1,7 @@
+import { eachStore } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type Agent, agent, agentTool, createRunner, humanInput, parallel, respond } from "../index.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 

@@ -1,9 +1,7 @@
+import { lastWords, newLog, talker, toolOf, worker } from "@belay/testkit";
 import { expect, inject, test } from "vitest";
 import { approve, humanInput, type ModelRequest, respond } from "../index.ts";
-import { lastWords, newLog, talker, worker } from "../testing/agent-tree.ts";
-import { toolOf } from "../testing/asking-tool.ts";
-import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";
-import { allFaults, type ScenarioKit } from "../testing/scenario.ts";
+import { allFaults, interruptAnywhere, type ScenarioKit } from "../testing/index.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 

@@ -1,12 +1,8 @@
+import { faultyStore, mixedAnswer, mixedRepeatable, mixedTree, openDatabase, randomTree } from "@belay/testkit";
 import { describe, expect, inject, test } from "vitest";
 import { type Clock, memoryStore } from "../index.ts";
-import { sqliteStore } from "../store/sqlite/sqlite.ts";
-import { faultyStore } from "../testing/faulty-store.ts";
-import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";
-import { mixedAnswer, mixedRepeatable, mixedTree } from "../testing/mixed-tree.ts";
-import { openDatabase } from "../testing/open-database.ts";
-import { randomTree } from "../testing/random-tree.ts";
-import { allFaults } from "../testing/scenario.ts";
+import { sqliteStore } from "../sqlite.ts";
+import { allFaults, interruptAnywhere } from "../testing/index.ts";
 
 const { firstSeed, strikesInTree, strikesByChance, trees } = inject("effort");
 const seeds = Array.from({ length: trees }, (_, i) => firstSeed + i);

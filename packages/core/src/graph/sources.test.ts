@@ -1,5 +1,21 @@
 // The examples that the source designs give of themselves, run here.
 
+import {
+  asker,
+  eachStore,
+  echo,
+  enter,
+  factsOf,
+  gated,
+  hanging,
+  history,
+  listen,
+  newLog,
+  talker,
+  toolOf,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   agent,
@@ -12,12 +28,7 @@ import {
   reject,
   sequential,
 } from "../index.ts";
-import { asker, echo, enter, factsIn, gated, hanging, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
-import { toolOf } from "../testing/asking-tool.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, listen } from "../testing/session-kit.ts";
-import { speak } from "../testing/speak.ts";
+import { scriptedModel, speak } from "../testing/index.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
 
@@ -216,7 +227,7 @@ describe.each(eachStore)("what the source designs show of themselves, on $name",
     await first.close();
     const second = await enter(root() as never, store);
     expect(await second.resume({ answers: { [request!.id]: decision } }).result).toMatchObject(done(end));
-    const decided = (await factsIn(store)).find((fact) => fact.type === "request-answered");
+    const decided = (await factsOf(store)).find((fact) => fact.type === "request-answered");
     expect(decided).toMatchObject({ id: request!.id, answer: { by: decision.by } });
     expect(decided!.at).toBeGreaterThan(1_600_000_000_000);
   });

@@ -1,3 +1,4 @@
+import { eachStore, gate, listen, settle } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   type Agent,
@@ -9,8 +10,6 @@ import {
   respond,
   type Store,
 } from "../index.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { gate, listen, settle } from "../testing/session-kit.ts";
 import { graph } from "./graph.ts";
 import { rerun } from "./rerun.ts";
 import { END, START } from "./shape.ts";

@@ -1,8 +1,6 @@
 import { expect, inject, test } from "vitest";
 import { agent, agentTool, jsonSchema, tool } from "../index.ts";
-import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { speak } from "../testing/speak.ts";
+import { interruptAnywhere, scriptedModel, speak } from "../testing/index.ts";
 
 const { strikes: mostPoints } = inject("effort");
 

@@ -1,10 +1,8 @@
+import { faultyStore, gate, openDatabase, openKit } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { type Json, jsonSchema, memoryStore, tool } from "../index.ts";
-import { sqliteStore } from "../store/sqlite/sqlite.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
-import { faultyStore } from "../testing/faulty-store.ts";
-import { openDatabase } from "../testing/open-database.ts";
-import { gate, openKit } from "../testing/session-kit.ts";
+import { sqliteStore } from "../sqlite.ts";
+import { fakeClock } from "../testing/index.ts";
 import type { Hooks } from "./hooks.ts";
 
 const stores = ["memory", "sqlite"] as const;

@@ -1,7 +1,7 @@
+import { history, listen, openKit, said, unpaired, until } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { agent, createRunner, jsonSchema, type LogEntry, messageText, sequential, tool } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, listen, openKit, said, unpaired, until } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 import type { HookName, Hooks } from "./hooks.ts";
 
 const work = (ran: string[] = []) =>

@@ -1,6 +1,6 @@
+import { openKit } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { jsonSchema, type LogEntry, tool } from "../index.ts";
-import { openKit } from "../testing/session-kit.ts";
 import type { Hooks } from "./hooks.ts";
 
 const turns = [[{ text: "Let me see. " }, { call: "pay", args: { amount: 5 }, id: "c1" }], "done"] as const;

@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from "vitest";
 import { agent, createRunner, jsonSchema, type ToolContext, tool } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
+import { scriptedModel } from "../testing/index.ts";
 
 interface Shop {
   readonly price: number;

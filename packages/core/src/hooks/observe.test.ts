@@ -1,8 +1,7 @@
+import { eachStore, gate, history, listen, openKit, said, until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { agent, createRunner, hub, jsonSchema, messageText, tool } from "../index.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, history, listen, openKit, said, until } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 import type { Hooks } from "./hooks.ts";
 
 describe("session.observe()", () => {

@@ -1,3 +1,4 @@
+import { factsOf, history, listen, openKit, said, until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { isFact } from "../event.ts";
 import {
@@ -13,10 +14,7 @@ import {
   sequential,
   tool,
 } from "../index.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { history, listen, openKit, said, until } from "../testing/session-kit.ts";
+import { fakeClock, scriptedModel } from "../testing/index.ts";
 
 const work = (ran: string[] = []) =>
   tool({
@@ -98,7 +96,7 @@ describe("onInterrupt", () => {
     const answers = { [other.interrupts[0]!.id]: respond("1") };
     expect((await other.resume({ answers }).result).status).toBe("interrupted");
     expect((await session.interrupt()).accepted).toBe(true);
-    const facts = await readFacts(store, { tenant: "default", threadId: "thread" }, 0);
+    const facts = await factsOf(store);
     await until(() => heard.length === facts.length);
     const words = facts.find((fact) => fact.type === "message" && fact.message.isInterrupted)!;
     expect(words).toMatchObject({ segment: 2, message: { id: `${words.runId}.h2.0` } });

@@ -1,3 +1,4 @@
+import { openKit } from "@belay/testkit";
 import { expect, test } from "vitest";
 import {
   agent,
@@ -10,8 +11,7 @@ import {
   sequential,
   tool,
 } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { openKit } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 import type { HookName, Hooks } from "./hooks.ts";
 
 const names: readonly HookName[] = [

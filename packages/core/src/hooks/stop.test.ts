@@ -1,7 +1,6 @@
+import { eachStore, gate, history, listen, openKit, unpaired, until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { jsonSchema, type LogEntry, tool } from "../index.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { gate, history, listen, openKit, unpaired, until } from "../testing/session-kit.ts";
 import type { HookName, Hooks } from "./hooks.ts";
 
 const work = (ran: string[] = []) =>

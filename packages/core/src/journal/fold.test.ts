@@ -1,9 +1,8 @@
+import { openKit, toolOf } from "@belay/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { memoryStore } from "../index.ts";
-import { toolOf } from "../testing/asking-tool.ts";
-import type { ScriptedTurn } from "../testing/scripted-model.ts";
-import { openKit } from "../testing/session-kit.ts";
+import type { ScriptedTurn } from "../testing/index.ts";
 import type { Line } from "./codec.ts";
 import { fold, foldLine } from "./fold.ts";
 import { newThread, type ThreadState } from "./state.ts";

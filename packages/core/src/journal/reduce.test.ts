@@ -1,7 +1,6 @@
+import { factsOf, heldStore, history, listen, openKit } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { type Fact, memoryStore, type Store } from "../index.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { heldStore, history, listen, openKit } from "../testing/session-kit.ts";
 import type { Line } from "./codec.ts";
 import { fold } from "./fold.ts";
 import { reduce } from "./reduce.ts";
@@ -60,7 +59,7 @@ describe("the fold", () => {
       expect(pieces).toEqual(whole);
     }
     const facts = newThread("thread");
-    for (const one of await readFacts(kit.store, key, 0)) reduce(facts, one);
+    for (const one of await factsOf(kit.store)) reduce(facts, one);
     expect(facts).toEqual(whole);
     expect(whole.scopes.get("helper")!.messages).toEqual(kit.session.messages);
     expect(history(kit.session.messages)).toEqual([

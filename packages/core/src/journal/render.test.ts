@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json, Message, Part } from "../index.ts";
-import type { CallPart, Outcome } from "../message.ts";
-import { NAME } from "../message.ts";
+import { type CallPart, NAME, type Outcome } from "../message.ts";
 import { joined, resultPart, sendable } from "./render.ts";
 
 const signed = { name: "anthropic", data: { signature: "s" } };

@@ -1,6 +1,6 @@
+import { events, fake, finishV3, request, signal, user } from "@belay/testkit/wire";
 import { describe, expect, it } from "vitest";
 import { fromAiSdk } from "./from-ai-sdk.ts";
-import { events, fake, finishV3, request, signal, user } from "./wire/fake-model.ts";
 
 describe("what is taken", () => {
   it("a model of v2, v3 or v4 is taken, with the id and provider it has", () => {

@@ -1,9 +1,17 @@
+import {
+  eachStore,
+  factProblems,
+  factsOf,
+  history,
+  openKit,
+  said,
+  stepsOf,
+  toolOf,
+  toolResult,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { humanApproval, humanInput, respond, type Store, type ToolContext } from "../index.ts";
-import { factsOf, stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { factProblems } from "../testing/journal-checks.ts";
-import { history, openKit, said, until } from "../testing/session-kit.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "work", id: "w" }] as const);

@@ -1,3 +1,16 @@
+import {
+  type AnyAgent,
+  eachStore,
+  factsOf,
+  faultyStore,
+  openKit,
+  runs,
+  stepsOf,
+  toolOf,
+  toolResult,
+  until,
+  wrapStore,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   type Agent,
@@ -14,12 +27,6 @@ import {
   type Store,
   type ToolContext,
 } from "../index.ts";
-import { type AnyAgent, factsIn, runs } from "../testing/agent-tree.ts";
-import { stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { faultyStore } from "../testing/faulty-store.ts";
-import { openKit, until } from "../testing/session-kit.ts";
-import { wrapStore } from "../testing/wrap-store.ts";
 
 const large = "x".repeat(2000);
 const key = { tenant: "default", threadId: "thread" };
@@ -72,7 +79,7 @@ describe.each(eachStore)("what code gave, larger than maxBytes, on $name", ({ ma
       const answers = { [second.session.interrupts[0]!.id]: respond("yes") };
       expect(await second.session.resume({ answers }).result).toMatchObject({ status: "completed", text: "done" });
       const met = expect.stringMatching(`^${message(what)}$`);
-      expect(toolResult(await factsIn(store), "w")).toEqual([met, "less", "yes"]);
+      expect(toolResult(await factsOf(store), "w")).toEqual([met, "less", "yes"]);
     },
   );
 
@@ -92,7 +99,7 @@ describe.each(eachStore)("what code gave, larger than maxBytes, on $name", ({ ma
     const answers = { [second.interrupts[0]!.id]: respond("yes") };
     const output = [expect.stringMatching(`^${message(what)}$`), "less", "yes"];
     expect(await second.resume({ answers }).result).toMatchObject({ status: "completed", output });
-    expect((await factsIn(store)).filter(({ type }) => type === "action")).toHaveLength(1);
+    expect((await factsOf(store)).filter(({ type }) => type === "action")).toHaveLength(1);
   });
 });
 
@@ -109,7 +116,7 @@ describe("what code gave, larger than maxBytes", () => {
     });
     const first = await open(root, store, 1000);
     expect(await first.run("go").result).toMatchObject({ status: "failed", error: { code: "TOO_LARGE" } });
-    expect(stepsOf(await factsIn(store))).toEqual(["one"]);
+    expect(stepsOf(await factsOf(store))).toEqual(["one"]);
     await first.close();
     const second = await open(root, store, 10_000);
     expect((await second.resume().result).status).toBe("interrupted");
@@ -155,8 +162,8 @@ describe("what code gave, larger than maxBytes", () => {
     expect((await answered(await open(root, store, 1000))).status).toBe("interrupted");
     const output = [["TOO_LARGE", "TOO_LARGE", "KEY_REUSED", "TOO_LARGE"], "yes", "ran", "yes"];
     expect(await answered(await open(root, store, 10_000))).toMatchObject({ status: "completed", output });
-    expect(stepsOf(await factsIn(store))).toEqual(["k refused#1", "k refused#2", "run child refused#1"]);
-    expect(runs(await factsIn(store))).toEqual(["+ root", "+ root/child:child", "- root/child:child", "- root"]);
+    expect(stepsOf(await factsOf(store))).toEqual(["k refused#1", "k refused#2", "run child refused#1"]);
+    expect(runs(await factsOf(store))).toEqual(["+ root", "+ root/child:child", "- root/child:child", "- root"]);
   });
 
   test("P12, C2: wherever its process dies, it goes on under a larger bound; what it did is done once, and what was refused stays so once something follows it", async () => {
@@ -187,7 +194,7 @@ describe("what code gave, larger than maxBytes", () => {
       void (await createRunner(options).open("thread")).run("go").result.then(() => (whole = true));
       await until(async () => whole || (left < 0 && (await store.load(key))?.row.lease === undefined));
       if (whole) break;
-      const began = stepsOf(await factsIn(store));
+      const began = stepsOf(await factsOf(store));
       const end = await (await open(root, store, 10_000)).resume().result;
       expect(end).toMatchObject({ status: "completed" });
       const [, ran, told] = (end as { output: unknown[] }).output;

@@ -1,3 +1,16 @@
+import {
+  eachStore,
+  factsOf,
+  gate,
+  type Kit,
+  openKit,
+  settle,
+  stepsOf,
+  toolOf,
+  toolResult,
+  unhandled,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { belayError } from "../error.ts";
 import {
@@ -12,10 +25,6 @@ import {
   type Store,
   type ToolContext,
 } from "../index.ts";
-import { factsOf, stepsOf, toolOf, toolResult } from "../testing/asking-tool.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { gate, type Kit, openKit, settle, unhandled, until } from "../testing/session-kit.ts";
-import { detachedContext } from "../tool/context.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "work", id: "w" }] as const);
@@ -386,12 +395,5 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     expect(result.status).toBe("completed");
     expect(await gave(store)).toBe("slow, after yes");
     expect(stepsOf(await factsOf(store))).toEqual(["slow", "after"]);
-  });
-
-  test("Q2: on its own, outside any run, a step just runs and an ask is ASK_DETACHED", async () => {
-    const ctx = detachedContext();
-    expect(await ctx.step("a", ({ idempotencyKey }) => idempotencyKey)).toBe("detached:detached:detached/s:a");
-    await expect(ctx.step("b", () => Promise.reject(new Error("as it is")))).rejects.toThrow("as it is");
-    await expect(ctx.ask(humanApproval("?"))).rejects.toMatchObject({ code: "ASK_DETACHED" });
   });
 });

@@ -1,14 +1,18 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factProblems, factsOf, ORDERED, stepsOf, toolResult } from "@belay/testkit";
+import {
+  type Asking,
+  type AskingEffect,
+  bundlePrograms,
+  inParallel,
+  type Place,
+  places,
+  startChild,
+} from "@belay/testkit/processes";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { Fact } from "../index.ts";
-import { factsOf, ORDERED, stepsOf, toolResult } from "../testing/asking-tool.ts";
-import { factProblems } from "../testing/journal-checks.ts";
-import type { Asking, AskingEffect } from "../testing/processes/asking.ts";
-import { bundlePrograms } from "../testing/processes/bundle.mjs";
-import { inParallel, startChild } from "../testing/processes/child.ts";
-import { type Place, places } from "../testing/processes/places.ts";
 
 const { crashPoints, crashPointsOnServers, seed } = inject("effort");
 // There are few points in this life: a third of those of a long one is as dense.

@@ -1,15 +1,21 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factProblems, factsOf } from "@belay/testkit";
+import {
+  bundlePrograms,
+  type Child,
+  inParallel,
+  openStore,
+  type Place,
+  places,
+  sqliteFiles,
+  startChild,
+  type WorkerEffect,
+  workingAgent,
+} from "@belay/testkit/processes";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { createRunner, messageText } from "../index.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { factProblems } from "../testing/journal-checks.ts";
-import { bundlePrograms } from "../testing/processes/bundle.mjs";
-import { type Child, inParallel, startChild } from "../testing/processes/child.ts";
-import { openStore } from "../testing/processes/open-store.ts";
-import { type Place, places, sqliteFiles } from "../testing/processes/places.ts";
-import { type WorkerEffect, workingAgent } from "../testing/processes/worker.ts";
 import type { Store } from "./store.ts";
 
 // The seed chooses which worker is killed, and when.
@@ -121,7 +127,7 @@ async function problemsOf(
   inputs: readonly string[],
   effects: readonly WorkerEffect[],
 ): Promise<string[]> {
-  const facts = await readFacts(store, keyOf(threadId), 0);
+  const facts = await factsOf(store, threadId);
   const problems = factProblems(facts);
   const said = facts.flatMap((fact) => (fact.type === "message" ? [fact.message] : []));
   for (const text of inputs) {

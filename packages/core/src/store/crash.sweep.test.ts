@@ -1,16 +1,22 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factProblems, factsOf } from "@belay/testkit";
+import {
+  bundlePrograms,
+  type Child,
+  type EffectLine,
+  inParallel,
+  type Place,
+  places,
+  saidByPeople,
+  startChild,
+  THREAD,
+} from "@belay/testkit/processes";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { type Fact, messageText } from "../index.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread } from "../journal/state.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { factProblems } from "../testing/journal-checks.ts";
-import { bundlePrograms } from "../testing/processes/bundle.mjs";
-import { type Child, inParallel, startChild } from "../testing/processes/child.ts";
-import { type EffectLine, saidByPeople, THREAD } from "../testing/processes/life.ts";
-import { type Place, places } from "../testing/processes/places.ts";
 
 // The points are spread evenly. The seed chooses the first, so that later runs meet others.
 const { crashPoints, crashPointsOnServers, seed } = inject("effort");
@@ -76,7 +82,7 @@ interface Journal {
 /** The journal as it is now; the next process finds it as the dead one left it. */
 function journalOf({ place, where }: Lived): Promise<Journal> {
   return place.reading(where, async (store) => {
-    const facts = await readFacts(store, key, 0);
+    const facts = await factsOf(store, THREAD);
     const state = newThread(THREAD);
     const loaded = await store.load(key);
     fold(state, loaded?.lines ?? []);

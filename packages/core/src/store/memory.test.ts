@@ -1,8 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { fakeClock } from "../testing/fake-clock.ts";
-import { storeSuite } from "../testing/store-suite.ts";
+import { fakeClock, storeSuite } from "../testing/index.ts";
 import { memoryStore } from "./memory.ts";
 
 describe("the store in memory", () => {

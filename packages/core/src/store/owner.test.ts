@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { hostname } from "node:os";
+import { openDatabase } from "@belay/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { openDatabase } from "../testing/open-database.ts";
 import { isGone, ownerName, placeOf, startOf } from "./owner.ts";
 import { sqliteStore } from "./sqlite/sqlite.ts";
 

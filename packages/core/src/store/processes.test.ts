@@ -1,16 +1,18 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factsOf, history, isFact, listen, openKit, until } from "@belay/testkit";
+import {
+  bundlePrograms,
+  type Child,
+  type OpenStore,
+  openStore,
+  places,
+  type Share,
+  startChild,
+} from "@belay/testkit/processes";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { isFact } from "../event.ts";
 import { jsonSchema, messageText, tool } from "../index.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { bundlePrograms } from "../testing/processes/bundle.mjs";
-import { type Child, startChild } from "../testing/processes/child.ts";
-import { type OpenStore, openStore } from "../testing/processes/open-store.ts";
-import { places } from "../testing/processes/places.ts";
-import type { Share } from "../testing/processes/share.ts";
-import { history, listen, openKit, until } from "../testing/session-kit.ts";
 import type { Store } from "./store.ts";
 
 const threadId = "thread";
@@ -111,7 +113,7 @@ describe.each(places)("processes that share $name", (place) => {
         (event) => event.type === "message" && messageText(event.message) === "second answer",
       );
       await heard.until((event) => event.type === "state" && event.seq > last.seq && event.state === "completed");
-      const facts = await readFacts(store, key, 0);
+      const facts = await factsOf(store);
       expect(heard.events.filter(isFact)).toEqual(facts);
       const consumed = facts.flatMap((fact) => (fact.type === "input-consumed" ? [fact.id] : []));
       expect(consumed).toEqual([steer.id, next.id]);
@@ -151,7 +153,7 @@ describe.each(places)("processes that share $name", (place) => {
       await kit.session.run("more").result;
       const told = kit.requests.map(({ messages }) => JSON.stringify(messages).split("through the gate").length - 1);
       expect(told).toEqual([0, 1, 1]);
-      const late = (await readFacts(store, key, 0)).filter((fact) => fact.type === "tool-late");
+      const late = (await factsOf(store)).filter((fact) => fact.type === "tool-late");
       expect(late).toHaveLength(1);
       expect(kit.problems()).toEqual([]);
     });
@@ -176,7 +178,7 @@ describe.each(places)("processes that share $name", (place) => {
         expect(told).toMatchObject([{ id: "g", outcome: "interrupted" }]);
         expect(JSON.stringify(told)).toContain("may have taken effect");
       }
-      expect((await readFacts(store, key, 0)).filter(({ type }) => type === "tool-late")).toEqual([]);
+      expect((await factsOf(store)).filter(({ type }) => type === "tool-late")).toEqual([]);
       expect([(await store.load(key))?.commands, await kit.session.waiting(), ran]).toEqual([[], [], 0]);
       expect(kit.problems()).toEqual([]);
     });
@@ -192,12 +194,12 @@ describe.each(places)("processes that share $name", (place) => {
       const kit = await openKit(["taken over", "heard it"], { store, threadId });
       expect(kit.session).toMatchObject({ state: "paused", pauseType: "crash" });
       expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "taken over" });
-      const facts = await readFacts(store, key, 0);
+      const facts = await factsOf(store);
       owner.signal("SIGCONT");
       expect(await owner.said("result")).toBe("result failed FENCED");
       owner.tell("open");
       while ((await store.load(key))!.commands.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-      expect(await readFacts(store, key, 0)).toEqual(facts);
+      expect(await factsOf(store)).toEqual(facts);
       await kit.session.run("and the gate?").result;
       expect(JSON.stringify(kit.requests.at(-1)!.messages).split("through the gate")).toHaveLength(2);
       expect(kit.problems()).toEqual([]);
@@ -209,10 +211,10 @@ describe.each(places)("processes that share $name", (place) => {
       owner.signal("SIGSTOP");
       const { runner } = await here();
       expect(await runner.interrupt(threadId)).toMatchObject({ accepted: false, segment: 1 });
-      const facts = await readFacts(store, key, 0);
+      const facts = await factsOf(store);
       owner.signal("SIGCONT");
       expect(await owner.said("result")).toBe("result failed FENCED");
-      expect(await readFacts(store, key, 0)).toEqual(facts);
+      expect(await factsOf(store)).toEqual(facts);
       expect(await runner.open(threadId)).toMatchObject({ state: "paused", pauseType: "crash" });
     });
 

@@ -1,16 +1,20 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factProblems, factsOf, history, lastText, until } from "@belay/testkit";
+import {
+  bundlePrograms,
+  type Child,
+  type OpenStore,
+  openStore,
+  type Place,
+  places,
+  servingAgent,
+  sqliteFiles,
+  startChild,
+} from "@belay/testkit/processes";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createRunner } from "../index.ts";
-import { readFacts } from "../runner/read/read-facts.ts";
-import { factProblems } from "../testing/journal-checks.ts";
-import { bundlePrograms } from "../testing/processes/bundle.mjs";
-import { type Child, startChild } from "../testing/processes/child.ts";
-import { type OpenStore, openStore } from "../testing/processes/open-store.ts";
-import { type Place, places, sqliteFiles } from "../testing/processes/places.ts";
-import { servingAgent } from "../testing/processes/service.ts";
-import { history, lastText, until } from "../testing/session-kit.ts";
 import type { Store } from "./store.ts";
 
 const never = new Promise(() => {});
@@ -90,7 +94,7 @@ describe(`a thread that kills whoever runs it, in ${sqliteFiles.name}`, () => {
     }
     // The run that began it, and three more tries.
     expect([deaths, linesOf("deadly")]).toEqual([4, Array(4).fill("poison")]);
-    const facts = await readFacts(store, keyOf("poison"), 0);
+    const facts = await factsOf(store, "poison");
     expect(facts.findLast((fact) => fact.type === "run-end")).toMatchObject({ error: { code: "THREAD_SET_ASIDE" } });
     expect(factProblems(facts)).toEqual([]);
     await until(() => worker.lines.some((line) => line.includes("poison was set aside")));
@@ -129,7 +133,7 @@ describe.each(places)("a service that is told to end, in $name", (place) => {
     expect(history(session.messages).at(-1)).toBe("tool: wait-2 ok");
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "answered wait" });
     expect(linesOf("wait")).toEqual(["thread"]);
-    expect(factProblems(await readFacts(store, keyOf("thread"), 0))).toEqual([]);
+    expect(factProblems(await factsOf(store, "thread"))).toEqual([]);
     await runner.close();
     const next = await start();
     await done("later");
@@ -151,7 +155,7 @@ describe.each(places)("a service that is told to end, in $name", (place) => {
     const result = await session.resume({ input: "never mind" }).result;
     expect([result.status, lastText(session.messages)]).toEqual(["completed", "answered never mind"]);
     expect(linesOf("wait")).toEqual(["thread"]);
-    expect(factProblems(await readFacts(store, keyOf("thread"), 0))).toEqual([]);
+    expect(factProblems(await factsOf(store, "thread"))).toEqual([]);
     await runner.close();
   });
 });

@@ -1,3 +1,4 @@
+import { openDatabase } from "@belay/testkit";
 import { describe, expect, inject, it } from "vitest";
 import { type AgentOptions, agent } from "../chat/agent.ts";
 import type { Clock } from "../clock.ts";
@@ -9,7 +10,6 @@ import { sqliteStore } from "../store/sqlite/sqlite.ts";
 import { type ToolOptions, tool } from "../tool/tool.ts";
 import { faultyStore } from "./faulty-store.ts";
 import { interruptAnywhere } from "./interrupt-anywhere.ts";
-import { openDatabase } from "./open-database.ts";
 import { allFaults, type Pass, type Scenario, type ScenarioKit } from "./scenario.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { speak } from "./speak.ts";

@@ -1,6 +1,7 @@
 // Calls that hear no stop, and end long after they were left behind; and whatever else a run gets from its store and its
 // clock: another try, a time limit, a steer that is taken back.
 
+import { gate, settle } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { agent } from "../chat/agent.ts";
 import { jsonSchema } from "../schema/schema.ts";
@@ -8,7 +9,6 @@ import { tool } from "../tool/tool.ts";
 import { interruptAnywhere } from "./interrupt-anywhere.ts";
 import type { Fault, Pass, Scenario, ScenarioKit } from "./scenario.ts";
 import { scriptedModel } from "./scripted-model.ts";
-import { gate, settle } from "./session-kit.ts";
 import { speak } from "./speak.ts";
 
 const input = jsonSchema<object>({ type: "object" });

@@ -1,11 +1,9 @@
+import { badForkStores, badRequestStores, badStores, changed } from "@belay/testkit/bad-stores";
 import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../clock.ts";
 import { damagedRequest } from "../store/damaged-request.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
-import { badForkStores } from "./bad-fork-stores.ts";
-import { badRequestStores } from "./bad-request-stores.ts";
-import { badStores, changed } from "./bad-stores.ts";
 import { fakeClock } from "./fake-clock.ts";
 import type { StoreUnderTest } from "./store-cases/bench.ts";
 import { type StoreCaseName, storeSuite } from "./store-suite.ts";

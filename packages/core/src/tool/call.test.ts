@@ -1,8 +1,8 @@
+import { gate, history, listen, openKit, settle, unpaired } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { jsonSchema } from "../index.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
-import { gate, history, listen, openKit, settle, unpaired } from "../testing/session-kit.ts";
+import { fakeClock } from "../testing/index.ts";
 import { type Tool, type ToolOptions, tool } from "./tool.ts";
 
 const anything = jsonSchema({ type: "object" });

@@ -1,10 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { factsOf, gate, listen, openKit, settle, toolOf } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { jsonSchema } from "../index.ts";
 import type { StandardResult, StandardSchema } from "../schema/schema.ts";
-import { factsOf, toolOf } from "../testing/asking-tool.ts";
-import { gate, listen, openKit, settle } from "../testing/session-kit.ts";
 import type { ToolContext } from "./context.ts";
 import { type ToolOptions, tool } from "./tool.ts";
 

@@ -1,8 +1,19 @@
+import {
+  type AnyAgent,
+  doing,
+  eachStore,
+  enter,
+  gate,
+  type Log,
+  newLog,
+  settle,
+  talker,
+  until,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, END, graph, START, tool } from "../index.ts";
-import { type AnyAgent, doing, enter, type Log, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { gate, settle, until } from "../testing/session-kit.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 

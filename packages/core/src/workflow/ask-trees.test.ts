@@ -1,10 +1,21 @@
+import {
+  asker,
+  doing,
+  eachStore,
+  echo,
+  enter,
+  factsOf,
+  faultyStore,
+  gated,
+  type Log,
+  newLog,
+  until,
+  worker,
+  wrapStore,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, createRunner, humanInput, jsonSchema, reject, respond, tool } from "../index.ts";
-import { asker, doing, echo, enter, factsIn, gated, type Log, newLog, worker, wrong } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { faultyStore } from "../testing/faulty-store.ts";
-import { until } from "../testing/session-kit.ts";
-import { wrapStore } from "../testing/wrap-store.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
@@ -80,7 +91,7 @@ describe.each(eachStore)("people asked at any depth, on $name", ({ make }) => {
         const session = await again();
         expect(await session.answer(idAt(at), answers[at]!)).toEqual({ open: 2 - n });
         await until(async () => {
-          const facts = await factsIn(store);
+          const facts = await factsOf(store);
           return facts.some((fact) => fact.type === "tool-end" && fact.callId === `${effects[at]}-call`);
         });
         expect(session.state).toBe("paused");

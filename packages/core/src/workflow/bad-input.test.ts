@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { agent } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { agentTool } from "./agent-tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";

@@ -1,21 +1,22 @@
-import { describe, expect, test } from "vitest";
-import { agent, approve, humanInput, jsonSchema, respond, tool } from "../index.ts";
 import {
   asker,
   doing,
+  eachStore,
   echo,
   enter,
-  factsIn,
+  factsOf,
   gated,
+  listen,
   newLog,
   runs,
   talker,
+  until,
   worker,
   wrong,
-} from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { listen, until } from "../testing/session-kit.ts";
+} from "@belay/testkit";
+import { describe, expect, test } from "vitest";
+import { agent, approve, humanInput, jsonSchema, respond, tool } from "../index.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";
@@ -73,7 +74,7 @@ describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => 
         });
       const session = await enter(root(), store);
       void session.run("hi");
-      await until(async () => (await factsIn(store)).some(({ type }) => type === "step"));
+      await until(async () => (await factsOf(store)).some(({ type }) => type === "step"));
       await session.interrupt();
       await session.close();
       const other = await enter(root(), store);
@@ -265,7 +266,7 @@ describe.each(eachStore)("an agent inside another one, on $name", ({ make }) => 
     await session.terminate();
     expect(session.state).toBe("terminated");
     expect(await store.requests("default")).toEqual([]);
-    expect(runs(await factsIn(store)).at(-1)).toBe("! par");
+    expect(runs(await factsOf(store)).at(-1)).toBe("! par");
     expect(await wrong(store, log)).toEqual([]);
   });
 });

@@ -1,8 +1,19 @@
+import {
+  asker,
+  eachStore,
+  echo,
+  enter,
+  factsOf,
+  gated,
+  newLog,
+  runs,
+  talker,
+  toolOf,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve } from "../index.ts";
-import { asker, echo, enter, factsIn, gated, newLog, runs, talker, worker, wrong } from "../testing/agent-tree.ts";
-import { toolOf } from "../testing/asking-tool.ts";
-import { eachStore } from "../testing/each-store.ts";
 import { agentTool } from "./agent-tool.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
@@ -19,7 +30,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
       store,
     );
     expect(await session.run("hi").result).toMatchObject(done("c(b(a(hi)))"));
-    expect(runs(await factsIn(store))).toEqual([
+    expect(runs(await factsOf(store))).toEqual([
       "+ seq",
       "+ seq/0:a",
       "- seq/0:a",
@@ -68,7 +79,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
     const session = await enter(sequential({ name: "seq", agents: [outer, echo(log, "last")] }), store);
     expect(await session.run("x").result).toMatchObject(done("last(broken)"));
     expect(calls).toBe(2);
-    expect(runs(await factsIn(store)).filter((line) => line.includes("1.0") && line.includes(":b"))).toEqual([]);
+    expect(runs(await factsOf(store)).filter((line) => line.includes("1.0") && line.includes(":b"))).toEqual([]);
     expect(await wrong(store, log)).toEqual([]);
   });
 
@@ -135,7 +146,7 @@ describe.each(eachStore)("agents made of agents, on $name", ({ make }) => {
     const other = await enter(root(), store);
     expect(await other.resume().result).toMatchObject(done(["a(hi)", "flaky"]));
     expect(log.calls.map((call) => call.split(":")[0])).toEqual(["a", "b", "flaky", "flaky"]);
-    expect(runs(await factsIn(store)).filter((line) => line.includes("seq"))).toEqual([
+    expect(runs(await factsOf(store)).filter((line) => line.includes("seq"))).toEqual([
       "+ par/1:seq",
       "+ par/1:seq/0:b",
       "- par/1:seq/0:b",

@@ -1,8 +1,22 @@
+import {
+  eachStore,
+  echo,
+  enter,
+  factsOf,
+  gated,
+  hanging,
+  listen,
+  newLog,
+  runs,
+  settle,
+  talker,
+  unhandled,
+  until,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanInput, memoryStore, respond } from "../index.ts";
-import { echo, enter, factsIn, gated, hanging, newLog, runs, talker, worker, wrong } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { listen, settle, unhandled, until } from "../testing/session-kit.ts";
 import { defineAgent } from "./define-agent.ts";
 import type { AgentContext } from "./live-agent.ts";
 import { loop } from "./loop.ts";
@@ -25,7 +39,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     });
     const session = await enter(root, store);
     expect(await session.run("hi").result).toMatchObject(done({ two: "a(a(hi))" }));
-    expect(runs(await factsIn(store))).toEqual([
+    expect(runs(await factsOf(store))).toEqual([
       "+ code",
       "+ code/one:a",
       "- code/one:a",
@@ -141,7 +155,7 @@ describe.each(eachStore)("an agent of one's own code, on $name", ({ make }) => {
     const other = await enter(root(), store);
     const [request] = other.interrupts;
     expect(await other.resume({ answers: { [request!.id]: respond("ann") } }).result).toMatchObject(done("hello ann"));
-    const told = (await factsIn(store)).flatMap((fact) =>
+    const told = (await factsOf(store)).flatMap((fact) =>
       fact.type === "action" && fact.action.customized !== undefined ? [fact.action.customized] : [],
     );
     expect(told).toEqual([{ at: 1 }, { at: 2 }]);
@@ -356,7 +370,7 @@ test("Q3, W4: a key may have slashes in it: a call of the agent under it runs wh
   const [request] = session.interrupts;
   expect(request!.address).toContain("code/https:%2F%2Fa.b%2Fc%252F:kid/");
   await session.answer(request!.id, approve());
-  await until(async () => (await factsIn(store)).some(({ type }) => type === "tool-end"));
+  await until(async () => (await factsOf(store)).some(({ type }) => type === "tool-end"));
   expect(await session.resume().result).toMatchObject({ status: "completed" });
   expect(await wrong(store, log)).toEqual([]);
 });

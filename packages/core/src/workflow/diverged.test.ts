@@ -1,8 +1,21 @@
+import {
+  doing,
+  eachStore,
+  echo,
+  enter,
+  factsOf,
+  gate,
+  listen,
+  newLog,
+  runs,
+  settle,
+  talker,
+  unpaired,
+  until,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { humanInput } from "../index.ts";
-import { doing, echo, enter, factsIn, newLog, runs, talker, wrong } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { gate, listen, settle, unpaired, until } from "../testing/session-kit.ts";
 import { defineAgent } from "./define-agent.ts";
 
 describe.each(eachStore)("code that goes another way than what is on record, on $name", ({ make }) => {
@@ -55,7 +68,7 @@ describe.each(eachStore)("code that goes another way than what is on record, on 
     now.right = true;
     const other = await enter(root(), store);
     expect(await other.resume().result).toMatchObject({ status: "completed", output: "b(done)" });
-    expect(runs(await factsIn(store))).toEqual([
+    expect(runs(await factsOf(store))).toEqual([
       "+ code",
       "+ code/a:a",
       "- code/a:a",

@@ -1,23 +1,27 @@
-import { describe, expect, test } from "vitest";
-import { approve, humanInput, respond, type Store } from "../index.ts";
 import {
   type AnyAgent,
   asker,
   doing,
+  eachStore,
   echo,
   enter,
-  factsIn,
+  factsOf,
+  gate,
   gated,
   hanging,
+  heldStore,
   type Log,
+  line,
   newLog,
   runs,
+  settle,
   talker,
+  until,
   worker,
   wrong,
-} from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { gate, heldStore, line, settle, until } from "../testing/session-kit.ts";
+} from "@belay/testkit";
+import { describe, expect, test } from "vitest";
+import { approve, humanInput, respond, type Store } from "../index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 
@@ -34,7 +38,7 @@ const asking = (log: Log, name: string): AnyAgent =>
   );
 
 const open = async (store: Store) =>
-  (await factsIn(store)).reduce((ids, fact) => {
+  (await factsOf(store)).reduce((ids, fact) => {
     if (fact.type === "action" && fact.action.interrupted?.kind !== undefined) ids.add(fact.action.interrupted.id);
     if (fact.type === "request-answered" && !fact.open) ids.delete(fact.id);
     return ids;
@@ -63,7 +67,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
       const receipt = session[how]();
       go.open();
       await receipt;
-      await until(async () => (await factsIn(store)).some((fact) => fact.type === "tool-end"));
+      await until(async () => (await factsOf(store)).some((fact) => fact.type === "tool-end"));
       await settle();
       expect(session.state).toBe("error");
       now.well = true;
@@ -162,7 +166,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     await settle();
     await session.interrupt({ requests: "keep" });
     expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
-    expect(runs(await factsIn(store))).toContain("! par/0:inner");
+    expect(runs(await factsOf(store))).toContain("! par/0:inner");
     const { id } = session.interrupts.find(({ kind }) => kind === "input")!;
     expect(await session.answer(id, respond("ann"))).toEqual({ open: 0 });
     expect(await session.resume().result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
@@ -274,7 +278,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
       write.open();
       expect(await answered).toEqual({ open: 1 });
       expect((await run.result).status).toBe(how === "fails" ? "failed" : "completed");
-      const ends = (await factsIn(store)).filter(({ type }) => type === "tool-end").map(line);
+      const ends = (await factsOf(store)).filter(({ type }) => type === "tool-end").map(line);
       expect(ends.sort()).toEqual([
         `tool-end a-call ${how === "fails" ? "held" : "unknown"}`,
         "tool-end b-call interrupted",
@@ -304,7 +308,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
     });
     const session = await enter(root, store);
     expect(await session.run("hi").result).toMatchObject({ status: "completed", output: "e(go)" });
-    const facts = await factsIn(store);
+    const facts = await factsOf(store);
     const calls = facts.filter(({ type }) => type === "tool-start" || type === "tool-end").map(({ type }) => type);
     expect(calls).toEqual(["tool-start", "tool-end"]);
     expect(await open(store)).toBe(0);
@@ -312,7 +316,7 @@ describe.each(eachStore)("one branch fails while another one waits for people, o
 });
 
 async function openIn(store: Store) {
-  return (await factsIn(store)).flatMap((fact) =>
+  return (await factsOf(store)).flatMap((fact) =>
     fact.type === "action" && fact.action.interrupted?.kind === "approval" ? [fact.action.interrupted] : [],
   );
 }

@@ -1,10 +1,7 @@
+import { asker, lastWords, newLog, talker, toolOf, worker } from "@belay/testkit";
 import { expect, inject, test } from "vitest";
 import { agent, approve, humanInput, type ModelRequest, respond } from "../index.ts";
-import { asker, lastWords, newLog, talker, worker } from "../testing/agent-tree.ts";
-import { toolOf } from "../testing/asking-tool.ts";
-import { interruptAnywhere } from "../testing/interrupt-anywhere.ts";
-import { allFaults, type ScenarioKit } from "../testing/scenario.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
+import { allFaults, interruptAnywhere, type ScenarioKit, scriptedModel } from "../testing/index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";

@@ -1,3 +1,4 @@
+import { type AnyAgent, eachStore, factsOf, faultyStore, gate, history, runs, until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   type Agent,
@@ -15,11 +16,7 @@ import {
   START,
   type Store,
 } from "../index.ts";
-import { type AnyAgent, factsIn, runs } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { faultyStore } from "../testing/faulty-store.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, history, until } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { agentTool } from "./agent-tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import type { AgentContext } from "./live-agent.ts";
@@ -81,7 +78,7 @@ describe.each(eachStore)("what agents give and are given, larger than maxBytes, 
     const output = "The output of agent child takes 2002 bytes; at most 1000 are taken.";
     expect(await second.resume({ answers }).result).toMatchObject({ status: "completed", output });
     expect(ran).toBe(1);
-    expect(runs(await factsIn(store))).toEqual(["+ root", "+ root/child:child", "! root/child:child", "- root"]);
+    expect(runs(await factsOf(store))).toEqual(["+ root", "+ root/child:child", "! root/child:child", "- root"]);
   });
 
   test("P12, G5: a node whose output is too large is not run again after a crash; the others come to their end, and the run has failed by it", async () => {
@@ -104,13 +101,13 @@ describe.each(eachStore)("what agents give and are given, larger than maxBytes, 
       .edge("slow", END)
       .compile();
     void (await open(g, side, 1000, 30)).run("go");
-    await until(async () => runs(await factsIn(store)).includes("! g/large#0:large"));
+    await until(async () => runs(await factsOf(store)).includes("! g/large#0:large"));
     side.kill();
     await until(async () => (await store.load(key))?.row.lease === undefined);
     const other = await open(g, store);
     expect(await other.resume().result).toMatchObject(tooLarge("The output of agent large"));
     expect(ran.toSorted()).toEqual(["large", "slow", "slow"]);
-    expect(runs(await factsIn(store))).toContain("- g/slow#0:slow");
+    expect(runs(await factsOf(store))).toContain("- g/slow#0:slow");
   });
 });
 
@@ -146,7 +143,7 @@ describe("what agents give and are given, larger than maxBytes", () => {
     const session = await open(make(), store);
     expect(await session.run("go").result).toMatchObject(tooLarge("The output of (agent all|exit\\(\\))"));
     expect(history(session.messages)).toEqual(["user: go"]);
-    expect(JSON.stringify(await factsIn(store)).includes("x".repeat(1001))).toBe(false);
+    expect(JSON.stringify(await factsOf(store)).includes("x".repeat(1001))).toBe(false);
   });
 
   test("P12: ctx.run() with too large an input rejects, and begins nothing; its key is free", async () => {
@@ -201,11 +198,11 @@ describe("what agents give and are given, larger than maxBytes", () => {
       .compile({ state: { list: [] } });
     const session = await open(g, store);
     const run = session.run("go");
-    await until(async () => runs(await factsIn(store)).includes("- g/a#0:a"));
+    await until(async () => runs(await factsOf(store)).includes("- g/a#0:a"));
     written.open();
     expect(await run.result).toMatchObject(tooLarge("What setState\\(\\) changes"));
     expect((await session.checkpoint())?.state).toEqual({ list: [`a${half}`] });
-    expect(runs(await factsIn(store)).slice(-3)).toEqual(["- g/a#0:a", "! g/b#0:b", "! g"]);
+    expect(runs(await factsOf(store)).slice(-3)).toEqual(["- g/a#0:a", "! g/b#0:b", "! g"]);
     await session.close();
     const other = await open(g, store, 10_000);
     expect((await other.resume().result).status).toBe("completed");
@@ -267,7 +264,7 @@ describe("what agents give and are given, larger than maxBytes", () => {
     async (_, what, root) => {
       const store = memoryStore();
       expect(await (await open(root, store)).run("go").result).toMatchObject(tooLarge(what));
-      expect((await factsIn(store)).filter((fact) => JSON.stringify(fact).length > 1000)).toEqual([]);
+      expect((await factsOf(store)).filter((fact) => JSON.stringify(fact).length > 1000)).toEqual([]);
     },
   );
 
@@ -330,6 +327,6 @@ describe("what agents give and are given, larger than maxBytes", () => {
       store,
     );
     expect(await session.run("go").result).toMatchObject({ status: "failed", error: { code: "AGENT_FAILED" } });
-    expect(JSON.stringify(await factsIn(store)).length).toBeLessThan(20_000);
+    expect(JSON.stringify(await factsOf(store)).length).toBeLessThan(20_000);
   });
 });

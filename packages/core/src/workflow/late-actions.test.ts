@@ -1,10 +1,19 @@
+import {
+  type AnyAgent,
+  eachStore,
+  echo,
+  enter,
+  factsOf,
+  gate,
+  newLog,
+  toolOf,
+  until,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { agent, createRunner, type Store, type ToolContext } from "../index.ts";
-import { type AnyAgent, echo, enter, factsIn, newLog, worker, wrong } from "../testing/agent-tree.ts";
-import { toolOf } from "../testing/asking-tool.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { type ScriptedPart, scriptedModel } from "../testing/scripted-model.ts";
-import { gate, until } from "../testing/session-kit.ts";
+import { type ScriptedPart, scriptedModel } from "../testing/index.ts";
 import { agentTool } from "./agent-tool.ts";
 import { loop } from "./loop.ts";
 import { sequential } from "./sequential.ts";
@@ -44,7 +53,7 @@ async function ended(root: AnyAgent, store: Store, { begun, end }: ReturnType<ty
 }
 
 const actions = async (store: Store) =>
-  (await factsIn(store)).flatMap((fact) => (fact.type === "action" && !fact.action.interrupted ? [fact.action] : []));
+  (await factsOf(store)).flatMap((fact) => (fact.type === "action" && !fact.action.interrupted ? [fact.action] : []));
 
 describe.each(eachStore)("S5, W3: what a call that was left behind did besides, on $name", ({ make }) => {
   test("exit ends the run with the late result, and no model is asked", async () => {
@@ -141,7 +150,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     one.end();
     await mailIn(store);
     const third = session.resume();
-    await until(async () => (await factsIn(store)).some((fact) => fact.type === "tool-late"));
+    await until(async () => (await factsOf(store)).some((fact) => fact.type === "tool-late"));
     await session.interrupt();
     await third.result;
     two.end();
@@ -168,7 +177,7 @@ describe.each(eachStore)("S5, W3: what a call that was left behind did besides, 
     failing.fail(new Error("no such order"));
     expect(await result).toMatchObject(done("B said"));
     expect(await actions(store)).toEqual([]);
-    expect(await factsIn(store)).toContainEqual(expect.objectContaining({ type: "tool-late", as: "note" }));
+    expect(await factsOf(store)).toContainEqual(expect.objectContaining({ type: "tool-late", as: "note" }));
   });
 
   test("what steers nothing is told in any case", async () => {

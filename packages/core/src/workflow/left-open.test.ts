@@ -1,23 +1,24 @@
-import { describe, expect, test } from "vitest";
-import { approve, createRunner, humanInput, messageText, respond } from "../index.ts";
 import {
   type AnyAgent,
   asker,
   doing,
+  eachStore,
   echo,
   enter,
-  factsIn,
+  factsOf,
+  faultyStore,
   gated,
   type Log,
   newLog,
   runs,
+  settle,
   talker,
+  until,
   worker,
   wrong,
-} from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { faultyStore } from "../testing/faulty-store.ts";
-import { settle, until } from "../testing/session-kit.ts";
+} from "@belay/testkit";
+import { describe, expect, test } from "vitest";
+import { approve, createRunner, humanInput, messageText, respond } from "../index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 
@@ -43,7 +44,7 @@ describe.each(eachStore)("every start has its end, also of agents that nobody go
     const answers = { [own.id]: respond("yes") };
     expect(await session.resume({ answers }).result).toMatchObject({ status: "completed", output: "quick(x), yes" });
     expect(session.interrupts).toEqual([]);
-    expect(runs(await factsIn(store)).slice(-2)).toEqual(["! code/slow:slow", "- code"]);
+    expect(runs(await factsOf(store)).slice(-2)).toEqual(["! code/slow:slow", "- code"]);
     expect(await wrong(store, log)).toEqual([]);
   });
 
@@ -69,7 +70,7 @@ describe.each(eachStore)("every start has its end, also of agents that nobody go
     expect((await session.resume({ input: "to all" }).result).status).toBe("interrupted");
     const answers = { [session.interrupts[0]!.id]: respond("you") };
     expect(await session.resume({ answers }).result).toMatchObject({ status: "completed", output: "next(to all)" });
-    const heard = (await factsIn(store)).filter(
+    const heard = (await factsOf(store)).filter(
       (fact) => fact.type === "message" && messageText(fact.message) === "to all",
     );
     expect(heard.map(({ runPath }) => runPath)).toEqual(["code", "code/next:next"]);
@@ -100,7 +101,7 @@ describe.each(eachStore)("every start has its end, also of agents that nobody go
     const session = await enter(root, store);
     expect((await session.run("hi").result).status).toBe("interrupted");
     expect((await session.resume({ input: "no, wait" }).result).status).toBe("completed");
-    expect(runs(await factsIn(store))).toEqual(["+ outer", "+ outer/t1/c0/inner", "! outer/t1/c0/inner", "- outer"]);
+    expect(runs(await factsOf(store))).toEqual(["+ outer", "+ outer/t1/c0/inner", "! outer/t1/c0/inner", "- outer"]);
     expect(await wrong(store, log)).toEqual([]);
   });
 
@@ -112,7 +113,7 @@ describe.each(eachStore)("every start has its end, also of agents that nobody go
     expect((await session.run("hi").result).status).toBe("interrupted");
     await session.terminate();
     const ended = ["! par/0:outer/t1/c0/inner", "! par/0:outer", "! par"];
-    expect(runs(await factsIn(store)).slice(-3)).toEqual(ended);
+    expect(runs(await factsOf(store)).slice(-3)).toEqual(ended);
     expect(await wrong(store, log)).toEqual([]);
   });
 
@@ -123,7 +124,7 @@ describe.each(eachStore)("every start has its end, also of agents that nobody go
     const session = await enter(parallel({ name: "par", agents }), store);
     expect((await session.run("hi").result).status).toBe("failed");
     expect((await session.run("again").result).status).toBe("failed");
-    expect(runs(await factsIn(store)).slice(0, 7)).toEqual([
+    expect(runs(await factsOf(store)).slice(0, 7)).toEqual([
       "+ par",
       "+ par/0:bad",
       "+ par/1:asks",

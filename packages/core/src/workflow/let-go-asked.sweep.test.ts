@@ -1,3 +1,16 @@
+import {
+  type AnyAgent,
+  answersFor,
+  asker,
+  factsOf,
+  gated,
+  type Log,
+  newLog,
+  talker,
+  toolOf,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, inject, test } from "vitest";
 import {
   createRunner,
@@ -14,18 +27,6 @@ import {
 } from "../index.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
 import { onPoint } from "../point.ts";
-import {
-  type AnyAgent,
-  asker,
-  factsIn,
-  gated,
-  type Log,
-  newLog,
-  talker,
-  worker,
-  wrong,
-} from "../testing/agent-tree.ts";
-import { answersFor, toolOf } from "../testing/asking-tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";
@@ -169,7 +170,7 @@ describe("a program that ends while people are asked for something", () => {
         await begun(make(log), store, at, letGo);
         const runner = createRunner<unknown, unknown>({ agent: make(log), store });
         const told = `${way} at ${at}`;
-        const facts = await factsIn(store);
+        const facts = await factsOf(store);
         const asked = facts.flatMap((fact) =>
           fact.type === "action" && isRequest(fact.action.interrupted) ? [fact.action.interrupted.id] : [],
         );
@@ -190,7 +191,7 @@ describe("a program that ends while people are asked for something", () => {
           }
           expect([told, session.state]).toEqual([told, "completed"]);
         }
-        const withdrawn = (await factsIn(store)).filter(
+        const withdrawn = (await factsOf(store)).filter(
           (fact) => fact.type === "request-answered" && fact.answer.type === "withdraw",
         );
         expect([told, withdrawn, await wrong(store, log)]).toEqual([told, [], []]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Agent, agent, createRunner, END, graph, type Json, START } from "../index.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { sequential } from "./sequential.ts";
 

@@ -1,15 +1,26 @@
 // Questions of code and of agents inside others, and a stop that comes just then.
 
+import {
+  type Append,
+  doing,
+  eachStore,
+  enter,
+  factProblems,
+  factsOf,
+  gate,
+  gated,
+  heldStore,
+  newLog,
+  settle,
+  talker,
+  until,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { agent, approve, createRunner, humanInput, jsonSchema, memoryStore, type Session, tool } from "../index.ts";
 import { isRequest } from "../interrupt/interrupt.ts";
-import type { Append } from "../store/store.ts";
-import { doing, enter, gated, newLog, talker, worker, wrong } from "../testing/agent-tree.ts";
-import { factsOf } from "../testing/asking-tool.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { factProblems } from "../testing/journal-checks.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, heldStore, settle, until } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { agentTool } from "./agent-tool.ts";
 import { defineAgent } from "./define-agent.ts";
 import { parallel } from "./parallel.ts";

@@ -1,26 +1,29 @@
-import { describe, expect, test } from "vitest";
-import { approve, createRunner, END, graph, START, type Store } from "../index.ts";
-import { reduce } from "../journal/reduce.ts";
-import { newThread } from "../journal/state.ts";
 import {
   type AnyAgent,
   asker,
   doing,
+  eachStore,
   echo,
   enter,
-  factsIn,
+  factsOf,
+  gate,
   gated,
   hanging,
+  history,
   type Log,
   lastWords,
+  listen,
   newLog,
   runs,
   talker,
+  until,
   worker,
   wrong,
-} from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { gate, history, listen, until } from "../testing/session-kit.ts";
+} from "@belay/testkit";
+import { describe, expect, test } from "vitest";
+import { approve, createRunner, END, graph, START, type Store } from "../index.ts";
+import { reduce } from "../journal/reduce.ts";
+import { newThread } from "../journal/state.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
@@ -30,7 +33,7 @@ const done = (output: unknown) => ({ status: "completed", output });
 
 async function scope(store: Store, path: string) {
   const state = newThread("thread");
-  for (const fact of await factsIn(store)) reduce(state, fact);
+  for (const fact of await factsOf(store)) reduce(state, fact);
   return history(state.scopes.get(path)?.messages ?? []);
 }
 
@@ -260,7 +263,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
       await until(() => log.calls.length === 1);
       expect(await session.interrupt({ mode: "after-tools" })).toMatchObject({ accepted: true });
       await run.result;
-      expect(runs(await factsIn(store)).filter((line) => /:[ab]/.test(line))).toEqual(["+ seq/0:a", "- seq/0:a"]);
+      expect(runs(await factsOf(store)).filter((line) => /:[ab]/.test(line))).toEqual(["+ seq/0:a", "- seq/0:a"]);
       await session.close();
       const other = await enter(root(), store);
       // It is on record before anybody hears it.
@@ -317,7 +320,7 @@ describe.each(eachStore)("a stop over agents made of agents, on $name", ({ make 
     const claims = createRunner<unknown, unknown>({ agent: root(), store });
     const enough = new AbortController();
     const working = claims.work({ signal: enough.signal, pollMs: 1 });
-    const state = async () => (await factsIn(store)).findLast((fact) => fact.type === "state");
+    const state = async () => (await factsOf(store)).findLast((fact) => fact.type === "state");
     await until(async () => (await state())?.pauseType === "manual");
     enough.abort();
     await working;

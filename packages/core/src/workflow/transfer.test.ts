@@ -1,11 +1,21 @@
+import {
+  eachStore,
+  echo,
+  enter,
+  factsOf,
+  gated,
+  type Log,
+  lastWords,
+  listen,
+  newLog,
+  toolOf,
+  until,
+  worker,
+  wrong,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { agent, approve, jsonSchema, type ModelRequest, type Tool, tool } from "../index.ts";
-import { echo, enter, factsIn, gated, type Log, lastWords, newLog, worker, wrong } from "../testing/agent-tree.ts";
-import { toolOf } from "../testing/asking-tool.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { promptProblems } from "../testing/providers/render.ts";
-import { type ScriptedPart, scriptedModel } from "../testing/scripted-model.ts";
-import { listen, until } from "../testing/session-kit.ts";
+import { promptProblems, type ScriptedPart, scriptedModel } from "../testing/index.ts";
 import { agentTool } from "./agent-tool.ts";
 import { sequential } from "./sequential.ts";
 
@@ -76,7 +86,7 @@ describe.each(eachStore)("handing over, on $name", ({ make }) => {
         "sub (you are sub; pay transfer_to_agent)",
         "root (you are root; transfer_to_agent)",
       ]);
-      const said = (await factsIn(store)).flatMap((fact) =>
+      const said = (await factsOf(store)).flatMap((fact) =>
         fact.type === "message" && fact.message.role === "assistant" ? [`${fact.agentName} in ${fact.runPath}`] : [],
       );
       expect(said).toEqual(["root in root", "sub in root", "sub in root", "root in root"]);

@@ -1,9 +1,7 @@
+import { eachStore, enter, gate, listen, newLog, talker } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { agent, type BelayEvent } from "../index.ts";
-import { enter, newLog, talker } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { gate, listen } from "../testing/session-kit.ts";
+import { scriptedModel } from "../testing/index.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";

@@ -1,10 +1,6 @@
+import { asker, eachStore, echo, enter, gated, hanging, listen, newLog, until, worker } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
-import { type Agent, approve, humanInput, type Interrupt, type InterruptView, type RunResult } from "../index.ts";
-import { newScope, newThread } from "../journal/state.ts";
-import { nest } from "../runner/decide/nest.ts";
-import { asker, echo, enter, gated, hanging, newLog, worker } from "../testing/agent-tree.ts";
-import { eachStore } from "../testing/each-store.ts";
-import { listen, until } from "../testing/session-kit.ts";
+import { approve, humanInput, type Interrupt, type InterruptView, type RunResult } from "../index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
@@ -132,15 +128,4 @@ describe.each(eachStore)("interrupts as the root sees them, on $name", ({ make }
     const stopped = interrupted(await run.result);
     expect(stopped.interrupt).toEqual({ ...stopped.interrupts[0], data: { type: "none" } });
   });
-});
-
-test("W2: agents and kinds that nobody knows do not break it", () => {
-  const state = newThread("t");
-  state.run = { id: "r", segment: 1, startSeq: 1, usage: { inputTokens: 0, outputTokens: 0 }, underway: true };
-  for (const path of ["root", "root/9:gone", "root/9:gone/what:ever"]) {
-    state.scopes.set(path, { ...newScope(path), runId: "r" });
-  }
-  const raised = { id: "1", kind: "of tomorrow" as never, address: "root/9:gone/what:ever/s:x", raisedAt: 0, by: "?" };
-  const root = { name: "root", children: [], chats: false } as unknown as Agent<unknown, never>;
-  expect(leaves(nest(root, "root", state, [raised]))).toEqual([raised]);
 });

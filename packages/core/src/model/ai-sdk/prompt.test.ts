@@ -1,6 +1,6 @@
+import { by, fake, finishV3, message, request, sent, signal, text, user } from "@belay/testkit/wire";
 import { describe, expect, it } from "vitest";
 import { fromAiSdk, type Json, type Message, type Part } from "../../index.ts";
-import { by, fake, finishV3, message, request, sent, signal, text, user } from "../wire/fake-model.ts";
 
 describe("what the model is asked", () => {
   it("every role and part is written; each outcome but ok is an error; what is no object is wrapped", async () => {

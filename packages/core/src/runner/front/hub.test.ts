@@ -1,8 +1,7 @@
+import { history, toolOf } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { agent, END, graph, START } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { type ScriptedTurn, scriptedModel } from "../../testing/scripted-model.ts";
-import { history } from "../../testing/session-kit.ts";
+import { type ScriptedTurn, scriptedModel } from "../../testing/index.ts";
 import { hub } from "./hub.ts";
 import { createRunner } from "./runner.ts";
 

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { happens, openDatabase, paying, requestOf, waiting } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, type LogEntry } from "../../index.ts";
 import type { DatabaseSync } from "../../store/sqlite/database.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { happens, paying, requestOf, waiting } from "../../testing/paying.ts";
 
 /** Two threads that ask, on one file; what the log hears. */
 async function asking() {

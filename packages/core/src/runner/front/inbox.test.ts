@@ -1,8 +1,18 @@
+import {
+  eachStore,
+  happens,
+  history,
+  listen,
+  openKit,
+  paying,
+  pays,
+  requestOf,
+  said,
+  settle,
+  waiting,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanApproval, humanInput, jsonSchema, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { happens, paying, pays, requestOf, waiting } from "../../testing/paying.ts";
-import { history, listen, openKit, said, settle } from "../../testing/session-kit.ts";
 
 const anything = jsonSchema({ type: "object" });
 

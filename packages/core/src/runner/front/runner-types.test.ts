@@ -1,7 +1,7 @@
 import { expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { agent, type Run, type ToolContext, tool } from "../../index.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
+import { scriptedModel } from "../../testing/index.ts";
 import { createRunner } from "./runner.ts";
 
 const model = scriptedModel("yes");

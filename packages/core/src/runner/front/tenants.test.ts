@@ -1,8 +1,6 @@
+import { eachStore, type Kit, openKit, settle, toolOf } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, type Store } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { type Kit, openKit, settle } from "../../testing/session-kit.ts";
 
 const pay = toolOf("pay", () => "secret", { needsApproval: true });
 

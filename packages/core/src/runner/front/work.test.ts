@@ -1,14 +1,22 @@
+import {
+  eachStore,
+  factProblems,
+  factsOf,
+  faultyStore,
+  gate,
+  history,
+  type KitOptions,
+  listen,
+  openKit,
+  paying,
+  requestOf,
+  until,
+  waiting,
+  wrapStore,
+} from "@belay/testkit";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agent, approve, jsonSchema, type LogEntry, type Store, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { paying, requestOf, waiting } from "../../testing/paying.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { gate, history, type KitOptions, listen, openKit, until } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { fakeClock, scriptedModel } from "../../testing/index.ts";
 import { createRunner, type Runner } from "./runner.ts";
 import { workOn } from "./work.ts";
 
@@ -250,7 +258,7 @@ describe("runner.work", () => {
     const last = await openKit(["well"], { store, threadId: "w4", tools: [deadly(() => "done")], runner: { log } });
     working(last.runner);
     await until(async () => (await stateOf(store)) === "error");
-    const facts = await readFacts(store, key(), 0);
+    const facts = await factsOf(store);
     expect(facts.findLast((fact) => fact.type === "run-end")).toMatchObject({ error: { code: "THREAD_SET_ASIDE" } });
     expect(factProblems(facts)).toEqual([]);
     expect(logged).toEqual(["thread: THREAD_SET_ASIDE"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { agent, createRunner, END, graph, humanInput, respond, START } from "../../index.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 test("bad options: a misspelt one is refused and changes nothing: an answer under another name would be none", async () => {
   const asks = graph("g")

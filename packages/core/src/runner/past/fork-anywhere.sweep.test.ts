@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { eachStore, factProblems, factsOf, settle, toolOf, until } from "@belay/testkit";
 import fc from "fast-check";
 import { expect, inject, test } from "vitest";
 import {
@@ -24,13 +25,7 @@ import {
   type Tool,
   type ToolContext,
 } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { promptProblems } from "../../testing/providers/render.ts";
-import { type ScriptedPart, scriptedModel } from "../../testing/scripted-model.ts";
-import { settle, until } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { promptProblems, type ScriptedPart, scriptedModel } from "../../testing/index.ts";
 
 const { forkedLives, seed } = inject("effort");
 
@@ -208,13 +203,13 @@ async function forkEverywhere(
   // Answered calls run to their end.
   await until(async () => (await store.load(key))?.row.lease === undefined);
   const before = await store.load(key);
-  const facts = await readFacts(store, key, 0);
+  const facts = await factsOf(store, of);
   const wrong: string[] = [];
   for (let point = 0; point <= facts.length; point += every) {
     const as = `${of}-${point}`;
     const say = (problem: string) => wrong.push(`${of} at ${point} of ${facts.length}: ${problem}`);
     const { session, effects } = await runner.fork(of, { at: point, as });
-    const forked = await readFacts(store, { ...key, threadId: as }, 0);
+    const forked = await factsOf(store, as);
     const common = forked.flatMap((fact) => (fact.type === "state" && fact.forked ? fact.forked.seq : [])).at(-1)!;
     if (!isDeepStrictEqual(forked.slice(0, common).map(bare), facts.slice(0, common).map(bare)))
       say("its past is another one");
@@ -231,7 +226,7 @@ async function forkEverywhere(
       if (!effects.some(({ callId = place, key }) => callId === place && (step === undefined || key === step)))
         say(`${what} is not among the effects`);
     }
-    for (const problem of factProblems(await readFacts(store, { ...key, threadId: as }, 0))) say(problem);
+    for (const problem of factProblems(await factsOf(store, as))) say(problem);
     for (const problem of world.problems.splice(0)) say(problem);
   }
   expect(await store.load(key), "the other thread has changed").toEqual(before);

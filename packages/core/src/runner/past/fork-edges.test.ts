@@ -1,15 +1,9 @@
+import { factProblems, factsOf, faultyStore, openKit, toolOf } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
-import { agent, approve, createRunner, humanApproval, memoryStore, parallel, type Store } from "../../index.ts";
+import { agent, approve, createRunner, humanApproval, memoryStore, parallel } from "../../index.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { openKit } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { fakeClock, scriptedModel } from "../../testing/index.ts";
 
-const factsOf = (store: Store, threadId: string) => readFacts(store, key(threadId), 0);
 const key = (threadId: string) => ({ tenant: "default", threadId });
 
 describe("a fork", () => {

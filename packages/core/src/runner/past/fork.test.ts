@@ -1,12 +1,20 @@
+import {
+  eachStore,
+  factsOf,
+  gate,
+  history,
+  type Kit,
+  type KitOptions,
+  openKit,
+  said,
+  settle,
+  toolOf,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanInput, respond, type Store, type Tool } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { gate, history, type Kit, type KitOptions, openKit, said, settle } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
 
 const key = (threadId: string) => ({ tenant: "default", threadId });
-const facts = async (store: Store, threadId: string) => said(await readFacts(store, key(threadId), 0));
+const facts = async (store: Store, threadId: string) => said(await factsOf(store, threadId));
 
 describe.each(eachStore)("a fork, on $name", ({ make }) => {
   const kit = async (turns: Parameters<typeof openKit>[0], more: KitOptions = {}) =>

@@ -1,11 +1,8 @@
+import { history, type Kit, openDatabase, openKit, settle, toolOf, wrapStore } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { agentTool, END, graph, type LogEntry, memoryStore, START } from "../../index.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { history, type Kit, openKit, settle } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
+import { fakeClock } from "../../testing/index.ts";
 
 const flow = graph("flow")
   .node("x", () => null)

@@ -1,11 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { history, openDatabase, openKit, toolOf } from "@belay/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { history, openKit } from "../../testing/session-kit.ts";
 
 let folder: string;
 beforeEach(() => {

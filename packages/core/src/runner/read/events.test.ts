@@ -1,18 +1,7 @@
+import { gate, heldStore, type Kit, listen, openKit, said, settle, shown, unpaired, wrapStore } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { type DeltaEvent, isFact } from "../../event.ts";
 import { type BelayEvent, jsonSchema, memoryStore, type Store, tool } from "../../index.ts";
-import {
-  gate,
-  heldStore,
-  type Kit,
-  listen,
-  openKit,
-  said,
-  settle,
-  shown,
-  unpaired,
-} from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
 
 const add = tool({
   name: "add",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { agent, createRunner, END, graph, START } from "../../index.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 const told = (points: readonly { seq: number; kind: string; text: string; path?: string }[]) =>
   points.map(({ seq, kind, text, path }) => `${seq} ${kind}${path === undefined ? "" : ` ${path}`}: ${text}`);

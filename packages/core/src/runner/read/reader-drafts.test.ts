@@ -1,7 +1,6 @@
+import { eachStore, gate, heldStore, listen, openKit, said, settle } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { isFact } from "../../event.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { gate, heldStore, listen, openKit, said, settle } from "../../testing/session-kit.ts";
 
 for (const { name, make } of eachStore) {
   test(`E1, E3 (${name}): a reader that takes its time, and a word from the store meanwhile: every turn that starts has its end`, async () => {

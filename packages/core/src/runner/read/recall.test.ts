@@ -1,9 +1,8 @@
 // What a session remembers, and what its readers hold on to.
 
+import { gate, history, openKit, said, settle, wrapStore } from "@belay/testkit";
 import { expect, it } from "vitest";
 import { memoryStore } from "../../index.ts";
-import { gate, history, openKit, said, settle } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
 
 it("a session that reads the store while it runs does not go back to what it read", async () => {
   const inner = memoryStore();

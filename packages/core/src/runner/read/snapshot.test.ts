@@ -1,13 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { history, openDatabase, openKit, wrapStore } from "@belay/testkit";
 import { afterAll, describe, expect, it } from "vitest";
 import { jsonSchema, type ModelRequest, memoryStore, type Store, tool } from "../../index.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { history, openKit } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-"));
 afterAll(() => rmSync(folder, { recursive: true }));

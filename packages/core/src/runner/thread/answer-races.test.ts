@@ -1,21 +1,24 @@
-import { describe, expect, test } from "vitest";
-import { approve, jsonSchema, reject, respond, type Store, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { happens, paying, requestOf, waiting } from "../../testing/paying.ts";
 import {
+  eachStore,
+  factsOf,
   gate,
+  happens,
   heldStore,
   history,
   type Kit,
   listen,
   openKit,
+  paying,
+  requestOf,
   said,
   settle,
   unpaired,
   until,
-} from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
-import { readFacts } from "../read/read-facts.ts";
+  waiting,
+  wrapStore,
+} from "@belay/testkit";
+import { describe, expect, test } from "vitest";
+import { approve, jsonSchema, reject, respond, type Store, tool } from "../../index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const anything = jsonSchema({ type: "object" });
@@ -257,9 +260,9 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     });
     await next.runner.close();
     await until(async () => (await store.load(there))!.commands.length === 0);
-    const { length } = await readFacts(store, there, 0);
+    const { length } = await factsOf(store, "other");
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await readFacts(store, there, 0)).toHaveLength(length);
+    expect(await factsOf(store, "other")).toHaveLength(length);
     expect((await store.load(there))!.row.state).toBe("paused");
     expect(ran).toEqual(["pay 1"]);
     stop.abort();
@@ -301,7 +304,7 @@ describe.each(eachStore)("many at once ($name)", ({ make }) => {
     expect(told).toEqual([...Array.from({ length: 19 }, () => "ANSWER_TAKEN"), "taken"]);
     await settle(20);
     expect(ran.length).toBeLessThanOrEqual(1);
-    const answered = (await readFacts(store, key, 0)).filter(
+    const answered = (await factsOf(store)).filter(
       (fact) => fact.type === "request-answered" && fact.refused === undefined,
     );
     expect(answered).toHaveLength(1);

@@ -1,17 +1,25 @@
+import {
+  eachStore,
+  factsOf,
+  happens,
+  type Kit,
+  listen,
+  openKit,
+  paying,
+  pays,
+  requestOf,
+  said,
+  waiting,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type Answer, approve, humanApproval, humanInput, jsonSchema, reject, respond, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { happens, paying, pays, requestOf, waiting } from "../../testing/paying.ts";
-import { type Kit, listen, openKit, said } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { fakeClock } from "../../testing/index.ts";
 
-const key = { tenant: "default", threadId: "thread" };
 const START = Date.UTC(2026, 0, 1);
 
 /** Says it in both ways: to the session, and with resume(). Nothing is written, and the request is as it was. */
 async function refused(kit: Kit, id: string, answer: unknown, wanted: object): Promise<void> {
-  const facts = await readFacts(kit.store, key, 0);
+  const facts = await factsOf(kit.store);
   const open = kit.session.interrupts.map((interrupt) => interrupt.id);
   await expect(kit.session.answer(id, answer as Answer)).rejects.toMatchObject(wanted);
   await expect(kit.runner.answer(id, answer as Answer)).rejects.toMatchObject(wanted);
@@ -19,7 +27,7 @@ async function refused(kit: Kit, id: string, answer: unknown, wanted: object): P
     (error) => ({ status: "failed", error }),
   );
   expect(result).toMatchObject({ status: "failed", error: wanted });
-  expect(await readFacts(kit.store, key, 0)).toEqual(facts);
+  expect(await factsOf(kit.store)).toEqual(facts);
   expect(kit.session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
   expect(kit.session.interrupts.map((interrupt) => interrupt.id)).toEqual(open);
 }
@@ -198,7 +206,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
   test("section 6: one answer of several that does not count: none does", async () => {
     const { tools, ran } = paying();
     const kit = await waiting(["a", "b"], { store: await make(), tools });
-    const facts = await readFacts(kit.store, key, 0);
+    const facts = await factsOf(kit.store);
     const answers = {
       [requestOf(kit, "a").id]: approve(),
       [requestOf(kit, "b").id]: approve({ args: { n: "many" } }),
@@ -207,7 +215,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
       status: "failed",
       error: { code: "ANSWER_INVALID" },
     });
-    expect(await readFacts(kit.store, key, 0)).toEqual(facts);
+    expect(await factsOf(kit.store)).toEqual(facts);
     expect([ran, kit.session.interrupts.length]).toEqual([[], 2]);
   });
 
@@ -246,10 +254,10 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
     expect(old.session.interrupts.map(({ callId }) => callId)).toEqual(["p"]);
     await kit.session.resume({ answers: { [requestOf(kit, "p").id]: approve() } }).result;
     const { id } = requestOf(kit, "q");
-    const before = await readFacts(store, key, 0);
+    const before = await factsOf(store);
     expect(await old.session.answer(id, approve())).toEqual({ open: 0 });
     await happens(ran, "pay 1");
-    expect((await readFacts(store, key, before.length)).map(({ segment }) => segment)).toEqual([2, 2, 2]);
+    expect((await factsOf(store)).slice(before.length).map(({ segment }) => segment)).toEqual([2, 2, 2]);
     expect(await old.session.resume().result).toMatchObject({ status: "completed", segment: 3 });
   });
 });

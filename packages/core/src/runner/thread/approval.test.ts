@@ -1,12 +1,22 @@
+import {
+  eachStore,
+  factsOf,
+  happens,
+  history,
+  type Kit,
+  listen,
+  openKit,
+  paying,
+  pays,
+  requestOf,
+  said,
+  unpaired,
+  waiting,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, type Handle, humanApproval, reject, type Store, type Tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { type FakeClock, fakeClock } from "../../testing/fake-clock.ts";
-import { happens, paying, pays, requestOf, waiting } from "../../testing/paying.ts";
-import { history, type Kit, listen, openKit, said, unpaired } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { type FakeClock, fakeClock } from "../../testing/index.ts";
 
-const key = { tenant: "default", threadId: "thread" };
 const START = Date.UTC(2026, 0, 1);
 
 type Step = "approve" | "edit" | "reject" | "expire";
@@ -94,7 +104,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
             expect(told.split(words)).toHaveLength(2);
           }
           expect(kit.problems()).toEqual([]);
-          const facts = await readFacts(w.store, key, 0);
+          const facts = await factsOf(w.store);
           // What never ran has an end without a start.
           expect(unpaired(facts)).toEqual(
             unpaired(facts).filter((line) => /^tool-end of tool (reject|expire)$/.test(line)),
@@ -111,7 +121,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
     const store = await make();
     const kit = await waiting(["a", "b"], { store, tools });
     const other = await openKit(["done"], { store, tools });
-    const heard = listen(other.session.events({ after: (await readFacts(store, key, 0)).length }));
+    const heard = listen(other.session.events({ after: (await factsOf(store)).length }));
     expect(await other.session.answer(requestOf(other, "b").id, approve({ by: "ann" }))).toEqual({ open: 1 });
     await heard.until(({ type }) => type === "turn-end");
     expect(ran).toEqual(["pay 2"]);
@@ -177,7 +187,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
     const { tools } = paying();
     const store = await make();
     const kit = await waiting(["a"], { store, tools });
-    const facts = await readFacts(store, key, 0);
+    const facts = await factsOf(store);
     const caught = (() => {
       try {
         return kit.session.run("hello?");
@@ -186,7 +196,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
       }
     })();
     expect(caught).toMatchObject({ code: "NEED_RESUME" });
-    expect(await readFacts(store, key, 0)).toEqual(facts);
+    expect(await factsOf(store)).toEqual(facts);
     expect(kit.session.interrupts).toHaveLength(1);
   });
 
@@ -197,7 +207,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
     await kit.session.resume({ answers: { [requestOf(kit, "a").id]: approve({ args: { n: 7 } }) } }).result;
     const [call] = kit.session.messages[1]!.parts;
     expect(call).toMatchObject({ type: "call", id: "a", args: { n: 1 }, ranArgs: { n: 7 } });
-    const start = (await readFacts(store, key, 0)).find(({ type }) => type === "tool-start");
+    const start = (await factsOf(store)).find(({ type }) => type === "tool-start");
     expect(start).toMatchObject({ args: { n: 1 }, ranArgs: { n: 7 } });
     const reopened = await openKit([], { store, tools });
     expect(reopened.session.messages).toEqual(kit.session.messages);

@@ -1,3 +1,4 @@
+import { eachStore, factsOf, openKit, toolOf, toolResult, until } from "@belay/testkit";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import {
@@ -13,9 +14,6 @@ import {
   type Store,
   type ToolContext,
 } from "../../index.ts";
-import { factsOf, toolOf, toolResult } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { openKit, until } from "../../testing/session-kit.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "ask", id: "a" }] as const);

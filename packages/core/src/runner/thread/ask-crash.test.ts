@@ -1,10 +1,18 @@
+import {
+  eachStore,
+  factProblems,
+  factsOf,
+  faultyStore,
+  history,
+  type Kit,
+  openKit,
+  stepsOf,
+  toolOf,
+  toolResult,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanInput, reject, respond, type Store } from "../../index.ts";
-import { factsOf, stepsOf, toolOf, toolResult } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { history, type Kit, openKit, until } from "../../testing/session-kit.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "pay", id: "p" }] as const);

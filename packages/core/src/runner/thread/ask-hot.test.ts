@@ -1,9 +1,17 @@
+import {
+  eachStore,
+  factsOf,
+  faultyStore,
+  history,
+  type Kit,
+  openKit,
+  settle,
+  toolOf,
+  toolResult,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanApproval, humanInput, respond, type Tool } from "../../index.ts";
-import { factsOf, toolOf, toolResult } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { history, type Kit, openKit, settle, until } from "../../testing/session-kit.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "ask", id: "a" }] as const);

@@ -1,9 +1,18 @@
+import {
+  eachStore,
+  factProblems,
+  factsOf,
+  gate,
+  openKit,
+  said,
+  settle,
+  stepsOf,
+  toolOf,
+  toolResult,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanApproval, humanInput, reject, respond, type Store, type ToolContext } from "../../index.ts";
-import { factsOf, stepsOf, toolOf, toolResult } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { gate, openKit, said, settle, until } from "../../testing/session-kit.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "survey", id: "s" }] as const);

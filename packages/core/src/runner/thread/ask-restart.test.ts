@@ -1,19 +1,20 @@
-import { describe, expect, test } from "vitest";
-import type { Store } from "../../index.ts";
 import {
+  eachStore,
+  factProblems,
   factsOf,
+  faultyStore,
   goOnToTheEnd,
   ORDERED,
+  openKit,
   orderTool,
+  settle,
   stepsOf,
   toolResult,
   type Witness,
   witness,
-} from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { openKit, settle } from "../../testing/session-kit.ts";
+} from "@belay/testkit";
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../index.ts";
 
 /** The script, from the history alone: any process plays it. */
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>

@@ -1,10 +1,22 @@
+import {
+  eachStore,
+  factProblems,
+  factsOf,
+  gate,
+  heldStore,
+  history,
+  listen,
+  openKit,
+  said,
+  settle,
+  stepsOf,
+  toolOf,
+  toolResult,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanApproval, humanInput, respond, type Store, type Tool, type ToolContext } from "../../index.ts";
-import { factsOf, stepsOf, toolOf, toolResult } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { gate, heldStore, history, listen, openKit, said, settle, until } from "../../testing/session-kit.ts";
+import { fakeClock } from "../../testing/index.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "ask", id: "a" }] as const);

@@ -1,10 +1,8 @@
 // Two things done to a thread in one moment: each with each, wherever the thread stands, in one process or in two, in the
 // same tick or a few apart, with a store that takes its time. Chance seldom leads there: this counts through.
 
+import { type Action, type Turn, World } from "@belay/testkit/world";
 import { expect, inject, test } from "vitest";
-import type { Action } from "../../testing/world/action.ts";
-import type { Turn } from "../../testing/world/script.ts";
-import { World } from "../../testing/world/world.ts";
 
 /** It runs for longer than a stop is looked for. */
 const gated = { call: "gated", ticks: 6 } as const;

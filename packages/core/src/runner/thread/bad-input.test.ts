@@ -1,6 +1,6 @@
+import { openKit } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../index.ts";
-import { openKit } from "../../testing/session-kit.ts";
 
 describe("input", () => {
   it("INPUT_EMPTY, INPUT_INVALID: refused at once, nothing is made", async () => {

@@ -1,9 +1,20 @@
+import {
+  amount,
+  eachStore,
+  factsOf,
+  gate,
+  happens,
+  history,
+  type Kit,
+  openKit,
+  paying,
+  pays,
+  requestOf,
+  settle,
+  waiting,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type Answer, approve, humanApproval, jsonSchema, type Tool, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { amount, happens, paying, pays, requestOf, waiting } from "../../testing/paying.ts";
-import { gate, history, type Kit, openKit, settle } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
@@ -230,6 +241,6 @@ describe.each(eachStore)("whether a call needs approval ($name)", ({ make }) => 
     const lines = (await store.load(key))!.lines;
     const asked = lines.find(({ body }) => body.includes('"action"'));
     expect(asked!.body).toContain('"m":');
-    expect((await readFacts(store, key, 0)).some((fact) => fact.type === "action")).toBe(true);
+    expect((await factsOf(store)).some((fact) => fact.type === "action")).toBe(true);
   });
 });

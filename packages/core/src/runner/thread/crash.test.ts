@@ -1,21 +1,9 @@
+import { factsOf, gate, heldStore, history, type Kit, listen, openKit, said, settle, unpaired } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { type BelayEvent, jsonSchema, memoryStore, type Store, type Tool, tool } from "../../index.ts";
 import type { Append } from "../../store/store.ts";
-import { type FakeClock, fakeClock } from "../../testing/fake-clock.ts";
-import {
-  gate,
-  heldStore,
-  history,
-  type Kit,
-  listen,
-  openKit,
-  said,
-  settle,
-  unpaired,
-} from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { type FakeClock, fakeClock } from "../../testing/index.ts";
 
-const key = { tenant: "default", threadId: "thread" };
 const ttl = 30_000;
 const never = new Promise<never>(() => {});
 
@@ -171,7 +159,7 @@ describe("a process that died", () => {
       "user: stop that",
       "assistant: ok",
     ]);
-    expect(unpaired(await readFacts(store, key, 0))).toEqual([]);
+    expect(unpaired(await factsOf(store))).toEqual([]);
     expect(kit.problems()).toEqual([]);
   });
 
@@ -243,12 +231,12 @@ describe("a process that was taken for dead", () => {
     await clock.advance(ttl);
     const kit = await openKit(["alive"], { store, clock });
     await kit.session.resume().result;
-    const journal = await readFacts(store, key, 0);
+    const journal = await factsOf(store);
     answer.open();
     await settle();
     process.thaw();
     expect(await run.result).toMatchObject({ status: "failed", error: { code: "FENCED" } });
-    expect(await readFacts(store, key, 0)).toEqual(journal);
+    expect(await factsOf(store)).toEqual(journal);
     await zombie.session.refresh();
     expect(zombie.session.state).toBe("completed");
     expect(history(zombie.session.messages)).toEqual(["user: hello", "assistant: alive"]);
@@ -286,11 +274,11 @@ describe("a process that was taken for dead", () => {
     await clock.advance(ttl);
     const kit = await openKit(["ok"], { store, clock, tools: deadly([], () => {}, false) });
     await kit.session.resume().result;
-    const { length } = await readFacts(store, key, 0);
+    const { length } = await factsOf(store);
     process.thaw();
     await clock.advance(ttl);
     expect(await run.result).toMatchObject({ status: "failed", error: { code: "FENCED" } });
-    expect(await readFacts(store, key, 0)).toHaveLength(length);
+    expect(await factsOf(store)).toHaveLength(length);
   });
 });
 
@@ -337,7 +325,7 @@ describe("death at every append", () => {
           "assistant: paid",
         ]);
         expect(kit.problems()).toEqual([]);
-        const facts = await readFacts(store, key, 0);
+        const facts = await factsOf(store);
         expect(facts.map((fact) => fact.seq)).toEqual(facts.map((_, i) => i + 1));
       });
     }

@@ -1,10 +1,18 @@
+import {
+  eachStore,
+  factProblems,
+  factsOf,
+  faultyStore,
+  gate,
+  history,
+  listen,
+  openKit,
+  said,
+  settle,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, jsonSchema, reject, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { gate, history, listen, openKit, said, settle, until } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const input = jsonSchema<object>({ type: "object" });
@@ -54,7 +62,7 @@ describe.each(eachStore)("a call that runs alone, beside one that a crash cut of
     await other.session.answer(other.session.interrupts[0]!.id, reject("leave it"));
     expect(await other.session.resume().result).toMatchObject({ status: "completed", text: "done" });
     expect([ran, history(other.session.messages)[2]]).toEqual([1, "tool: s ok + d unknown"]);
-    expect(factProblems(await readFacts(store, key, 0))).toEqual([]);
+    expect(factProblems(await factsOf(store))).toEqual([]);
     expect(other.problems()).toEqual([]);
   });
 });

@@ -1,10 +1,20 @@
+import {
+  eachStore,
+  factsOf,
+  gate,
+  happens,
+  history,
+  type KitOptions,
+  listen,
+  openKit,
+  paying,
+  requestOf,
+  said,
+  settle,
+  type ToolOptions,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, reject, respond, type Store } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { happens, paying, requestOf } from "../../testing/paying.ts";
-import { gate, history, type KitOptions, listen, openKit, said, settle } from "../../testing/session-kit.ts";
-import type { ToolOptions } from "../../tool/tool.ts";
-import { readFacts } from "../read/read-facts.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
@@ -225,6 +235,6 @@ describe.each(eachStore)("a call that a crash cut off ($name)", ({ make }) => {
     expect(history(other.session.messages)[2]).toBe("tool: a not-executed + l unknown");
     expect(await other.session.resume().result).toMatchObject({ status: "completed" });
     expect(other.problems()).toEqual([]);
-    expect((await readFacts(store, key, 0)).filter(({ type }) => type === "run-start")).toHaveLength(1);
+    expect((await factsOf(store)).filter(({ type }) => type === "run-start")).toHaveLength(1);
   });
 });

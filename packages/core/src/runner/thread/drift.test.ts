@@ -1,11 +1,6 @@
+import { eachStore, factsOf, type KitOptions, listen, openKit, paying, pays, requestOf, said } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, type DriftReport } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { paying, pays, requestOf } from "../../testing/paying.ts";
-import { type KitOptions, listen, openKit, said } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
-
-const key = { tenant: "default", threadId: "thread" };
 
 describe.each(eachStore)("an agent that has changed while its run was paused ($name)", ({ make }) => {
   /** Paused by one agent, opened by another. */
@@ -36,7 +31,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
       "state paused tool_interrupt",
     ]);
     expect((await next.session.resume({ answers: answerOf(next, "b") }).result).status).toBe("completed");
-    const facts = (await readFacts(store, key, 0)).filter((fact) => fact.type === "drift");
+    const facts = (await factsOf(store)).filter((fact) => fact.type === "drift");
     expect(facts).toMatchObject([
       { report: { model: { was: "scripted", is: "other" }, instructions: true }, fingerprint: { model: "other" } },
     ]);
@@ -58,7 +53,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
   test("R7: an agent that is the same says nothing", async () => {
     const { next, store } = await changed({});
     await next.session.resume().result;
-    expect((await readFacts(store, key, 0)).filter((fact) => fact.type === "drift")).toEqual([]);
+    expect((await factsOf(store)).filter((fact) => fact.type === "drift")).toEqual([]);
   });
 
   test.each([
@@ -74,7 +69,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
   ])("R7: %s: nothing is spent, and resume() with another word goes on", async (_what, drift) => {
     const { next, store } = await changed({ script: { id: "other" } });
     const handle = await next.session.handle();
-    const facts = await readFacts(store, key, 0);
+    const facts = await factsOf(store);
     const answers = answerOf(next, "a");
     const refused = {
       code: "DRIFT_REFUSED",
@@ -82,7 +77,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
     };
     expect(await next.session.resume({ drift, answers }).result).toMatchObject({ status: "failed", error: refused });
     await expect(next.runner.resume(handle, { drift, answers })).rejects.toMatchObject(refused);
-    expect(await readFacts(store, key, 0)).toEqual(facts);
+    expect(await factsOf(store)).toEqual(facts);
     expect(next.session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
     expect(next.session.interrupts).toHaveLength(2);
     const run = await next.runner.resume(handle, { drift: async () => true, answers });
@@ -93,9 +88,9 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
     const { next, store } = await changed({ script: { id: "other" } }, ["done", "again"]);
     await next.session.resume({ input: "never mind" }).result;
     await next.session.run("more").result;
-    expect((await readFacts(store, key, 0)).filter((fact) => fact.type === "drift")).toHaveLength(1);
+    expect((await factsOf(store)).filter((fact) => fact.type === "drift")).toHaveLength(1);
     const back = await openKit(["hm", "ok"], { store, tools: paying().tools, agent: { instructions: "Be kind." } });
     await back.session.run("and now").result;
-    expect((await readFacts(store, key, 0)).filter((fact) => fact.type === "drift")).toHaveLength(1);
+    expect((await factsOf(store)).filter((fact) => fact.type === "drift")).toHaveLength(1);
   });
 });

@@ -1,12 +1,19 @@
+import {
+  eachStore,
+  factsOf,
+  happens,
+  history,
+  openKit,
+  paying,
+  pays,
+  requestOf,
+  settle,
+  waiting,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanApproval, type RequestOptions, reject, respond, type Store } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { happens, paying, pays, requestOf, waiting } from "../../testing/paying.ts";
-import { history, openKit, settle } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { fakeClock } from "../../testing/index.ts";
 
-const key = { tenant: "default", threadId: "thread" };
 const START = Date.UTC(2026, 0, 1);
 const soon = START + 1000;
 
@@ -36,7 +43,7 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
     expect(history(kit.session.messages)[2]).toBe(`tool: ${outcome} + b rejected`);
     expect(JSON.stringify(kit.requests[1]!.messages)).toContain(words);
     expect(kit.problems()).toEqual([]);
-    const [fact] = (await readFacts(kit.store, key, 0)).filter(
+    const [fact] = (await factsOf(kit.store)).filter(
       (fact) => fact.type === "request-answered" && fact.answer.type === "expire",
     );
     expect(fact).toMatchObject({ by: "runtime" });
@@ -81,9 +88,9 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
     const session = await worker.runner.open("thread");
     expect(session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
     expect(session.interrupts.map(({ callId }) => callId)).toEqual(["b"]);
-    const { length } = await readFacts(store, key, 0);
+    const { length } = await factsOf(store);
     for (let i = 0; i < 10; i++) await clock.advance(10);
-    expect(await readFacts(store, key, 0)).toHaveLength(length);
+    expect(await factsOf(store)).toHaveLength(length);
     await worker.runner.answer(requestOf({ session }, "b").id, reject("no"));
     for (let i = 0; i < 50 && session.state !== "completed"; i++) await clock.advance(10);
     expect(history(session.messages).slice(2)).toEqual(["tool: a ok + b rejected", "assistant: done"]);

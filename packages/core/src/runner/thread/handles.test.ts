@@ -1,10 +1,7 @@
+import { eachStore, factsOf, happens, openKit, paying, pays, requestOf, until, type waiting } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, type Handle, reject } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { happens, paying, pays, requestOf, type waiting } from "../../testing/paying.ts";
-import { openKit, until } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { fakeClock } from "../../testing/index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
@@ -73,7 +70,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     const foreign = await openKit([pays("x")], { store: kit.store, tools, threadId: "foreign" });
     const there = await foreign.session.run("go").result;
     if (there.status !== "interrupted") throw new Error(there.status);
-    const facts = await readFacts(kit.store, key, 0);
+    const facts = await factsOf(kit.store);
     const answers = { [requestOf(kit, "a").id]: approve() };
     const tried: (readonly [Handle, string])[] = [
       [{ ...handle, token: "0".repeat(64) }, "TOKEN_UNKNOWN"],
@@ -84,7 +81,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
       [{ ...handle, threadId: "nowhere" }, "THREAD_UNKNOWN"],
     ];
     for (const [bad, code] of tried) await expect(kit.runner.resume(bad, { answers })).rejects.toMatchObject({ code });
-    expect(await readFacts(kit.store, key, 0)).toEqual(facts);
+    expect(await factsOf(kit.store)).toEqual(facts);
     expect(ran).toEqual([]);
     expect((await (await kit.runner.resume(handle, { answers })).result).status).toBe("interrupted");
     expect(ran).toEqual(["pay 1"]);
@@ -108,7 +105,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
   test("section 6: an answer that is refused leaves the token good, and answers nothing", async () => {
     const { kit, handle, ran } = await handed();
     const [a, b] = [requestOf(kit, "a").id, requestOf(kit, "b").id];
-    const facts = await readFacts(kit.store, key, 0);
+    const facts = await factsOf(kit.store);
     for (const [answers, code] of [
       [{ nonsense: approve() }, "ANSWER_UNKNOWN"],
       [{ [a]: approve(), [b]: approve({ args: { n: "x" } }) }, "ANSWER_INVALID"],
@@ -116,7 +113,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
     ] as const) {
       await expect(kit.runner.resume(handle, { answers: answers as never })).rejects.toMatchObject({ code });
     }
-    expect(await readFacts(kit.store, key, 0)).toEqual(facts);
+    expect(await factsOf(kit.store)).toEqual(facts);
     const answers = { [a]: approve(), [b]: approve() };
     expect((await (await kit.runner.resume(handle, { answers })).result).status).toBe("completed");
     expect(ran).toEqual(["pay 1", "pay 2"]);

@@ -1,12 +1,9 @@
 // Random lives of a thread: whatever people, processes, stores, models and tools do, in any order, the promises hold.
 // On a failure fast-check prints the seed and the shortest such life.
 
+import { type Action, type Piece, type Turn, toolNames, World } from "@belay/testkit/world";
 import fc from "fast-check";
 import { expect, inject, test } from "vitest";
-import type { Action } from "../../testing/world/action.ts";
-import type { Piece, Turn } from "../../testing/world/script.ts";
-import { toolNames } from "../../testing/world/tools.ts";
-import { World } from "../../testing/world/world.ts";
 
 const { interleavings, seed } = inject("effort");
 

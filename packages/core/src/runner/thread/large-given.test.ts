@@ -1,3 +1,4 @@
+import { eachStore, factsOf, history, listen, openKit, paying, pays, requestOf, waiting } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   type Agent,
@@ -11,12 +12,7 @@ import {
   respond,
   START,
 } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { paying, pays, requestOf, waiting } from "../../testing/paying.ts";
-import { history, listen, openKit } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
 
-const key = { tenant: "default", threadId: "thread" };
 const large = "x".repeat(2000);
 const limited = { runner: { maxBytes: 1000 } };
 const tooLarge = { code: "TOO_LARGE" };
@@ -33,7 +29,7 @@ describe.each(eachStore)("what a caller gives, larger than maxBytes, on $name", 
       const { tools, ran } = paying();
       const kit = await waiting(["p"], { store: await make(), tools, ...limited });
       const { id } = requestOf(kit, "p");
-      const facts = await readFacts(kit.store, key, 0);
+      const facts = await factsOf(kit.store);
       const refused = {
         code: "ANSWER_INVALID",
         message: expect.stringMatching(/: it takes 2\d\d\d bytes, and at most 1000 are taken\.$/),
@@ -42,9 +38,9 @@ describe.each(eachStore)("what a caller gives, larger than maxBytes, on $name", 
       await expect(kit.runner.answer(id, answer)).rejects.toMatchObject(refused);
       expect(() => kit.session.resume({ answers: { [id]: answer } })).toThrow(expect.objectContaining(refused));
       const handle = await kit.session.handle();
-      const issued = await readFacts(kit.store, key, 0);
+      const issued = await factsOf(kit.store);
       await expect(kit.runner.resume(handle, { answers: { [id]: answer } })).rejects.toMatchObject(refused);
-      expect([ran, issued.slice(0, facts.length), await readFacts(kit.store, key, 0)]).toEqual([[], facts, issued]);
+      expect([ran, issued.slice(0, facts.length), await factsOf(kit.store)]).toEqual([[], facts, issued]);
       const run = await kit.runner.resume(handle, { answers: { [id]: approve() } });
       expect(await run.result).toMatchObject({ status: "completed" });
       expect(ran).toEqual(["pay 1"]);
@@ -60,10 +56,10 @@ describe.each(eachStore)("what a caller gives, larger than maxBytes, on $name", 
     const store = await make();
     const session = await createRunner({ agent: g as Agent<unknown, unknown>, store, maxBytes: 1000 }).open("thread");
     expect(await session.run("go").result).toMatchObject({ status: "interrupted" });
-    const facts = await readFacts(store, key, 0);
+    const facts = await factsOf(store);
     expect(() => session.resume({ state: { by: large } })).toThrow(expect.objectContaining(tooLarge));
     await expect(session.setBreakpoint({ node: "a", when: large })).rejects.toMatchObject(tooLarge);
-    expect([session.state, await readFacts(store, key, 0)]).toEqual(["paused", facts]);
+    expect([session.state, await factsOf(store)]).toEqual(["paused", facts]);
     expect(await session.resume({ state: { by: "you" } }).result).toMatchObject({ output: "you" });
   });
 

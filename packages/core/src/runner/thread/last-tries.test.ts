@@ -1,8 +1,7 @@
+import { faultyStore, type Kit, openKit, until } from "@belay/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { jsonSchema, memoryStore, type Store, tool } from "../../index.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import type { ScriptedTurn } from "../../testing/scripted-model.ts";
-import { type Kit, openKit, until } from "../../testing/session-kit.ts";
+import type { ScriptedTurn } from "../../testing/index.ts";
 
 const input = jsonSchema<object>({ type: "object" });
 const threads = ["a", "b"];

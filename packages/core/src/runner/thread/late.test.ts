@@ -1,8 +1,7 @@
-import { describe, expect, it } from "vitest";
-import { approve, jsonSchema, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
 import {
+  eachStore,
+  factProblems,
+  factsOf,
   gate,
   history,
   type Kit,
@@ -12,8 +11,9 @@ import {
   openKit,
   settle,
   until,
-} from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+} from "@belay/testkit";
+import { describe, expect, it } from "vitest";
+import { approve, jsonSchema, tool } from "../../index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const noArgs = jsonSchema<object>({ type: "object" });
@@ -32,7 +32,7 @@ function deaf(name = "deaf", more: object = {}) {
 }
 
 const lates = async (kit: Pick<Kit, "store">) =>
-  (await readFacts(kit.store, key, 0)).filter((fact) => fact.type === "tool-late").map(line);
+  (await factsOf(kit.store)).filter((fact) => fact.type === "tool-late").map(line);
 
 const sent = (kit: Kit) => until(async () => ((await kit.store.load(key))?.commands.length ?? 0) > 0);
 
@@ -154,7 +154,7 @@ describe.each(eachStore)("S5: what a tool left behind gives in the end, on $name
     await settle();
     expect(one.kit.session.state).toBe("terminated");
     expect(await two.kit.store.load(key)).toBeUndefined();
-    expect(factProblems(await readFacts(one.kit.store, key, 0))).toEqual([]);
+    expect(factProblems(await factsOf(one.kit.store))).toEqual([]);
   });
 
   it("two of one turn are each told once, and a tool that throws because of the stop changes nothing", async () => {

@@ -1,3 +1,4 @@
+import { factsOf, gate, heldStore, type Kit, openKit, said, settle, toolOf } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { belayError } from "../../error.ts";
 import { isFact, type StateEvent } from "../../event.ts";
@@ -13,16 +14,12 @@ import {
   tool,
 } from "../../index.ts";
 import { move, moves } from "../../lifecycle.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { gate, heldStore, type Kit, openKit, said, settle } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { fakeClock, scriptedModel } from "../../testing/index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
 async function states(kit: Kit): Promise<SessionState[]> {
-  const facts = await readFacts(kit.store, key, 0);
+  const facts = await factsOf(kit.store);
   return facts.filter((fact): fact is StateEvent => fact.type === "state").map((fact) => fact.state);
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as macrotask } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { gate, toolOf, until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   agent,
@@ -12,9 +13,7 @@ import {
   type Session,
   type Tool,
 } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { type ScriptedTurn, scriptedModel } from "../../testing/scripted-model.ts";
-import { gate, until } from "../../testing/session-kit.ts";
+import { type ScriptedTurn, scriptedModel } from "../../testing/index.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;

@@ -3,13 +3,11 @@
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { eachStore, gate, history, openKit, settle, toolOf } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../clock.ts";
 import { agent, type Clock, createRunner, humanInput, jsonSchema, respond, type Store, tool } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { type ScriptedTurn, scriptedModel } from "../../testing/scripted-model.ts";
-import { gate, history, openKit, settle } from "../../testing/session-kit.ts";
+import { type ScriptedTurn, scriptedModel } from "../../testing/index.ts";
 
 /** A moment passes with each thread that is made. */
 function moments(): { clock: Clock; pass: () => void } {

@@ -1,11 +1,8 @@
+import { eachStore, gate, history, openKit, settle, toolOf, unhandled, until, wrapStore } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { belayError } from "../../error.ts";
 import type { LogEntry, Store } from "../../index.ts";
 import type { Command } from "../../store/store.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { gate, history, openKit, settle, unhandled, until } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 

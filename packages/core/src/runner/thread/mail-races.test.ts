@@ -1,11 +1,10 @@
 // Commands that meet a thread at its edges: as it begins, as it ends, while its owner changes, after it was deleted.
 
+import { gate, heldStore, history, openKit, settle, until, wrapStore } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { agent, createRunner, jsonSchema, memoryStore, type Store, tool } from "../../index.ts";
 import type { StandardSchema } from "../../schema/schema.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { gate, heldStore, history, openKit, settle, until } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 

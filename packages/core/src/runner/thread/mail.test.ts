@@ -1,10 +1,18 @@
+import {
+  eachStore,
+  factsOf,
+  faultyStore,
+  gate,
+  heldStore,
+  history,
+  type Kit,
+  openKit,
+  settle,
+  until,
+  wrapStore,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { approve, jsonSchema, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { gate, heldStore, history, type Kit, openKit, settle, until } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
-import { readFacts } from "../read/read-facts.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const noArgs = jsonSchema<object>({ type: "object" });
@@ -26,7 +34,7 @@ function waiting(name = "wait") {
 
 /** Each fact of the mail, as `queued s1`, in order. */
 async function mail(kit: Pick<Kit, "store">): Promise<string[]> {
-  const facts = await readFacts(kit.store, key, 0);
+  const facts = await factsOf(kit.store);
   return facts.flatMap((fact) =>
     fact.type === "input-queued" || fact.type === "input-consumed" ? [`${fact.type.slice(6)} ${fact.id}`] : [],
   );

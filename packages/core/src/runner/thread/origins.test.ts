@@ -1,5 +1,22 @@
 // Claims of the designs that Belay unites which no other test tells in their own words.
 
+import {
+  echo,
+  enter,
+  gate,
+  gated,
+  heldStore,
+  history,
+  listen,
+  newLog,
+  openKit,
+  settle,
+  shown,
+  talker,
+  toolOf,
+  until,
+  worker,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import {
   agent,
@@ -16,10 +33,7 @@ import {
   sequential,
   tool,
 } from "../../index.ts";
-import { echo, enter, gated, newLog, talker, worker } from "../../testing/agent-tree.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { gate, heldStore, history, listen, openKit, settle, shown, until } from "../../testing/session-kit.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 

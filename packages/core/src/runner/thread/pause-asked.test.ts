@@ -1,9 +1,6 @@
+import { eachStore, factProblems, factsOf, gate, heldStore, openKit, toolOf, until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { humanInput, respond } from "../../index.ts";
-import { factsOf, toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { gate, heldStore, openKit, until } from "../../testing/session-kit.ts";
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
   messages.some(({ role }) => role === "tool") ? "done" : ([{ call: "ask", id: "a" }] as const);

@@ -1,3 +1,16 @@
+import {
+  eachStore,
+  factsOf,
+  gate,
+  happens,
+  history,
+  type KitOptions,
+  openKit,
+  paying,
+  pays,
+  requestOf,
+  said,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   approve,
@@ -9,12 +22,7 @@ import {
   type Store,
   tool,
 } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { happens, paying, pays, requestOf } from "../../testing/paying.ts";
-import { gate, history, type KitOptions, openKit, said } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
 
-const key = { tenant: "default", threadId: "thread" };
 const rule = (effect: PermissionRule["effect"], more: Partial<PermissionRule> = {}): PermissionRule => ({
   tool: "pay",
   effect,
@@ -80,7 +88,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     const asked = await pay({ agent: rules(rule("ask", { id: "careful" })) });
     expect(requestOf(asked.kit, "a").rule).toBe("careful");
     const allowed = await pay({ agent: rules(rule("allow", { id: "free" })) });
-    const facts = await readFacts(allowed.kit.store, key, 0);
+    const facts = await factsOf(allowed.kit.store);
     expect(facts.find(({ type }) => type === "tool-start")).toMatchObject({ rule: "free" });
     expect(await allowed.kit.session.permission("pay", { n: 1 })).toMatchObject({
       effect: "allow",
@@ -132,7 +140,7 @@ describe.each(eachStore)("permissions ($name)", ({ make }) => {
     expect(await other.runner.removeRule(`rule.${id}`, { threadId: "thread", by: "bob" })).toBe(true);
     expect(await other.session.removeRule(`rule.${id}`)).toBe(false);
     expect([other.session.rules, await kit.runner.rules({ threadId: "thread" })]).toEqual([[], []]);
-    expect(said(await readFacts(store, key, 0)).at(-1)).toBe(`rule-removed rule.${id} by bob`);
+    expect(said(await factsOf(store)).at(-1)).toBe(`rule-removed rule.${id} by bob`);
     expect(other.session.interrupts.map(({ callId }) => callId)).toEqual(["c"]);
     await other.session.resume({ input: "never mind" }).result;
     expect([ran, other.session.interrupts.map(({ callId }) => callId)]).toEqual([["pay 1", "pay 1"], ["d"]]);

@@ -4,6 +4,15 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { gate, listen } from "@belay/testkit";
+import {
+  anthropicProblems,
+  openAiProblems,
+  openAiResponsesProblems,
+  type WireServer,
+  type WireStep,
+  wireServer,
+} from "@belay/testkit/wire";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   agent,
@@ -16,11 +25,6 @@ import {
   type Tool,
   tool,
 } from "../../index.ts";
-import { type WireServer, type WireStep, wireServer } from "../../model/wire/wire-server.ts";
-import { anthropicProblems } from "../../testing/providers/anthropic.ts";
-import { openAiProblems } from "../../testing/providers/openai.ts";
-import { openAiResponsesProblems } from "../../testing/providers/openai-responses.ts";
-import { gate, listen } from "../../testing/session-kit.ts";
 
 let wire: WireServer;
 beforeEach(async () => {

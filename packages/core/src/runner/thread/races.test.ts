@@ -1,14 +1,23 @@
 // Races that random lives of a thread have found, each as short as it gets.
 
+import {
+  factProblems,
+  factsOf,
+  faultyStore,
+  gate,
+  heldStore,
+  history,
+  listen,
+  openKit,
+  said,
+  settle,
+  toolOf,
+  unpaired,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { jsonSchema, memoryStore, tool } from "../../index.ts";
 import type { Append } from "../../store/store.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { factProblems, factsOf } from "../../testing/journal-checks.ts";
-import type { ScriptedTurn } from "../../testing/scripted-model.ts";
-import { gate, heldStore, history, listen, openKit, said, settle, unpaired } from "../../testing/session-kit.ts";
+import { fakeClock, type ScriptedTurn } from "../../testing/index.ts";
 
 const input = jsonSchema<Record<string, never>>({ type: "object" });
 
@@ -19,8 +28,7 @@ describe("races", () => {
     const { result } = session.run("hello");
     await terminated;
     const { status } = await result;
-    const lines = (await store.load({ tenant: "default", threadId: "thread" }))?.lines ?? [];
-    const facts = factsOf("thread", lines, new Map());
+    const facts = await factsOf(store);
     expect([status, session.state, said(facts)]).toEqual(["failed", "terminated", ["state terminated"]]);
   });
 
@@ -137,8 +145,7 @@ describe("races", () => {
     second.session.resume();
     await settle(2);
     expect(await second.session.interrupt()).toMatchObject({ accepted: true, notStarted: ["c"] });
-    const lines = inner.linesSync?.({ tenant: "default", threadId: "thread" }) ?? [];
-    expect(factProblems(factsOf("thread", lines, new Map()))).toEqual([]);
+    expect(factProblems(await factsOf(inner))).toEqual([]);
     await second.session.resume({ input: "never mind" }).result;
     expect([runs, ...history(second.session.messages)]).toEqual([
       1,

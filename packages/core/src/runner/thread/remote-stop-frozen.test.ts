@@ -1,10 +1,18 @@
+import {
+  eachStore,
+  factsOf,
+  faultyStore,
+  gate,
+  happens,
+  openKit,
+  paying,
+  pays,
+  requestOf,
+  said,
+  toolOf,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { approve } from "../../index.ts";
-import { factsOf, toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { happens, paying, pays, requestOf } from "../../testing/paying.ts";
-import { gate, openKit, said } from "../../testing/session-kit.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 

@@ -1,7 +1,5 @@
+import { eachStore, factsOf, gate, heldStore, listen, openKit, until } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
-import { factsOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { gate, heldStore, listen, openKit, until } from "../../testing/session-kit.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 

@@ -1,11 +1,18 @@
+import {
+  eachStore,
+  factsOf,
+  faultyStore,
+  gate,
+  listen,
+  openKit,
+  toolOf,
+  toolResult,
+  until,
+  wrapStore,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { approve, humanInput, type InterruptOptions, jsonSchema, type ToolContext, tool } from "../../index.ts";
-import { factsOf, toolOf, toolResult } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import type { ScriptedTurn } from "../../testing/scripted-model.ts";
-import { gate, listen, openKit, until } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
+import type { ScriptedTurn } from "../../testing/index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const noArgs = jsonSchema<object>({ type: "object" });

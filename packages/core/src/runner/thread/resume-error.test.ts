@@ -1,7 +1,7 @@
+import { history, type Kit, listen, openKit, said, unpaired } from "@belay/testkit";
 import { expect, it } from "vitest";
 import { createRunner, jsonSchema, tool } from "../../index.ts";
 import { CONTINUE_NOTE } from "../../journal/render.ts";
-import { history, type Kit, listen, openKit, said, unpaired } from "../../testing/session-kit.ts";
 
 function counter() {
   let runs = 0;

@@ -1,7 +1,7 @@
+import { heldStore, history, type Kit, listen, openKit, settle } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { agent, createRunner, type Handle, jsonSchema, memoryStore, type Store, tool } from "../../index.ts";
-import { type ScriptedTurn, scriptedModel } from "../../testing/scripted-model.ts";
-import { heldStore, history, type Kit, listen, openKit, settle } from "../../testing/session-kit.ts";
+import { type ScriptedTurn, scriptedModel } from "../../testing/index.ts";
 
 const cut = [{ text: "Hel" }, { stall: true }] as const;
 const code = (wanted: string) => expect.objectContaining({ code: wanted });

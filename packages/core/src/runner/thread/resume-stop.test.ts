@@ -1,12 +1,18 @@
+import {
+  eachStore,
+  faultyStore,
+  history,
+  type KitOptions,
+  openKit,
+  paying,
+  pays,
+  settle,
+  wrapStore,
+} from "@belay/testkit";
+import { World } from "@belay/testkit/world";
 import { describe, expect, it, test } from "vitest";
 import type { Handle, Store } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { paying, pays } from "../../testing/paying.ts";
-import { history, type KitOptions, openKit, settle } from "../../testing/session-kit.ts";
-import { World } from "../../testing/world/world.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
+import { fakeClock } from "../../testing/index.ts";
 
 /** A thread that waits for an approval, on a store that takes its time, and the handle of its pause. */
 async function asking(inner: Store, options: KitOptions = {}) {

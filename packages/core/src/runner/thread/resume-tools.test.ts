@@ -1,6 +1,6 @@
+import { gate, history, type Kit, listen, openKit, said, unpaired } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { jsonSchema, tool } from "../../index.ts";
-import { gate, history, type Kit, listen, openKit, said, unpaired } from "../../testing/session-kit.ts";
 
 const anything = jsonSchema({ type: "object" });
 

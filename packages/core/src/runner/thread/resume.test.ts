@@ -1,8 +1,8 @@
+import { history, type Kit, type KitOptions, listen, openKit, said, unpaired } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { type Message, messageText, type Part } from "../../index.ts";
 import { CONTINUE_NOTE } from "../../journal/render.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { history, type Kit, type KitOptions, listen, openKit, said, unpaired } from "../../testing/session-kit.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 const cut = [{ text: ["Hel", "lo wo"] }, { stall: true }] as const;
 

@@ -1,10 +1,6 @@
+import { eachStore, factsOf, faultyStore, gate, history, listen, openKit, said, toolOf, until } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { jsonSchema } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { faultyStore } from "../../testing/faulty-store.ts";
-import { gate, history, listen, openKit, said, until } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
@@ -33,7 +29,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     const again = other.session.run("go", { id: "r1" });
     expect(again.runId).toBe(first.runId);
     expect(await again.result).toEqual(result);
-    const facts = said((await readFacts(store, key, 0)).filter((fact) => fact.runId === first.runId));
+    const facts = said((await factsOf(store)).filter((fact) => fact.runId === first.runId));
     expect(said(await listen(again).all)).toEqual(facts);
     expect(other.requests).toHaveLength(0);
     expect(history(other.session.messages)).toHaveLength(4);
@@ -111,7 +107,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
       if (result.status === "failed") expect(result.error.code).toBe("THREAD_BUSY");
       else expect(result).toEqual(won);
     }
-    expect((await readFacts(store, key, 0)).filter((fact) => fact.type === "run-start")).toHaveLength(1);
+    expect((await factsOf(store)).filter((fact) => fact.type === "run-start")).toHaveLength(1);
     for (const kit of kits) {
       await kit.session.refresh();
       expect(await kit.session.run("go", { id: "r1" }).result).toEqual(won);

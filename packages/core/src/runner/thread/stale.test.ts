@@ -1,10 +1,8 @@
 // A session on a thread that another process has gone on with: what it says, and what it does with what it is given.
 
+import { eachStore, history, openKit, toolOf } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { humanInput, respond } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { history, openKit } from "../../testing/session-kit.ts";
 
 const ask = toolOf("ask", (ctx) => ctx.ask(humanInput("Who?")));
 

@@ -1,9 +1,8 @@
+import { history, line, listen, gate as newGate, openKit, settle, until, wrapStore } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { agent, createRunner, jsonSchema, memoryStore, messageText, parallel, sequential, tool } from "../../index.ts";
 import { onPoint } from "../../point.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { history, line, listen, gate as newGate, openKit, settle, until } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 

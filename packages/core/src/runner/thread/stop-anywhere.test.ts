@@ -1,7 +1,6 @@
+import { heldStore, type Kit, listen, openKit, shown, type ToolOptions, unpaired } from "@belay/testkit";
 import { expect, test } from "vitest";
 import { jsonSchema, type Model, type ModelEvent, memoryStore, messageText, tool } from "../../index.ts";
-import { heldStore, type Kit, listen, openKit, shown, unpaired } from "../../testing/session-kit.ts";
-import type { ToolOptions } from "../../tool/tool.ts";
 
 const anything = jsonSchema<Record<string, unknown>>({ type: "object" });
 type Options = ToolOptions<typeof anything, unknown>;

@@ -1,7 +1,7 @@
+import { gate, heldStore, history, listen, openKit, said, settle, unpaired } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type BelayEvent, jsonSchema, type Model, type ModelEvent, memoryStore, tool } from "../../index.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { gate, heldStore, history, listen, openKit, said, settle, unpaired } from "../../testing/session-kit.ts";
+import { fakeClock } from "../../testing/index.ts";
 
 const isText = (event: BelayEvent) => event.type === "text-delta";
 const busy = Object.assign(new Error("overloaded"), { statusCode: 529 });

@@ -1,12 +1,22 @@
+import {
+  eachStore,
+  factProblems,
+  factsOf,
+  gate,
+  heldStore,
+  history,
+  listen,
+  openKit,
+  settle,
+  toolOf,
+  toolResult,
+  until,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { agent, approve, createRunner, humanInput, parallel, respond, type ToolContext } from "../../index.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
 import type { Append } from "../../store/store.ts";
-import { factsOf, toolOf, toolResult } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { gate, heldStore, history, listen, openKit, settle, until } from "../../testing/session-kit.ts";
+import { scriptedModel } from "../../testing/index.ts";
 
 const keep = { requests: "keep", by: "ann", reason: "bye", message: "till monday" } as const;
 const ask = toolOf("ask", (ctx) => ctx.ask(humanInput("Who?")));

@@ -1,9 +1,6 @@
+import { eachStore, gate, heldStore, type Kit, openKit, settle, toolOf, until, wrapStore } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { approve, type InterruptOptions, type ToolContext } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { gate, heldStore, type Kit, openKit, settle, until } from "../../testing/session-kit.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
 
 const pay = toolOf("pay", () => "paid", { needsApproval: true });
 const tools = [pay];

@@ -3,11 +3,9 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { listen, openKit, said, type ToolOptions, toolOf, until } from "@belay/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { humanInput, jsonSchema, type Runner, type Session, tool } from "../../index.ts";
-import { toolOf } from "../../testing/asking-tool.ts";
-import { listen, openKit, said, until } from "../../testing/session-kit.ts";
-import type { ToolOptions } from "../../tool/tool.ts";
 
 const anything = jsonSchema<Record<string, unknown>>({ type: "object" });
 type Options = ToolOptions<typeof anything, unknown>;

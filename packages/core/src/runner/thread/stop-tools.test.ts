@@ -1,9 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { gate, history, listen, openKit, said, settle, type ToolOptions, unpaired } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type BelayEvent, jsonSchema, type ToolContext, tool, UserInterrupt } from "../../index.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { gate, history, listen, openKit, said, settle, unpaired } from "../../testing/session-kit.ts";
-import type { ToolOptions } from "../../tool/tool.ts";
+import { fakeClock } from "../../testing/index.ts";
 
 const anything = jsonSchema<Record<string, unknown>>({ type: "object" });
 type Options = ToolOptions<typeof anything, unknown>;

@@ -1,9 +1,8 @@
+import { factsOf, heldStore, history, type Kit, listen, openKit, said, settle } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { isFact } from "../../event.ts";
 import { jsonSchema, memoryStore, type Store, tool } from "../../index.ts";
-import { type FakeClock, fakeClock } from "../../testing/fake-clock.ts";
-import { heldStore, history, type Kit, listen, openKit, said, settle } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { type FakeClock, fakeClock } from "../../testing/index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const ttl = 30_000;
@@ -61,7 +60,7 @@ describe("a store that fails", () => {
         const kit = await openKit(script, { store, clock, tools: [pay] });
         expect(await run(kit, clock)).toMatchObject({ status: "completed", text: "done" });
         expect(paid()).toBe(1);
-        const facts = await readFacts(real, key, 0);
+        const facts = await factsOf(real);
         expect(said(facts)).toEqual([
           "state initialized",
           "run-start",
@@ -87,7 +86,7 @@ describe("a store that fails", () => {
           error: { code: "STORE_FAILED", cause: down, message: expect.stringContaining("the disk is gone") },
         });
         expect(appends()).toBe(append);
-        const written = await readFacts(real, key, 0);
+        const written = await factsOf(real);
         await settle();
         expect(appends()).toBe(append);
         expect(heard.events.filter(isFact)).toEqual(written.slice(0, heard.events.filter(isFact).length));

@@ -1,3 +1,18 @@
+import {
+  eachStore,
+  factsOf,
+  gate,
+  happens,
+  history,
+  type Kit,
+  listen,
+  openKit,
+  paying,
+  requestOf,
+  said,
+  settle,
+  waiting,
+} from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   approve,
@@ -10,17 +25,12 @@ import {
   type Store,
   tool,
 } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { happens, paying, requestOf, waiting } from "../../testing/paying.ts";
-import { gate, history, type Kit, listen, openKit, said, settle } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
 
-const key = { tenant: "default", threadId: "thread" };
 const anything = jsonSchema({ type: "object" });
 
 /** Dead for ever: whoever answers, here or in a new process, is told so, and nothing happens. */
 async function areDead(kit: Kit, tools: ReturnType<typeof paying>["tools"], ids: readonly string[]): Promise<void> {
-  const facts = await readFacts(kit.store, key, 0);
+  const facts = await factsOf(kit.store);
   const other = await openKit([], { store: kit.store, tools });
   for (const { runner, session } of [kit, other]) {
     expect(await runner.inbox()).toEqual([]);
@@ -31,7 +41,7 @@ async function areDead(kit: Kit, tools: ReturnType<typeof paying>["tools"], ids:
     }
     expect(session.interrupts.some(({ kind }) => kind !== "user")).toBe(false);
   }
-  expect(await readFacts(kit.store, key, 0)).toEqual(facts);
+  expect(await factsOf(kit.store)).toEqual(facts);
 }
 
 describe.each(eachStore)("never mind ($name)", ({ make }) => {
@@ -89,12 +99,12 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
   test("S9: interrupt() while paused withdraws them, with a receipt and a record of who stopped it", async () => {
     const { kit, tools, ran, ids } = await three(await make());
     const before = await kit.session.handle();
-    const { length } = await readFacts(kit.store, key, 0);
+    const { length } = await factsOf(kit.store);
     const stops = [1, 2, 3].map(() => kit.session.interrupt({ by: "ann", reason: "direction_change" }));
     const receipts = await Promise.all(stops);
     expect(receipts[0]).toMatchObject({ accepted: true, segment: 1, notStarted: ["a", "b", "c"], stopped: [] });
     for (const receipt of receipts) expect(receipt).toEqual(receipts[0]);
-    expect(said(await readFacts(kit.store, key, length))).toEqual([
+    expect(said(await factsOf(kit.store)).slice(length)).toEqual([
       "tool-end a not-executed",
       "tool-end b not-executed",
       "tool-end c not-executed",
@@ -316,7 +326,7 @@ describe.each(eachStore)("an input that answers ($name)", ({ make }) => {
 
   test("Q8, Q6: an input that does not fit the question, or its approvers, is refused, and nothing has changed", async () => {
     const kit = await asked({ onNewInput: "answer", approvers: ["ann"] });
-    const facts = await readFacts(kit.store, key, 0);
+    const facts = await factsOf(kit.store);
     for (const [options, code] of [
       [{ input: "Bob" }, "ANSWER_FORBIDDEN"],
       [{ input: "Bob", by: "bob" }, "ANSWER_FORBIDDEN"],
@@ -325,18 +335,18 @@ describe.each(eachStore)("an input that answers ($name)", ({ make }) => {
     ] as const) {
       expect(await kit.session.resume(options).result).toMatchObject({ status: "failed", error: { code } });
     }
-    expect(await readFacts(kit.store, key, 0)).toEqual(facts);
+    expect(await factsOf(kit.store)).toEqual(facts);
     expect(kit.session.interrupts).toHaveLength(1);
   });
 
   test("Q8: with several requests open it is ANSWER_AMBIGUOUS, and nothing has changed", async () => {
     const kit = await asked({ onNewInput: "answer" }, { onNewInput: "answer" });
-    const facts = await readFacts(kit.store, key, 0);
+    const facts = await factsOf(kit.store);
     expect(await kit.session.resume({ input: "Bob" }).result).toMatchObject({
       status: "failed",
       error: { code: "ANSWER_AMBIGUOUS", message: "The input could answer 2 open requests of thread thread." },
     });
-    expect(await readFacts(kit.store, key, 0)).toEqual(facts);
+    expect(await factsOf(kit.store)).toEqual(facts);
     expect(kit.session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
     const [first, second] = kit.session.interrupts.map(({ id }) => id) as [string, string];
     await kit.session.answer(first, respond("Ann"));

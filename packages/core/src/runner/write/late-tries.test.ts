@@ -1,11 +1,19 @@
+import {
+  eachStore,
+  type Fault,
+  factsOf,
+  faultyStore,
+  gate,
+  history,
+  openKit,
+  settle,
+  unhandled,
+  until,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { belayError } from "../../error.ts";
 import { jsonSchema, type LogEntry, memoryStore, tool } from "../../index.ts";
-import { eachStore } from "../../testing/each-store.ts";
-import { fakeClock } from "../../testing/fake-clock.ts";
-import { type Fault, faultyStore } from "../../testing/faulty-store.ts";
-import { gate, history, openKit, settle, unhandled, until } from "../../testing/session-kit.ts";
-import { readFacts } from "../read/read-facts.ts";
+import { fakeClock } from "../../testing/index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const input = jsonSchema<object>({ type: "object" });
@@ -34,7 +42,7 @@ async function leftBehind(inner = memoryStore(), clock?: ReturnType<typeof fakeC
   void kit.session.interrupt({ force: true });
   await run.result;
   expect(kit.session.late).toEqual(["call_1"]);
-  const lates = async () => (await readFacts(inner, key, 0)).filter((fact) => fact.type === "tool-late").length;
+  const lates = async () => (await factsOf(inner)).filter((fact) => fact.type === "tool-late").length;
   const waiting = async () => (await inner.load(key))?.commands.length ?? 0;
   return { ...kit, faults: store, told, lates, waiting, end: ended.open };
 }

@@ -1,10 +1,7 @@
+import { dropSchema, freshSchema, openPool, service, type TestPool, until } from "@belay/testkit";
+import { bundlePrograms, startChild } from "@belay/testkit/processes";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { BelayError, type Store } from "../../index.ts";
-import { dropSchema, freshSchema, openPool, type TestPool } from "../../testing/open-pool.ts";
-import { bundlePrograms } from "../../testing/processes/bundle.mjs";
-import { startChild } from "../../testing/processes/child.ts";
-import { service } from "../../testing/services.ts";
-import { until } from "../../testing/session-kit.ts";
 import type { Append, RequestRow } from "../store.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
 import { postgresStore } from "./postgres.ts";

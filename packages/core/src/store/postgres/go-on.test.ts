@@ -1,6 +1,6 @@
+import { dropSchema, freshSchema, openPool, type TestPool } from "@belay/testkit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Store } from "../../index.ts";
-import { dropSchema, freshSchema, openPool, type TestPool } from "../../testing/open-pool.ts";
 import type { Append } from "../store.ts";
 import { postgresStore } from "./postgres.ts";
 

@@ -1,6 +1,6 @@
+import { dropSchema, freshSchema, openPool, type TestPool } from "@belay/testkit";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { dropSchema, freshSchema, openPool, type TestPool } from "../../testing/open-pool.ts";
-import { storeSuite } from "../../testing/store-suite.ts";
+import { storeSuite } from "../../testing/index.ts";
 import { postgresStore } from "./postgres.ts";
 
 const schema = freshSchema();

@@ -1,10 +1,7 @@
+import { factProblems, factsOf, openKit, openPool, type TestPool } from "@belay/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ownPostgres } from "../../../../../scripts/services/postgres.mjs";
 import { jsonSchema, tool } from "../../index.ts";
-import { readFacts } from "../../runner/read/read-facts.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { openPool, type TestPool } from "../../testing/open-pool.ts";
-import { openKit } from "../../testing/session-kit.ts";
 import { postgresStore } from "./postgres.ts";
 
 const key = { tenant: "default", threadId: "thread" };
@@ -61,7 +58,7 @@ describe("a PostgreSQL that is restarted", () => {
       expect(await kit.session.run("go").result).toMatchObject({ status: "completed", text: "done" });
       await restarted;
       expect(ran).toEqual(Array.from({ length: turns }, (_, i) => `c${i}`));
-      const facts = await readFacts(store, key, 0);
+      const facts = await factsOf(store);
       expect(factProblems(facts)).toEqual([]);
       expect(facts.filter(({ type }) => type === "tool-end")).toHaveLength(turns);
       expect(kit.problems()).toEqual([]);

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { type BreakingWire, breakingWire, longCases, service, type WireFault } from "@belay/testkit";
+import { redisServer } from "@belay/testkit/processes";
 import { Redis, type RedisOptions } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { type BreakingWire, breakingWire, type WireFault } from "../../testing/breaking-wire.ts";
-import { longCases } from "../../testing/long-cases.ts";
-import { redisServer } from "../../testing/processes/places.ts";
-import { service } from "../../testing/services.ts";
-import { storeSuite } from "../../testing/store-suite.ts";
+import { storeSuite } from "../../testing/index.ts";
 import { redisStore } from "./redis.ts";
 
 // Each breaks some of what is sent; a connection that is made anew sends some things first.

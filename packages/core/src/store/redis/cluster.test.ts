@@ -1,7 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { ownRedis } from "../../../../../scripts/services/redis.mjs";
-import { storeSuite } from "../../testing/store-suite.ts";
+import { storeSuite } from "../../testing/index.ts";
 import { redisStore } from "./redis.ts";
 
 /** Real time: with it the suite's leases are long enough for a busy machine. */

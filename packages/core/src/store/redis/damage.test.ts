@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { service } from "@belay/testkit";
+import { redisServer } from "@belay/testkit/processes";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Store } from "../../index.ts";
-import { redisServer } from "../../testing/processes/places.ts";
-import { service } from "../../testing/services.ts";
 import type { Append, RequestRow, ThreadKey } from "../store.ts";
 import { redisStore } from "./redis.ts";
 

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { factsOf, history, openKit } from "@belay/testkit";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ownRedis } from "../../../../../scripts/services/redis.mjs";
 import { jsonSchema, type Store, tool } from "../../index.ts";
-import { readFacts } from "../../runner/read/read-facts.ts";
-import { history, openKit } from "../../testing/session-kit.ts";
 import type { Append } from "../store.ts";
 import { redisStore } from "./redis.ts";
 
@@ -170,7 +169,7 @@ describe("a server that does not write", () => {
     const result = await kit.session.run("go").result;
     expect(result).toMatchObject({ status: "failed", error: { code: "STORE_FULL" } });
     expect(ran).toBe(0);
-    const written = await readFacts(store, key, 0);
+    const written = await factsOf(store);
     await expect(
       store.append({ ...key, threadId: "new" }, append(0, { raise: [{ id: "r", body: "" }] })),
     ).rejects.toMatchObject({
@@ -179,7 +178,7 @@ describe("a server that does not write", () => {
     await admin.config("SET", "maxmemory", "0");
     expect(await store.load({ ...key, threadId: "new" })).toBeUndefined();
     expect(await store.requests("default")).toEqual([]);
-    expect(await readFacts(store, key, 0)).toEqual(written);
+    expect(await factsOf(store)).toEqual(written);
     while ((await store.load(key))?.row.lease !== undefined) await sleep(20);
     const again = await openKit([[{ call: "pay", id: "p" }], "done"], { store, tools: [pay] });
     expect(again.session).toMatchObject({ state: "paused", pauseType: "crash" });

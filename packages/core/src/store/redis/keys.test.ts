@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { service } from "@belay/testkit";
+import { redisServer } from "@belay/testkit/processes";
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { redisServer } from "../../testing/processes/places.ts";
-import { service } from "../../testing/services.ts";
 import type { Append } from "../store.ts";
 import { channelOf, tenantKey } from "./keys.ts";
 import { redisStore } from "./redis.ts";

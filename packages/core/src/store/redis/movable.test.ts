@@ -1,11 +1,11 @@
 // What a worker looks at, again and again: the threads that can move, found without a look at all others.
 
 import { randomUUID } from "node:crypto";
+import { service } from "@belay/testkit";
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { SessionState, Store } from "../../index.ts";
-import { service } from "../../testing/services.ts";
 import { type Append, type Command, isMovable, type ThreadKey } from "../store.ts";
 import { redisStore } from "./redis.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { service } from "@belay/testkit";
 import { Redis } from "ioredis";
 import { describe, test } from "vitest";
-import { service } from "../../testing/services.ts";
-import { storeSuite } from "../../testing/store-suite.ts";
+import { storeSuite } from "../../testing/index.ts";
 import { redisStore } from "./redis.ts";
 
 /** Real time: with it the suite's leases are long enough for a busy machine. */

@@ -1,13 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factsOf, openDatabase, openKit } from "@belay/testkit";
+import { bundlePrograms, type Child, payTool, startChild } from "@belay/testkit/processes";
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { readFacts } from "../../runner/read/read-facts.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { bundlePrograms } from "../../testing/processes/bundle.mjs";
-import { type Child, startChild } from "../../testing/processes/child.ts";
-import { payTool } from "../../testing/processes/share.ts";
-import { openKit } from "../../testing/session-kit.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 
@@ -88,7 +84,7 @@ describe("many people at once", { timeout: 180_000 }, () => {
     expect(ran().toSorted()).toEqual(calls.toSorted());
     for (const call of doubts) expect(ran()).toContain(call);
     for (let i = 0; i < THREADS; i++) {
-      const facts = await readFacts(store, { tenant: "default", threadId: `thread ${i}` }, 0);
+      const facts = await factsOf(store, `thread ${i}`);
       const counted = facts.flatMap((fact) =>
         fact.type === "request-answered" && fact.refused === undefined ? [fact.by === winners.get(fact.id)] : [],
       );

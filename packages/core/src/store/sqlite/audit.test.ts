@@ -1,7 +1,7 @@
+import { openDatabase } from "@belay/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { agent, createRunner, messageText, type Store } from "../../index.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
+import { scriptedModel } from "../../testing/index.ts";
 import type { Append, ThreadKey } from "../store.ts";
 import { type DatabaseSync, fromText } from "./database.ts";
 import { lineCrc, lineHash, type Row, rowCrc } from "./rows.ts";

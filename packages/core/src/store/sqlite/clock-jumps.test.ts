@@ -1,14 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factProblems, factsOf, history, onPoint, openDatabase, openKit } from "@belay/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../clock.ts";
 import { type Clock, jsonSchema, tool } from "../../index.ts";
-import { onPoint } from "../../point.ts";
-import { readFacts } from "../../runner/read/read-facts.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { history, openKit } from "../../testing/session-kit.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 
@@ -49,7 +45,7 @@ describe("a clock that jumps", () => {
     } finally {
       off();
     }
-    expect(factProblems(await readFacts(store, key, 0))).toEqual([]);
+    expect(factProblems(await factsOf(store))).toEqual([]);
     expect(history(kit.session.messages)).toHaveLength(10);
     expect(kit.problems()).toEqual([]);
     expect((await store.load(key))?.row.lease).toBeUndefined();

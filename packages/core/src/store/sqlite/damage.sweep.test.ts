@@ -5,9 +5,9 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabase } from "@belay/testkit";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { BelayError, type Store } from "../../index.ts";
-import { openDatabase } from "../../testing/open-database.ts";
 import type { Append, Loaded, Past, RequestRow } from "../store.ts";
 import { lineCrc } from "./rows.ts";
 import { sqliteStore } from "./sqlite.ts";

@@ -1,6 +1,6 @@
+import { openDatabase } from "@belay/testkit";
 import { expect, test } from "vitest";
 import type { Store } from "../../index.ts";
-import { openDatabase } from "../../testing/open-database.ts";
 import type { Append } from "../store.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";

@@ -1,11 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factsOf, history, line, openDatabase, openKit } from "@belay/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { approve, createRunner, END, graph, jsonSchema, START, tool } from "../../index.ts";
-import { readFacts } from "../../runner/read/read-facts.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { history, line, openKit } from "../../testing/session-kit.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 
@@ -79,7 +77,7 @@ describe("a database of version 1", () => {
       { output: "no such order" },
     ]);
     expect(session.messages[5]!.parts).toMatchObject([{ output: "x".repeat(66_000) }]);
-    const facts = await readFacts(sqliteStore(db), { tenant: "default", threadId: "interrupted" }, 0);
+    const facts = await factsOf(sqliteStore(db), "interrupted");
     expect(facts.map(line)).toEqual([
       "state initialized",
       "run-start",

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabase } from "@belay/testkit";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Store } from "../../index.ts";
-import { openDatabase } from "../../testing/open-database.ts";
 import type { Append } from "../store.ts";
 import { sqliteStore } from "./sqlite.ts";
 

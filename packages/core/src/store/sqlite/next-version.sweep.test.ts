@@ -1,7 +1,6 @@
+import { damageRequest, longCases, sqliteFile } from "@belay/testkit";
 import { describe, inject, test } from "vitest";
-import { longCases } from "../../testing/long-cases.ts";
-import { damageRequest, sqliteFile } from "../../testing/sqlite-file.ts";
-import { storeSuite } from "../../testing/store-suite.ts";
+import { storeSuite } from "../../testing/index.ts";
 import type { DatabaseSync } from "./database.ts";
 import { SCHEMA_VERSION } from "./migrations.ts";
 import { sqliteStore } from "./sqlite.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabase } from "@belay/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openDatabase } from "../../testing/open-database.ts";
 import type { DatabaseSync } from "./database.ts";
 import { openTables } from "./open-tables.ts";
 import { sqliteStore } from "./sqlite.ts";

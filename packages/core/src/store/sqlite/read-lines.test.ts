@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabase } from "@belay/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "../../index.ts";
 import type { Line } from "../../journal/codec.ts";
-import { openDatabase } from "../../testing/open-database.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 

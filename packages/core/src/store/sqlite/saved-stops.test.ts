@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factsOf, openDatabase, wrapStore } from "@belay/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
   agent,
@@ -12,9 +13,6 @@ import {
   type Store,
   tool,
 } from "../../index.ts";
-import { readFacts } from "../../runner/read/read-facts.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 const STOPS = 1_000;
@@ -62,7 +60,7 @@ async function readAnew(threadId: string) {
   const store = sqliteStore(db);
   const runner = createRunner({ agent: definition, store });
   const { state, pauseType, interrupts } = await runner.open(threadId);
-  const facts = await readFacts(store, { tenant: "default", threadId }, 0);
+  const facts = await factsOf(store, threadId);
   const last = facts.findLast((fact) => fact.type === "state");
   await runner.close();
   db.close();

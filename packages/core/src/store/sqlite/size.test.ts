@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { history, lastText, openDatabase, openKit } from "@belay/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { agent, createRunner, jsonSchema, tool } from "../../index.ts";
-import { openDatabase } from "../../testing/open-database.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
-import { history, lastText, openKit } from "../../testing/session-kit.ts";
+import { scriptedModel } from "../../testing/index.ts";
 import type { DatabaseSync } from "./database.ts";
 import { sqliteStore } from "./sqlite.ts";
 

@@ -1,6 +1,6 @@
+import { damageRequest, sqliteFile } from "@belay/testkit";
 import { describe, test } from "vitest";
-import { damageRequest, sqliteFile } from "../../testing/sqlite-file.ts";
-import { storeSuite } from "../../testing/store-suite.ts";
+import { storeSuite } from "../../testing/index.ts";
 
 describe("the store in a SQLite file", () => {
   const make = sqliteFile(() => {});

@@ -1,15 +1,17 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { factProblems, factsOf, mixedRepeatable } from "@belay/testkit";
+import {
+  bundlePrograms,
+  type Child,
+  inParallel,
+  sqliteFiles,
+  startChild,
+  type TreeEffect,
+} from "@belay/testkit/processes";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Fact } from "../../index.ts";
-import { factsOf } from "../../testing/asking-tool.ts";
-import { factProblems } from "../../testing/journal-checks.ts";
-import { mixedRepeatable } from "../../testing/mixed-tree.ts";
-import { bundlePrograms } from "../../testing/processes/bundle.mjs";
-import { type Child, inParallel, startChild } from "../../testing/processes/child.ts";
-import { sqliteFiles } from "../../testing/processes/places.ts";
-import type { TreeEffect } from "../../testing/processes/tree.ts";
 
 const { crashPoints, seed } = inject("effort");
 const AT_ONCE = 2;

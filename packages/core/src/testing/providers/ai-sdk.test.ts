@@ -3,10 +3,10 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
+import { openAiResponsesProblems } from "@belay/testkit/wire";
 import { expect, it } from "vitest";
 import { anthropicProblems } from "./anthropic.ts";
 import { openAiProblems } from "./openai.ts";
-import { openAiResponsesProblems } from "./openai-responses.ts";
 
 const sdkPrompt: LanguageModelV3Prompt = [
   { role: "system", content: "Be brief." },

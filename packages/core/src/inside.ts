@@ -1,0 +1,34 @@
+// A private door for the testkit and the checks of this repository. It is not in package.json and not in the build.
+
+export { tokensBeside } from "./chat/tokens-of.ts";
+export { catalogue } from "./error.ts";
+export { isFact } from "./event.ts";
+export { isRequest } from "./interrupt/interrupt.ts";
+export type { Line } from "./journal/codec.ts";
+export { isWithin } from "./journal/reduce.ts";
+export { openRequests } from "./journal/requests.ts";
+export { moves } from "./lifecycle.ts";
+export { isBlank } from "./message.ts";
+export { onPoint } from "./point.ts";
+export { readFacts } from "./runner/read/read-facts.ts";
+export type { Append, Command, RequestRow, RuleRow, ThreadKey, ThreadRow } from "./store/store.ts";
+export type { Fault, FaultyOperation, FaultyStore } from "./testing/faulty-store.ts";
+export { faultyStore } from "./testing/faulty-store.ts";
+export type { GivenInput } from "./testing/journal-checks.ts";
+export {
+  factProblems,
+  factsOf as factsIn,
+  folded,
+  inputProblems,
+  inputsIn,
+  prefixProblems,
+  resultsIn,
+} from "./testing/journal-checks.ts";
+export { anthropicProblems } from "./testing/providers/anthropic.ts";
+export { OPENAI_NAME, openAiProblems } from "./testing/providers/openai.ts";
+export type { Wire } from "./testing/providers/wire.ts";
+export { holdsJson, isObject, isText, show } from "./testing/providers/wire.ts";
+export type { Effect, SaidAnswer } from "./testing/request-checks.ts";
+export { answerProblems, effectProblems } from "./testing/request-checks.ts";
+export { wrapStore } from "./testing/wrap-store.ts";
+export type { ToolOptions } from "./tool/tool.ts";

@@ -1,0 +1,3 @@
+export { badForkStores } from "./bad-fork-stores.ts";
+export { badRequestStores } from "./bad-request-stores.ts";
+export { badStores, changed } from "./bad-stores.ts";

@@ -1,0 +1,162 @@
+// The end of a life: all is stopped and must settle; then the processes die, and a new one goes on in calm with whatever
+// is left, to its end.
+
+import type { RunResult, Session } from "@belay/core";
+import { isRequest } from "@belay/core/inside";
+import type { Process } from "../simulation/process.ts";
+import { LEASE_MS, THREAD } from "../simulation/segment.ts";
+import { ticks } from "../simulation/tick.ts";
+import { yes } from "./answers.ts";
+import type { Life } from "./life.ts";
+
+/** Nothing may run on, and nothing that was asked for may wait for ever. */
+export async function stopAll(life: Life): Promise<void> {
+  const { clock, witness } = life;
+  witness.note("all is stopped");
+  life.ending = true;
+  for (const { store } of life.alive) {
+    store.always({});
+    store.thaw();
+    for (const operation of ["append", "send", "load", "renew"] as const) store.plan(operation);
+  }
+  // Forks are not stopped: those that run come to their own end.
+  const forkMoves = () =>
+    life.alive.some(({ pending }) => [...pending.values()].some((what) => what.startsWith("move ")));
+  for (let round = 0; round < 5 || (round < 30 && forkMoves()); round++) {
+    for (const process of life.alive) {
+      if (process.session === undefined) process.open();
+      else process.own("the last stop", process.session.interrupt({ force: true }));
+    }
+    await ticks(40);
+    life.letGo();
+    await clock.advance(300);
+  }
+  await ticks(120);
+  await clock.advance(2 * LEASE_MS);
+  await ticks(50);
+  if (life.diverges) await patience(() => life.alive.every(({ pending }) => pending.size === 0));
+  for (const { number, session, pending } of life.alive) {
+    if (session?.state === "running" && session.opening !== undefined) {
+      witness.problem(`p${number}: a stop does not end its run`);
+    }
+    for (const what of pending.values()) witness.problem(`p${number}: ${what} never settles`);
+  }
+  witness.checkFacts(THREAD);
+}
+
+export async function endInCalm(life: Life): Promise<void> {
+  const { clock, witness } = life;
+  for (const process of life.alive) process.kill();
+  await clock.advance(3 * LEASE_MS);
+  life.calm = true;
+  witness.note("calm");
+  const process = life.start();
+  await ticks(30);
+  const { session } = process;
+  if (session === undefined) return witness.problem("the thread cannot be opened any more");
+  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
+  if (life.dice(8) === 0) await endForGood(life, process, session);
+  else if (await goOn(life, session)) await takeWhatWaits(life, process, session);
+  witness.checkJournal(THREAD);
+  witness.checkDeeds(THREAD);
+  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
+  if (session.state === "completed") witness.checkWords(THREAD, session.messages, life.hears);
+  if (life.peaceful) witness.checkLateWords(THREAD, await session.waiting());
+  for (const threadId of life.forks) {
+    const fork = await process.runner.open(threadId);
+    if (fork.state !== "created") await goOn(life, fork);
+    witness.checkJournal(threadId);
+  }
+}
+
+/** Wherever it stands. */
+async function endForGood(life: Life, process: Process, session: Session<unknown>): Promise<void> {
+  life.witness.note("terminate");
+  process.own("terminate", session.terminate());
+  await ticks(60);
+  await life.clock.advance(LEASE_MS);
+  if (process.pending.size > 0) life.witness.problem("terminate() never settles");
+}
+
+/** Says yes to everything until the thread is at its end; false where it cannot get there. */
+async function goOn(life: Life, session: Session<unknown>): Promise<boolean> {
+  const { witness } = life;
+  const { threadId } = session;
+  for (let stretch = 0; stretch < MOST_STRETCHES; stretch++) {
+    const { state } = session;
+    if (state === "running") {
+      await ticks(50);
+      await life.clock.advance(50);
+      continue;
+    }
+    if (state !== "paused" && state !== "error") return true;
+    const open = session.interrupts.filter(isRequest);
+    const answers = Object.fromEntries(open.map((each) => [each.id, yes(each, `last${stretch}`)]));
+    const asksAgain = session.interrupts.some(({ reason }) => reason === "rerun");
+    const run = session.resume({ answers, ...(asksAgain && { state: { n: 5 } }) });
+    const result = await within(life, run.result);
+    if (result === undefined) {
+      witness.problem(`${threadId}: resume() never ends`);
+      return false;
+    }
+    witness.note(`  ${threadId} goes on: ${result.status} ${result.status === "failed" ? result.error.code : ""}`);
+    if (result.status !== "failed" || FAILURES.has(result.error.code)) continue;
+    // A person said no in code that does not expect it, or other code was there before.
+    if (result.error.code !== "REQUEST_REJECTED" && !(life.diverges && result.error.code === "REPLAY_DIVERGED")) {
+      witness.problem(`${threadId} cannot go on: ${result.error.code} ${result.error.message}`);
+    }
+    return false;
+  }
+  witness.problem(`${threadId} goes on without end: ${session.state} ${session.pauseType}`);
+  return false;
+}
+
+/** What was sent and has not been heard. */
+async function takeWhatWaits(life: Life, process: Process, session: Session<unknown>): Promise<void> {
+  for (let round = 0; round < 30; round++) {
+    const waiting = (await session.waiting()).filter(({ kind }) => kind === "steer" || kind === "input");
+    if (session.state === "terminated" || (waiting.length === 0 && session.state !== "running")) return;
+    if (session.state !== "completed" && session.state !== "initialized") {
+      if (!(await goOn(life, session))) return;
+    } else if (waiting.some(({ kind }) => kind === "steer")) {
+      const word = life.word();
+      life.watch(process, "run", () => session.run(word), [word]);
+    } else {
+      await session.startQueued();
+    }
+    await ticks(40);
+  }
+  if (life.hears) life.witness.problem(`${JSON.stringify(await session.waiting())} waits for ever, ${session.state}`);
+}
+
+/** Undefined where it does not come in any time that passes. */
+async function within(life: Life, promise: Promise<RunResult>): Promise<RunResult | undefined> {
+  let result: RunResult | undefined;
+  void promise.then((settled) => (result = settled));
+  for (let i = 0; i < 120 && result === undefined; i++) {
+    await ticks(10);
+    if (i % 10 === 9) await life.clock.advance(100);
+  }
+  if (life.diverges) await patience(() => result !== undefined);
+  return result;
+}
+
+/** Code that may go another way is given some time by a real clock to come to what is on record. */
+async function patience(settled: () => boolean): Promise<void> {
+  for (let i = 0; i < 40 && !settled(); i++) await new Promise<void>((resolve) => setTimeout(resolve, 20));
+}
+
+/** Models in calm call little, and people are asked for each call, two of them for some. */
+const MOST_STRETCHES = 200;
+
+/** A model, a limit or a hook may fail a run in calm, too; it can be resumed. */
+const FAILURES = new Set<string>([
+  "MAX_TURNS",
+  "MAX_TOKENS",
+  "OUTPUT_INVALID",
+  "MODEL_FAILED",
+  "MODEL_REFUSED",
+  "CONTEXT_OVERFLOW",
+  "AGENT_FAILED",
+  "HOOK_FAILED",
+]);

@@ -1,0 +1,44 @@
+// One life: processes that come and go around a thread, people who do anything at any time, and in the end calm, in which
+// everything must be able to go on to its end. A seed is one life: time stands still but where it is moved, and nothing
+// else is left to chance, but in a file when one process looks what another has written.
+
+import { fakeClock } from "@belay/core/testing";
+import { THREAD } from "../simulation/segment.ts";
+import { ticks } from "../simulation/tick.ts";
+import { act, bagFor, pressOn } from "./act.ts";
+import { oneOf } from "./dice.ts";
+import { endInCalm, stopAll } from "./ending.ts";
+import { Life } from "./life.ts";
+import { placesOf } from "./places.ts";
+
+export interface Lived {
+  readonly problems: readonly string[];
+  /** The tree and what happened, in order. */
+  readonly log: readonly string[];
+}
+
+/** Lives the life of a seed. */
+export async function live(seed: number, on: keyof typeof placesOf): Promise<Lived> {
+  const clock = fakeClock();
+  const places = await placesOf[on](clock);
+  const life = new Life(seed, clock, places);
+  const bag = bagFor(life);
+  const rest = pressOn(life, bag);
+  try {
+    const { problems, log } = life.witness;
+    life.start();
+    await ticks(5);
+    const steps = 15 + life.dice(45);
+    for (let i = 0; i < steps; i++) {
+      act(life, bag);
+      if (i % 5 === 0) life.witness.checkFacts(THREAD);
+      await ticks(oneOf(life.dice, [0, 1, 1, 2, 3, 6, 12, 25]));
+    }
+    await stopAll(life);
+    await endInCalm(life);
+    return { problems, log: [life.shape, ...log] };
+  } finally {
+    rest();
+    places.close();
+  }
+}

@@ -1,0 +1,25 @@
+// Makes the programs of this folder one file that a plain Node starts at once: tests that kill processes start hundreds.
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { cachedBundle } from "../../../../scripts/cached-bundle.mjs";
+import { sources } from "../../../../scripts/sources.mjs";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Returns the path of the bundle. */
+export async function bundlePrograms() {
+  const folder = await cachedBundle("programs", (outdir) =>
+    build({
+      entryPoints: [here("main.ts")],
+      outfile: `${outdir}/main.mjs`,
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: "node20",
+      packages: "external",
+      alias: sources,
+      logLevel: "warning",
+    }),
+  );
+  return `${folder}/main.mjs`;
+}

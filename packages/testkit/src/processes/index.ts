@@ -1,0 +1,16 @@
+export type { Asking, AskingEffect } from "./asking.ts";
+export { bundlePrograms } from "./bundle.mjs";
+export type { Child } from "./child.ts";
+export { inParallel, startChild } from "./child.ts";
+export type { EffectLine } from "./life.ts";
+export { saidByPeople, THREAD } from "./life.ts";
+export type { OpenStore } from "./open-store.ts";
+export { openStore } from "./open-store.ts";
+export type { Place } from "./places.ts";
+export { places, postgresServer, redisServer, sqliteFiles } from "./places.ts";
+export { servingAgent } from "./service.ts";
+export type { Share } from "./share.ts";
+export { payTool } from "./share.ts";
+export type { TreeEffect } from "./tree.ts";
+export type { WorkerEffect } from "./worker.ts";
+export { workingAgent } from "./worker.ts";

@@ -1,0 +1,87 @@
+// A worker that moves whatever threads can move, until it is killed or told to end. Each input is answered after some
+// turns of two calls; what they do is left in a file that survives their process.
+
+import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { agent, createRunner, jsonSchema, type Model, messageText, tool } from "@belay/core";
+import { promptProblems } from "@belay/core/testing";
+import { openStore } from "./open-store.ts";
+
+export interface Worker {
+  readonly where: string;
+  readonly folder: string;
+  readonly leaseTtlMs: number;
+  /** How long a model takes, at most. */
+  readonly modelMs: number;
+}
+
+export interface WorkerEffect {
+  readonly threadId: string;
+  readonly runId: string;
+  /** Its place in the run. */
+  readonly address: string;
+  readonly tool: string;
+}
+
+/** Turns with calls for each input. */
+export const CALLING_TURNS = 3;
+
+export async function worker({ where, folder, leaseTtlMs, modelMs }: Worker): Promise<void> {
+  const ending = new AbortController();
+  process.on("SIGTERM", () => ending.abort());
+  const { store, close } = await openStore(where);
+  const runner = createRunner({ agent: workingAgent(folder, modelMs), store, leaseTtlMs });
+  console.log("works");
+  await runner.work({ concurrency: 4, pollMs: 50, signal: ending.signal });
+  await runner.close();
+  await close();
+}
+
+export function workingAgent(folder: string, modelMs: number) {
+  const input = jsonSchema<object>({ type: "object" });
+  const leaves = (name: string, options: object) =>
+    tool({
+      name,
+      description: "",
+      input,
+      ...options,
+      execute: async (_args, { address, runId, threadId }) => {
+        write(join(folder, "effects"), { threadId, runId, address, tool: name });
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+        return { done: name };
+      },
+    });
+  const tools = [leaves("pay", { onCrash: "fail" }), leaves("look", { readOnly: true })];
+  return agent({ name: "worker", model: model(folder, modelMs), tools });
+}
+
+function write(file: string, effect: WorkerEffect): void {
+  const opened = openSync(file, "a");
+  writeSync(opened, `${JSON.stringify(effect)}\n`);
+  fsyncSync(opened);
+  closeSync(opened);
+}
+
+/** What comes next, from the history alone: the same in whichever process. */
+function model(folder: string, modelMs: number): Model {
+  const usage = { inputTokens: 1, outputTokens: 1 };
+  return {
+    id: "worker",
+    provider: "worker",
+    async *stream({ messages }) {
+      for (const problem of promptProblems(messages)) appendFileSync(join(folder, "problems"), `${problem}\n`);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * modelMs));
+      // A result that came late is told in a note, which is no question.
+      const asked = messages.findLastIndex(({ role, origin }) => role === "user" && origin === "person");
+      const turns = messages.slice(asked).filter(({ role }) => role === "assistant").length;
+      if (turns < CALLING_TURNS && messageText(messages[asked]!) !== "hello") {
+        for (const name of ["pay", "look"])
+          yield { type: "call", id: `${name}-${messages.length}`, tool: name, args: {} };
+        yield { type: "finish", finish: "tool-calls", usage };
+      } else {
+        yield { type: "text", text: `answered ${messageText(messages[asked]!)}` };
+        yield { type: "finish", finish: "stop", usage };
+      }
+    },
+  };
+}

@@ -1,0 +1,38 @@
+// Effects of tools and steps: the record of what really happened, whichever process did it.
+
+import type { Effect as NamedEffect } from "@belay/core/inside";
+
+/** A tool or a step touched the world: as the checks of a journal know it, and what became of it. */
+export interface Effect extends NamedEffect {
+  /** Names the call or the step by its address, not by its arguments. */
+  readonly key: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly threadId: string;
+  readonly process: number;
+  /** A step inside a call or inside code. */
+  readonly step: boolean;
+  ended: boolean;
+  /** Its process died, closed its session, or lost the thread: no receipt of that process has to name it. */
+  behind: boolean;
+}
+
+export interface EffectPlace {
+  readonly threadId: string;
+  readonly idempotencyKey: string;
+  readonly callId?: string;
+  readonly runId?: string;
+  readonly segment?: number;
+}
+
+export interface EffectKind {
+  /** The key of the step that it is. */
+  readonly step?: string;
+  /** The key of an ask that comes before it. */
+  readonly after?: string;
+  /** It may happen more than once. */
+  readonly repeatable?: boolean;
+}
+
+/** In a dead process nothing happens any more. */
+export const never = new Promise<never>(() => {});
