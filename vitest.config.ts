@@ -1,5 +1,15 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { type Effort, effortOf } from "./scripts/effort.mjs";
 import { sources } from "./scripts/sources.mjs";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    effort: Effort;
+  }
+}
+
+const effort = effortOf(JSON.parse(process.env.BELAY_EFFORT ?? "{}"));
 
 export default defineConfig({
   resolve: {
@@ -7,18 +17,16 @@ export default defineConfig({
     alias: Object.entries(sources).map(([door, replacement]) => ({ find: new RegExp(`^${door}$`), replacement })),
   },
   test: {
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "packages/*/src/**/*.test.tsx",
-      "examples/**/*.test.ts",
-      "scripts/**/*.test.ts",
-      "test/**/*.test.ts",
-    ],
+    include: ["packages/*/src", "examples", "scripts", "test"].map((folder) =>
+      effort.tier === "test" ? `${folder}/**/*.test.{ts,tsx}` : `${folder}/**/*.sweep.test.{ts,tsx}`,
+    ),
+    provide: { effort },
     // Starts nothing by itself: a test that needs a server asks for it.
     globalSetup: ["scripts/services.mjs"],
-    passWithNoTests: true,
+    // Many files wait for a process or a server: on a small machine a single worker would leave it idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // No test is about time: what takes long on a busy machine has not failed.
-    testTimeout: 180_000,
+    testTimeout: effort.tier === "test" ? 180_000 : 3_600_000,
     hookTimeout: 120_000,
   },
 });

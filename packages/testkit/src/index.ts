@@ -32,10 +32,12 @@ export {
 export type { BreakingWire, WireFault } from "./stores/breaking-wire.ts";
 export { breakingWire } from "./stores/breaking-wire.ts";
 export { eachStore } from "./stores/each-store.ts";
+export { longCases } from "./stores/long-cases.ts";
 export { openDatabase } from "./stores/open-database.ts";
 export type { TestPool } from "./stores/open-pool.ts";
 export { dropSchema, freshSchema, openPool } from "./stores/open-pool.ts";
 export { service } from "./stores/services.ts";
+export { damageRequest, sqliteFile } from "./stores/sqlite-file.ts";
 export type { AnyAgent, Log, Speech } from "./trees/agent-tree.ts";
 export {
   asker,

@@ -1,6 +1,6 @@
 // For tests only: the program as it is published, bundled from the sources as they are.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,16 +23,23 @@ export interface Program {
   close(): void;
 }
 
-/** `more`: other programs of this folder, by the names of their files. */
-export async function bundledProgram(more: readonly string[] = []): Promise<Program> {
-  // Beside the sources, so that what is not bundled is found.
-  const outdir = mkdtempSync(join(cli, "dist."));
-  const place = mkdtempSync(join(tmpdir(), "belay-app-"));
+async function bundleTo(folder: string, more: readonly string[]): Promise<void> {
   const { bundleCli } = (await import(join(root, "scripts/bundle-cli.mjs"))) as {
     bundleCli(dir: string, outdir: string, alias: Record<string, string>, more: Record<string, string>): Promise<void>;
   };
   const others = Object.fromEntries(more.map((name) => [name, join(cli, "src/testing", `${name}.ts`)]));
-  await bundleCli(cli, outdir, sources, others);
+  await bundleCli(cli, join(folder, "dist"), sources, others);
+  // The program reads its version beside its folder.
+  copyFileSync(join(cli, "package.json"), join(folder, "package.json"));
+}
+
+/** `more`: other programs of this folder, by the names of their files. */
+export async function bundledProgram(more: readonly string[] = []): Promise<Program> {
+  const { cachedBundle } = (await import(join(root, "scripts/cached-bundle.mjs"))) as {
+    cachedBundle(name: string, make: (folder: string) => Promise<void>, more: readonly string[]): Promise<string>;
+  };
+  const outdir = join(await cachedBundle("cli", (folder) => bundleTo(folder, more), more), "dist");
+  const place = mkdtempSync(join(tmpdir(), "belay-app-"));
   const main = join(outdir, "belay.js");
   const env = {
     HOME: place,
@@ -60,7 +67,7 @@ export async function bundledProgram(more: readonly string[] = []): Promise<Prog
     openShell: (script, options = {}) => kept(openTerminal("bash", ["--norc", "-c", script], optionsOf(options))),
     close() {
       for (const terminal of terminals) terminal.kill();
-      for (const folder of [outdir, place]) rmSync(folder, { recursive: true, force: true });
+      rmSync(place, { recursive: true, force: true });
     },
   };
 }

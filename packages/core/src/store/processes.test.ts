@@ -11,14 +11,14 @@ import {
   type Share,
   startChild,
 } from "@belay/testkit/processes";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { jsonSchema, messageText, tool } from "../index.ts";
 import type { Store } from "./store.ts";
 
 const threadId = "thread";
 const key = { tenant: "default", threadId };
 const anything = jsonSchema({ type: "object" });
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let folder: string;
 let file: string;
 let opened: OpenStore;
@@ -28,9 +28,8 @@ const children: Child[] = [];
 beforeAll(async () => {
   programs = await bundlePrograms();
 });
-afterAll(() => programs.remove());
 function start(program: string, options: object): Child {
-  const child = startChild(programs.path, program, options);
+  const child = startChild(programs, program, options);
   children.push(child);
   return child;
 }

@@ -13,13 +13,13 @@ import {
   sqliteFiles,
   startChild,
 } from "@belay/testkit/processes";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createRunner } from "../index.ts";
 import type { Store } from "./store.ts";
 
 const never = new Promise(() => {});
 const keyOf = (threadId: string) => ({ tenant: "default", threadId });
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let folder: string;
 let where: string;
 let opened: OpenStore;
@@ -29,7 +29,6 @@ const children: Child[] = [];
 beforeAll(async () => {
   programs = await bundlePrograms();
 });
-afterAll(() => programs.remove());
 
 function on(place: Place): void {
   beforeEach(async () => {
@@ -50,7 +49,7 @@ function on(place: Place): void {
 }
 
 async function start(timeoutMs = 60_000): Promise<Child> {
-  const child = startChild(programs.path, "service", { where, folder, timeoutMs });
+  const child = startChild(programs, "service", { where, folder, timeoutMs });
   children.push(child);
   return child;
 }

@@ -381,14 +381,10 @@ describe("a process that watches", () => {
 
   test("section 9: in the background only, it is not kept alive; with a pool of one connection it still hears", async () => {
     const programs = await bundlePrograms();
-    try {
-      await store.append(key, taking(0));
-      const where = `${await service("postgres")}#${schema}`;
-      const child = startChild(programs.path, "watch", { where, ...key });
-      expect(await child.exited).toMatchObject({ code: 0 });
-      expect(child.lines).toContain("heard");
-    } finally {
-      programs.remove();
-    }
+    await store.append(key, taking(0));
+    const where = `${await service("postgres")}#${schema}`;
+    const child = startChild(programs, "watch", { where, ...key });
+    expect(await child.exited).toMatchObject({ code: 0 });
+    expect(child.lines).toContain("heard");
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { factsOf, history, openDatabase, openKit } from "@belay/testkit";
 import { bundlePrograms, startChild } from "@belay/testkit/processes";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../clock.ts";
 import { type Clock, jsonSchema, tool } from "../../index.ts";
 import type { DatabaseSync } from "./database.ts";
@@ -11,14 +11,13 @@ import { SCHEMA_VERSION } from "./migrations.ts";
 import { sqliteStore } from "./sqlite.ts";
 
 const key = { tenant: "default", threadId: "thread" };
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let folder: string;
 let file: string;
 
 beforeAll(async () => {
   programs = await bundlePrograms();
 });
-afterAll(() => programs.remove());
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "belay-failures-"));
   file = join(folder, "threads.db");
@@ -237,7 +236,7 @@ describe("a file that another process has locked", () => {
   test("is waited for without blocking the event loop, and for five seconds at most", async () => {
     const db = await openDatabase(file);
     const store = sqliteStore(db);
-    const holder = startChild(programs.path, "holdLock", { file });
+    const holder = startChild(programs, "holdLock", { file });
     await holder.said("locked");
     const waiting = store.append(key, append("first"));
     setTimeout(() => holder.tell("go"), 3_000);
@@ -246,7 +245,7 @@ describe("a file that another process has locked", () => {
     expect(await waiting).toMatchObject({ ok: true });
     await holder.exited;
 
-    const stubborn = startChild(programs.path, "holdLock", { file });
+    const stubborn = startChild(programs, "holdLock", { file });
     await stubborn.said("locked");
     // Reading goes on meanwhile.
     expect((await store.load(key))?.lines).toHaveLength(1);

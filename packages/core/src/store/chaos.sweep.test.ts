@@ -9,19 +9,18 @@ import {
   openStore,
   type Place,
   places,
-  postgresServer,
   sqliteFiles,
   startChild,
   type WorkerEffect,
   workingAgent,
 } from "@belay/testkit/processes";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { createRunner, messageText } from "../index.ts";
 import type { Store } from "./store.ts";
 
-// BELAY_CHAOS_MS is how long workers are killed, in every place; BELAY_CHAOS_SEED which, and when.
-const given = process.env.BELAY_CHAOS_MS;
-const seed = Number(process.env.BELAY_CHAOS_SEED ?? Date.now() % 1_000_000);
+// The seed chooses which worker is killed, and when.
+const { chaosSeconds, everyVariant, seed } = inject("effort");
+const ms = chaosSeconds * 1_000;
 
 interface Chaos {
   readonly place: Place;
@@ -31,13 +30,12 @@ interface Chaos {
   readonly threads: number;
 }
 
-/** On one machine a short one; where several share a store, one is certified by default, and the others on demand. */
-const chaoses: readonly Chaos[] = [
-  { place: sqliteFiles, ms: Number(given ?? 4_000), everyMs: 400, threads: 100 },
-  ...(given === undefined ? [postgresServer] : places.filter(({ leaseTtlMs }) => leaseTtlMs !== undefined)).map(
-    (place) => ({ place, ms: Number(given ?? 12_000), everyMs: 1_000, threads: 200 }),
-  ),
-];
+const chaoses = places
+  .filter((place) => everyVariant || place === sqliteFiles)
+  .map((place): Chaos => {
+    const isFile = place === sqliteFiles;
+    return { place, ms, everyMs: isFile ? 400 : 1_000, threads: isFile ? 100 : 200 };
+  });
 
 const WORKERS = 4;
 const LEASE_MS = 1_000;
@@ -47,13 +45,12 @@ const inputsOf = ({ ms }: Chaos) =>
 const idsOf = ({ threads }: Chaos) => Array.from({ length: threads }, (_, i) => `thread-${i}`);
 const keyOf = (threadId: string) => ({ tenant: "default", threadId });
 
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let folder: string;
 
 beforeAll(async () => {
   programs = await bundlePrograms();
 });
-afterAll(() => programs.remove());
 
 function random(): () => number {
   let state = seed;
@@ -158,7 +155,7 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
     const where = await place.at(folder);
     const { store, close } = await openStore(where);
     const options = { where, folder, leaseTtlMs: LEASE_MS, modelMs: 200 };
-    const start = () => startChild(programs.path, "worker", options, ms + 200_000);
+    const start = () => startChild(programs, "worker", options, ms + 200_000);
     let children: Child[] = [];
     try {
       await begin(store, chaos);
@@ -176,7 +173,9 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
       expect({ seed, problems: problems.flat() }).toEqual({ seed, problems: [] });
       expect(linesOf("problems")).toEqual([]);
       const { kills, stills } = done;
-      expect([kills > 5, stills > 0]).toEqual([true, true]);
+      // A worker is disturbed after `everyMs` at the latest; a busy machine may take twice as long.
+      expect(kills + stills).toBeGreaterThanOrEqual(Math.floor(ms / chaos.everyMs / 2));
+      expect(stills > 0 || kills < 3).toBe(true);
       console.log(
         `seed ${seed}: ${kills} kills, ${stills} stood still, ${effects.length} effects in ${threads} threads`,
       );

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { type BreakingWire, breakingWire, service, type WireFault } from "@belay/testkit";
+import { type BreakingWire, breakingWire, longCases, service, type WireFault } from "@belay/testkit";
 import { redisServer } from "@belay/testkit/processes";
 import { Redis, type RedisOptions } from "ioredis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type StoreSuiteOptions, storeSuite } from "../../testing/index.ts";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { storeSuite } from "../../testing/index.ts";
 import { redisStore } from "./redis.ts";
 
 // Each breaks some of what is sent; a connection that is made anew sends some things first.
@@ -14,14 +14,8 @@ const wires: Record<string, (piece: number) => WireFault> = {
   "is late now and then": every(43, "late"),
 };
 
-/** Long, and done on the one wire that is worst. */
-const long = "it takes long, and is done where the answer is lost";
-const skip: StoreSuiteOptions["skip"] = {
-  "many lines come back, all of them and each once, from any cursor": long,
-  "names of any characters are kept apart and come back as given": long,
-  "whatever is done at random, it answers as the store in memory does": long,
-  "what a tenant is told, by any method, is what it would be told alone": long,
-};
+/** `npm test` has the one wire that is worst: the answer is lost. */
+const { everyVariant } = inject("effort");
 
 const clients: Record<string, RedisOptions> = {
   "sends again by itself what had no answer": {},
@@ -31,6 +25,8 @@ const clients: Record<string, RedisOptions> = {
 for (const [how, fault] of Object.entries(wires)) {
   for (const [who, options] of Object.entries(clients)) {
     if (how.startsWith("is late") && who.startsWith("leaves")) continue;
+    const worst = how.startsWith("breaks when") && who.startsWith("sends");
+    if (!worst && !everyVariant) continue;
     describe(`P9: the store in Redis behind a wire that ${how}, by a client that ${who}`, () => {
       let wire: BreakingWire;
       let url: URL;
@@ -58,9 +54,8 @@ for (const [how, fault] of Object.entries(wires)) {
         };
         return { store: redisStore(client, { prefix }), close };
       };
-      const worst = how.startsWith("breaks when") && who.startsWith("sends");
-      for (const { name, run, skip: why } of storeSuite(make, worst ? {} : { skip }))
-        test.skipIf(why !== undefined)(name, run);
+      for (const { name, run, skip } of storeSuite(make))
+        if ((worst && everyVariant) || !longCases.includes(name)) test.skipIf(skip)(name, run);
     });
   }
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { eachStore, factProblems, factsOf, settle, toolOf, until } from "@belay/testkit";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import {
   type Agent,
   agent,
@@ -27,7 +27,7 @@ import {
 } from "../../index.ts";
 import { promptProblems, type ScriptedPart, scriptedModel } from "../../testing/index.ts";
 
-// BELAY_LIVES tries so many lives, on each store.
+const { forkedLives, seed } = inject("effort");
 
 type AnyAgent = Agent<unknown, unknown>;
 
@@ -270,8 +270,7 @@ test.each(eachStore)(
         expect(await forkEverywhere(store, runner, world, `life-${head >> 1}`, 4)).toEqual([]);
         await runner.close();
       }),
-      { numRuns: Number(process.env.BELAY_LIVES ?? (name === "memory" ? 40 : 8)) },
+      { numRuns: name === "memory" ? forkedLives : Math.ceil(forkedLives / 5), seed },
     );
   },
-  300_000,
 );

@@ -1,11 +1,13 @@
 import { asker, lastWords, newLog, talker, toolOf, worker } from "@belay/testkit";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { agent, approve, humanInput, type ModelRequest, respond } from "../index.ts";
 import { allFaults, interruptAnywhere, type ScenarioKit, scriptedModel } from "../testing/index.ts";
 import { defineAgent } from "./define-agent.ts";
 import { loop } from "./loop.ts";
 import { parallel } from "./parallel.ts";
 import { sequential } from "./sequential.ts";
+
+const { strikes: mostPoints } = inject("effort");
 
 /** Four levels: a sequence of a parallel of an agent-tool with an approval and of code in a loop, and a last word. */
 function tree({ effect }: ScenarioKit) {
@@ -40,6 +42,7 @@ function tree({ effect }: ScenarioKit) {
 
 test("W1, W4, S8, C2, F4: every fault at every point of a tree of agents four deep", async () => {
   const report = await interruptAnywhere({
+    mostPoints,
     agent: tree,
     input: "hi",
     // A run that is queued would ask people anew, and nobody is there for it.
@@ -53,6 +56,7 @@ test("W1, W4, S8, C2, F4: every fault at every point of a tree of agents four de
 
 test("C2, F4: what is queued runs after it, whatever happens, where nobody is asked", async () => {
   const report = await interruptAnywhere({
+    mostPoints,
     agent: () => {
       const log = newLog();
       const says = (words: string) => (request: ModelRequest) => (lastWords(request).includes("cut off") ? "" : words);
@@ -69,6 +73,7 @@ test("W1, C2, F4: faults at every point of a conversation that is handed over an
   const hand = (to: string, id: string) => [{ call: "transfer_to_agent", id, args: { agent_name: to } }];
   const calls = ({ messages }: ModelRequest) => messages.flatMap(({ parts }) => parts.filter((p) => p.type === "call"));
   const report = await interruptAnywhere({
+    mostPoints,
     agent: ({ effect }) => {
       const pay = toolOf("pay", (ctx) => void effect(ctx.address), { needsApproval: true });
       const sub = agent({

@@ -1,11 +1,11 @@
 // Random lives of a thread: whatever people, processes, stores, models and tools do, in any order, the promises hold.
-// On a failure fast-check prints the seed and the shortest such life; BELAY_RUNS asks for more of them.
+// On a failure fast-check prints the seed and the shortest such life.
 
 import { type Action, type Piece, type Turn, toolNames, World } from "@belay/testkit/world";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 
-const RUNS = Number(process.env.BELAY_RUNS ?? 400);
+const { interleavings, seed } = inject("effort");
 
 const small = fc.integer({ min: 0, max: 6 });
 const words = fc.constantFrom("Hello", " world", " ", "\n", "é👩‍👧", "\ud83d", "x");
@@ -226,6 +226,6 @@ test("whatever happens to a thread, in any order, the promises hold and it can g
       await world.end();
       expect(world.problems).toEqual([]);
     }),
-    { numRuns: RUNS },
+    { numRuns: interleavings, seed },
   );
-}, 600_000);
+});

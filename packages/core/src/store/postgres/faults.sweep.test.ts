@@ -1,5 +1,5 @@
 import { dropSchema, freshSchema, openPool, type TestPool } from "@belay/testkit";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { storeSuite } from "../../testing/index.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./pool.ts";
 import { postgresStore } from "./postgres.ts";
@@ -105,13 +105,13 @@ function faulty(inner: PostgresPool, fault: Ask): PostgresPool & { readonly faul
 }
 
 let turn = 0;
-/** All of them in turns; BELAY_FAULTS=all has a run of the suite for each of them, too. */
+/** All of them in turns. `--all` has a run of the suite for each of them, too. */
 const mixed: Ask = (client, query) => {
   turn += 1;
   const all = Object.values(faults);
   return all[turn % all.length]!(client, query);
 };
-const asked = { "is cut in each way, in turns": mixed, ...(process.env.BELAY_FAULTS === "all" && faults) };
+const asked = { "is cut in each way, in turns": mixed, ...(inject("effort").tier === "all" && faults) };
 /** Real time: with it the suite's leases are long enough for calls that are tried again. */
 const advance = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms + 20));
 

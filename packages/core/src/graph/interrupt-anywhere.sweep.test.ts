@@ -1,9 +1,11 @@
 import { lastWords, newLog, talker, toolOf, worker } from "@belay/testkit";
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { approve, humanInput, type ModelRequest, respond } from "../index.ts";
 import { allFaults, interruptAnywhere, type ScenarioKit } from "../testing/index.ts";
 import { graph } from "./graph.ts";
 import { END, START } from "./shape.ts";
+
+const { strikes: mostPoints } = inject("effort");
 
 interface Count {
   n: number;
@@ -53,6 +55,7 @@ function tree({ effect }: ScenarioKit) {
 
 test("G1, G5, S8, C2, F4: every fault at every point of a graph", async () => {
   const report = await interruptAnywhere({
+    mostPoints,
     agent: tree,
     input: "hi",
     // A run that is queued would ask people anew, and nobody is there for it.

@@ -13,19 +13,18 @@ import {
   startChild,
   THREAD,
 } from "@belay/testkit/processes";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { type Fact, messageText } from "../index.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread } from "../journal/state.ts";
 
-// BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly: fewer where each takes longer. Where they
-// begin is another point each time, so that runs meet all of them by and by; BELAY_CRASH_SEED repeats one.
-const wanted = ({ leaseTtlMs }: Place) => process.env.BELAY_CRASH_POINTS ?? (leaseTtlMs === undefined ? "160" : "40");
-const seed = Number(process.env.BELAY_CRASH_SEED ?? Date.now() % 1_000);
+// The points are spread evenly. The seed chooses the first, so that later runs meet others.
+const { crashPoints, crashPointsOnServers, seed } = inject("effort");
+const wanted = ({ leaseTtlMs }: Place) => (leaseTtlMs === undefined ? crashPoints : crashPointsOnServers);
 const AT_ONCE = 3;
 const key = { tenant: "default", threadId: THREAD };
 
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let root: string;
 
 beforeAll(async () => {
@@ -35,7 +34,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  programs.remove();
   rmSync(root, { recursive: true, force: true });
 });
 
@@ -61,7 +59,7 @@ async function ends({ place, folder, where }: Lived): Promise<void> {
 }
 
 function starts(program: string, { place: { leaseTtlMs }, folder, where }: Lived, killAt: number): Child {
-  return startChild(programs.path, program, { folder, where, leaseTtlMs, killAt });
+  return startChild(programs, program, { folder, where, leaseTtlMs, killAt });
 }
 
 function linesOf(folder: string, file: string): string[] {
@@ -222,9 +220,7 @@ function endProblems(before: readonly Fact[], after: Journal): string[] {
 }
 
 describe.each(places)("a process killed with SIGKILL, its store in $name", (place) => {
-  test("C2, P1, P2, P3: at any point of its life, nothing finished runs again, nothing said is lost or doubled, and the next process reaches the end", {
-    timeout: process.env.BELAY_CRASH_POINTS === "all" ? 3_600_000 : 600_000,
-  }, async () => {
+  test("C2, P1, P2, P3: at any point of its life, nothing finished runs again, nothing said is lost or doubled, and the next process reaches the end", async () => {
     const whole = await begins(place, "whole-");
     const points: number[] = [];
     const left: string[] = [];
@@ -248,7 +244,7 @@ describe.each(places)("a process killed with SIGKILL, its store in $name", (plac
     ]);
     const all = points.flatMap((most, stage) => Array.from({ length: most }, (_, i): Death => ({ stage, at: i + 1 })));
     expect(all.length).toBeGreaterThan(300);
-    const most = wanted(place) === "all" ? all.length : Math.min(all.length, Number(wanted(place)));
+    const most = Math.min(all.length, wanted(place));
     const first = (seed % 1_000) / 1_000;
     const deaths = Array.from({ length: most }, (_, i) => all[Math.floor(((i + first) * all.length) / most)]!);
     const started = Date.now();
@@ -258,6 +254,6 @@ describe.each(places)("a process killed with SIGKILL, its store in $name", (plac
     const took = Math.round((Date.now() - started) / 1000);
     console.log(`seed ${seed}: ${died} deaths at ${points.join(" + ")} points, ${took} s`);
     // The last points may not come in every life: events that merge, hints that come once instead of twice.
-    expect(died).toBeGreaterThanOrEqual(most - 10);
+    expect(died).toBeGreaterThanOrEqual(most - Math.min(10, Math.ceil(most / 4)));
   });
 });

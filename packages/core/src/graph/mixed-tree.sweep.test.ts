@@ -1,15 +1,11 @@
 import { faultyStore, mixedAnswer, mixedRepeatable, mixedTree, openDatabase, randomTree } from "@belay/testkit";
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { type Clock, memoryStore } from "../index.ts";
 import { sqliteStore } from "../sqlite.ts";
 import { allFaults, interruptAnywhere } from "../testing/index.ts";
 
-// BELAY_TREE_POINTS=all strikes at every point; else at this many for each fault, spread evenly.
-const wanted = process.env.BELAY_TREE_POINTS ?? "8";
-
-// BELAY_TREE_SEEDS=from-to makes trees of these seeds; each is struck at few points, and others for each fault.
-const [firstSeed = 1, lastSeed = firstSeed] = (process.env.BELAY_TREE_SEEDS ?? "1-3").split("-").map(Number);
-const seeds = Array.from({ length: lastSeed - firstSeed + 1 }, (_, i) => firstSeed + i);
+const { firstSeed, strikesInTree, strikesByChance, trees } = inject("effort");
+const seeds = Array.from({ length: trees }, (_, i) => firstSeed + i);
 
 const stores = [
   { name: "memory", mayMiss: 0, store: (clock: Clock) => memoryStore({ clock }) },
@@ -41,13 +37,13 @@ describe.each(stores)("every way to put agents into agents, in one tree, on $nam
       faults: allFaults.filter((fault) => fault !== "enqueue"),
       repeatable: mixedRepeatable,
       answer: mixedAnswer,
-      ...(wanted !== "all" && { mostPoints: Number(wanted) }),
+      mostPoints: strikesInTree,
     });
     expect(report.problems).toEqual([]);
     expect(report.unstruck).toBeLessThanOrEqual(report.passes * mayMiss);
     expect(report.points).toBeGreaterThan(150);
     console.log(`${report.passes} passes over ${report.points} points`);
-  }, 3_600_000);
+  });
 
   test.each(seeds)(
     "W1, W4, S8, C2, F4: a tree made by chance, seed %s: it ends as if nothing had happened",
@@ -60,10 +56,9 @@ describe.each(stores)("every way to put agents into agents, in one tree, on $nam
         faults: allFaults.filter((fault) => fault !== "enqueue"),
         repeatable: mixedRepeatable,
         answer: mixedAnswer,
-        mostPoints: wanted === "all" ? Number.POSITIVE_INFINITY : 2,
+        mostPoints: strikesByChance,
       });
       await expect(attack, shape).resolves.toMatchObject({ problems: [] });
     },
-    600_000,
   );
 });

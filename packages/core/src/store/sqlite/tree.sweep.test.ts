@@ -10,15 +10,14 @@ import {
   startChild,
   type TreeEffect,
 } from "@belay/testkit/processes";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Fact } from "../../index.ts";
 
-// BELAY_CRASH_POINTS=all dies at every point; else at this many, spread evenly.
-const wanted = process.env.BELAY_CRASH_POINTS === "all" ? Number.POSITIVE_INFINITY : 48;
+const { crashPoints, seed } = inject("effort");
 const AT_ONCE = 2;
 const END = 'ends "the end of [\\"outer heard: payer heard: paid\\",\\"the desk is done for ann\\"]"';
 
-let programs: Awaited<ReturnType<typeof bundlePrograms>>;
+let programs: string;
 let root: string;
 
 beforeAll(async () => {
@@ -27,11 +26,10 @@ beforeAll(async () => {
 });
 
 afterAll(() => {
-  programs.remove();
   rmSync(root, { recursive: true, force: true });
 });
 
-const lives = (folder: string, killAt: number): Child => startChild(programs.path, "liveTree", { folder, killAt });
+const lives = (folder: string, killAt: number): Child => startChild(programs, "liveTree", { folder, killAt });
 
 function linesOf(folder: string, file: string): string[] {
   const path = join(folder, file);
@@ -84,22 +82,21 @@ async function problemsAt(at: number): Promise<{ readonly died: boolean; readonl
   return { died: signal === "SIGKILL", problems: problems.map((problem) => `died at ${place}: ${problem}`) };
 }
 
-test("C2, W4, F4: killed with SIGKILL at any point of a tree of agents, the next process goes on in place: no agent that ended runs again, nothing is paid twice, the end is the same", {
-  timeout: process.env.BELAY_CRASH_POINTS === "all" ? 3_600_000 : 600_000,
-}, async () => {
+test("C2, W4, F4: killed with SIGKILL at any point of a tree of agents, the next process goes on in place: no agent that ended runs again, nothing is paid twice, the end is the same", async () => {
   const whole = mkdtempSync(join(root, "whole-"));
   const counted = lives(whole, 0);
   const points = Number((await counted.said("points ")).split(" ")[1]);
   await counted.exited;
   expect(counted.lines[0]).toBe(END);
   expect(points).toBeGreaterThan(200);
-  const count = Math.min(points, wanted);
-  const places = Array.from({ length: count }, (_, i) => 1 + Math.floor((i * points) / count));
+  const count = Math.min(points, crashPoints);
+  const first = (seed % 1_000) / 1_000;
+  const places = Array.from({ length: count }, (_, i) => 1 + Math.floor(((i + first) * points) / count));
   const started = Date.now();
   const passes = await inParallel(places, AT_ONCE, problemsAt);
-  expect(passes.flatMap(({ problems }) => problems)).toEqual([]);
+  expect({ seed, problems: passes.flatMap(({ problems }) => problems) }).toEqual({ seed, problems: [] });
   const died = passes.filter((pass) => pass.died).length;
   // Hints that come once instead of twice: the last points may not come in every life.
-  expect(died).toBeGreaterThan(count - 10);
-  console.log(`${died} deaths at ${points} points, ${Math.round((Date.now() - started) / 1000)} s`);
+  expect(died).toBeGreaterThanOrEqual(count - Math.min(10, Math.ceil(count / 4)));
+  console.log(`seed ${seed}: ${died} deaths at ${points} points, ${Math.round((Date.now() - started) / 1000)} s`);
 });

@@ -1,11 +1,11 @@
 // Random lives of random trees of agents: whatever people and processes do, in any order, the promises hold, and in calm
-// everything goes on to its end. BELAY_LIVES_SEEDS=from-to lives those of other seeds; a seed alone lives one again.
+// everything goes on to its end. `--seed 17 --runs 1` lives the life of seed 17 again.
 
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { live } from "./live.ts";
 
-const [first = 1, last = first] = (process.env.BELAY_LIVES_SEEDS ?? "1-60").split("-").map(Number);
-const seeds = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+const { firstSeed: first, lives } = inject("effort");
+const seeds = Array.from({ length: lives }, (_, i) => first + i);
 
 test.each(seeds)(
   "H1, S1, C2, F1, F4, Q1, T2: a life made by chance, seed %s: the promises hold, and it goes on to its end",

@@ -1,9 +1,12 @@
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { agent, agentTool, jsonSchema, tool } from "../index.ts";
 import { interruptAnywhere, scriptedModel, speak } from "../testing/index.ts";
 
+const { strikes: mostPoints } = inject("effort");
+
 test("W5, C2, H1: hooks that look on, change and speak, with every fault at every point", async () => {
   const report = await interruptAnywhere({
+    mostPoints,
     agent: (kit) => {
       const book = tool({
         name: "book",
@@ -51,6 +54,7 @@ test("W5, C2, H1: hooks that look on, change and speak, with every fault at ever
 
 test("W5, Q5: a call that a hook changed and a person approves, with every fault at every point", async () => {
   const report = await interruptAnywhere({
+    mostPoints,
     agent: (kit) => {
       const book = tool({
         name: "book",

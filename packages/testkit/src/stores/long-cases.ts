@@ -1,0 +1,11 @@
+// Cases of the store suite that make hundreds of calls which are all alike. A store that runs the suite a second time, behind
+// a wire that breaks for instance, may leave them to `npm run endure`.
+
+import type { StoreCaseName } from "@belay/core/testing";
+
+export const longCases: readonly StoreCaseName[] = [
+  "many lines come back, all of them and each once, from any cursor",
+  "names of any characters are kept apart and come back as given",
+  "whatever is done at random, it answers as the store in memory does",
+  "what a tenant is told, by any method, is what it would be told alone",
+];
