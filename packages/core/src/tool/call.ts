@@ -122,9 +122,16 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     return this.#ended || this.#dropped;
   }
 
-  /** Ids of requests of its own that are open. */
+  /** Ids of requests of its own that are open, also of those on record that its code, begun again, has not come to yet. */
   get asks(): readonly string[] {
-    return this.#steps?.open ?? [];
+    const open = this.#steps?.open ?? [];
+    const { steps } = this.call;
+    if (steps === undefined) return open;
+    const recorded = steps.flatMap(({ requestId }) => {
+      const request = requestId === undefined ? undefined : this.#frame.desk.request(requestId);
+      return request !== undefined && request.decision === undefined ? [request.interrupt.id] : [];
+    });
+    return [...new Set([...open, ...recorded])];
   }
   get isParked(): boolean {
     return this.#steps?.isParked ?? false;

@@ -117,11 +117,12 @@ export abstract class Simulation {
     const isNow = (options.mode ?? "now") === "now" || options.force === true;
     if (current !== undefined && isNow) current.stopping = true;
     const told = (receipt: Receipt) => {
-      // A stop under an id that was used before gets the receipt of the first one. Of a pause, it reports nothing of what
-      // was begun after it.
-      if (options.id === undefined && process.begun === begun) this.witness.checkLate(process, receipt);
-      if (process.dead || !receipt.accepted || session.state === "running" || process.session !== session) return;
       const { run } = this.witness.state();
+      // A stop under an id that was used before gets the receipt of the first one. A receipt does not name calls that began
+      // after the stop, also not those of a run that a queued input has begun since.
+      const isOfIt = options.id === undefined && process.begun === begun && run?.id === receipt.runId;
+      if (isOfIt) this.witness.checkLate(process, receipt);
+      if (process.dead || !receipt.accepted || session.state === "running" || process.session !== session) return;
       if (run?.id !== receipt.runId || run?.segment !== receipt.segment) return;
       this.witness.checkReceipt(THREAD, receipt, options.requests === "keep");
       this.witness.checkLate(process, receipt);
