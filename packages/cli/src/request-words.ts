@@ -15,7 +15,7 @@ export function requestWords({ kind, tool = "", reason }: Asked, { dialog }: Tex
   if (kind !== "approval") return reason;
   const ways: Readonly<Record<string, readonly [RegExp, (what: string) => string][]>> = {
     write: [
-      [/^Make (.*)\?$/s, dialog.make],
+      [/^(?:Create|Make) (.*)\?$/s, dialog.make],
       [/^Replace (.*)\?$/s, dialog.replace],
     ],
     edit: [[/^Edit (.*)\?$/s, dialog.change]],

@@ -27,7 +27,7 @@ export function writeTool(root: string, judge: Judge) {
     needsApproval: (args) =>
       approvalUnlessAllowed(judge, "write", args, async () => {
         const { shown, text } = await before(root, args);
-        const verb = text === undefined ? "Make" : "Replace";
+        const verb = text === undefined ? "Create" : "Replace";
         return { reason: `${verb} ${shown}?`, context: { path: shown, diff: unifiedDiff(shown, text, args.text) } };
       }),
     async execute(args) {
