@@ -21,7 +21,7 @@ export function requestWords({ kind, tool = "", reason }: Asked, { dialog }: Tex
     read: [look],
     list: [look],
     search: [look],
-    write: [[/^Make (.*)\?$/s, dialog.make], [/^Replace (.*)\?$/s, dialog.replace], changed],
+    write: [[/^(?:Create|Make) (.*)\?$/s, dialog.make], [/^Replace (.*)\?$/s, dialog.replace], changed],
     edit: [[/^Edit (.*)\?$/s, dialog.change], changed],
     fetch: [[/^Fetch (.*)\?$/s, dialog.fetch]],
     shell: [[/^Run this command\?$/, () => dialog.run]],

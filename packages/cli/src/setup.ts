@@ -70,6 +70,8 @@ export interface BelaySetup {
   readonly modelName: string;
   /** True where rules stand in for a model. */
   readonly demo: boolean;
+  /** Tokens from which on a thread is summed up; undefined: never. */
+  readonly contextTokens: number | undefined;
   /** With all links resolved. */
   readonly folder: string;
   readonly dataFolder: string;
@@ -141,6 +143,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     agent: guide,
     modelName,
     demo,
+    contextTokens,
     folder,
     dataFolder,
     configFolder,

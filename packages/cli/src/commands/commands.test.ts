@@ -17,7 +17,7 @@ describe("interrupt", () => {
     await running.said("paragraph 1");
     const [{ id }] = jsonLines((await home.belay(["threads", "--json"])).stdout) as [{ id: string }];
     const { code, stdout } = await home.belay(["interrupt", id, "--reason", "lunch", "--by", "maria"]);
-    expect([code, stdout]).toEqual([0, "Interrupted.\n"]);
+    expect([code, stdout]).toEqual([0, "Stopped.\n"]);
     const ended = await running.ended;
     expect(ended.code).toBe(130);
     const action = jsonLines(ended.stdout).find(({ type }) => type === "action");
@@ -89,7 +89,7 @@ describe("looking back", () => {
       "call       list {}",
       "result     list ok: README.md  (…)",
       "agent      Now I would write it down.",
-      `request    ${ids[0]} approval of write: Make OUT.md?`,
+      `request    ${ids[0]} approval of write: Create OUT.md?`,
       "state      paused (tool_interrupt)",
       `answer     ${ids[0]} approve by maria`,
       expect.stringMatching(/^call {7}write \{"path":"OUT.md"/),

@@ -39,6 +39,7 @@ const setup: BelaySetup = {
   agent: guide,
   modelName,
   demo,
+  contextTokens: undefined,
   folder,
   dataFolder,
   configFolder: folder,

@@ -112,7 +112,7 @@ function diffOf({ shown, before, after }: Change): string {
 
 function wordsOf({ shown, before }: Change, why: "edit" | "write" | "changed"): string {
   if (why === "changed") return `${shown} has changed since you saw it. Change it like this?`;
-  return `${why === "edit" ? "Edit" : before === undefined ? "Make" : "Replace"} ${shown}?`;
+  return `${why === "edit" ? "Edit" : before === undefined ? "Create" : "Replace"} ${shown}?`;
 }
 
 function baseOf(text: string | undefined): string {

@@ -243,7 +243,7 @@ describe("edit, write", () => {
     );
     expect(await refusal("edit", { path: "a.txt", old: "", new: "y" })).toContain("would change nothing");
     expect(await refusal("edit", { path: "../a.txt", old: "x", new: "y" })).toContain("lies outside of");
-    expect(await refusal("write", { path: "a.txt", text: "" })).toContain("is there already");
+    expect(await refusal("write", { path: "a.txt", text: "" })).toContain("already exists");
     expect(await refusal("edit", { path: "a.txt", old: "two", new: "2" })).toBeUndefined();
     expect(await refusal("edit", { path: "a.txt" })).toContain("is missing");
   });
