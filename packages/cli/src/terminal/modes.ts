@@ -6,8 +6,10 @@
 import type { ReadStream, WriteStream } from "node:tty";
 
 const PASTE_ON = "\u001b[?2004h";
+/** The terminal reports when it gets and loses the focus. */
+const FOCUS_ON = "\u001b[?1004h";
 /** Also ends a drawing that was cut short, and any colour. */
-const RESTORE = "\u001b[?2026l\u001b[?2004l\u001b[?25h\u001b[0m";
+const RESTORE = "\u001b[?2026l\u001b[?1004l\u001b[?2004l\u001b[?25h\u001b[0m";
 
 export interface ModeEvents {
   /** Asked to stop by another process, or by a terminal that has no raw mode. */
@@ -77,7 +79,7 @@ export class TerminalModes {
     this.#on = true;
     this.#stdin.setRawMode(true);
     this.#stdin.resume();
-    this.#tell(PASTE_ON);
+    this.#tell(PASTE_ON + FOCUS_ON);
   }
 
   /** Safe to call at any time, any number of times. */
