@@ -8,6 +8,9 @@ test("what our tools ask is said in each language; what anybody else asks stays 
     ["write", "Create a?b.txt?", "新建 a?b.txt？"],
     ["write", "Replace a.txt?", "替换 a.txt？"],
     ["edit", "Edit a.txt?", "修改 a.txt？"],
+    ["edit", "a.txt has changed since you saw it. Change it like this?", "你看过之后 a.txt 又变了。这样修改吗？"],
+    ["read", "Read .env? (such files often hold keys)", "读取 .env？（such files often hold keys）"],
+    ["read", "Read a.md? It leads to .env.", "读取 a.md？它指向 .env。"],
     ["fetch", "Fetch https://a.test/?q?", "获取 https://a.test/?q？"],
     ["shell", "Run this command?", "运行此命令？"],
   ] as const;

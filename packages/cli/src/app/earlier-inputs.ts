@@ -1,8 +1,8 @@
 // What a person said before, over all threads: the last of them first, each once.
 
 import { messageText, type Runner } from "@belay/core";
-import { factsOf } from "../commands/facts.ts";
 import { readNote } from "../data/thread-notes.ts";
+import { factsOf } from "../facts.ts";
 import type { HistoryItem } from "../view/view.ts";
 
 /** Facts that are read for it: a long past must not make a key slow. */

@@ -157,8 +157,8 @@ describe("inbox and answer", () => {
     expect((await home.belay(["-p", "run echo ho"])).stdout).toContain("nobody is there to be asked");
     const [listed] = jsonLines((await home.belay(["rules", "--json"])).stdout) as [{ remembered: { id: string }[] }];
     const { stdout } = await home.belay(["rules"]);
-    expect(stdout).toContain("Remembered for always");
-    expect(stdout).toContain(`allow  shell {"":{"command":"echo hi"}}`);
+    expect(stdout).toContain(`Remembered in ${home.folder} (`);
+    expect(stdout).toContain(`allow  shell {"command":"echo hi"}`);
     expect(await home.belay(["rules", "remove", listed.remembered[0]!.id])).toMatchObject({ code: 0 });
     expect((await home.belay(["-p", "run echo hi"])).stdout).toContain("nobody is there to be asked");
   });

@@ -48,6 +48,8 @@ const setup: BelaySetup = {
   warnings: [],
   openThread: (threadId) => runner.open(threadId),
   forkThread: (threadId, options) => runner.fork(threadId, options ?? { at: 0 }),
+  setMode: () => {},
+  remember: () => undefined,
   previewOf: () => undefined,
   close: () => runner.close(),
 };
