@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
 import { BelayError, type Session } from "@belay/core";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
+import { escapeWait } from "../keys/escape-wait.ts";
 import { InterruptToken } from "../keys/interrupt-token.ts";
 import { lastStop } from "../last-stop.ts";
 import { Problem, problemWords } from "../problem.ts";
@@ -25,7 +26,7 @@ import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
 import { caughtUp } from "./caught-up.ts";
 import { earlyKeys } from "./early-keys.ts";
-import { backgroundQuestion, escapeWait, isDumb, sizeOf } from "./environment.ts";
+import { backgroundQuestion, isDumb, mayKnowKitty, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { goOn, isSaid, resultOf } from "./go-on.ts";
 import { PlainScreen } from "./plain-screen.ts";
@@ -91,7 +92,8 @@ class App {
       asked: (code: number) => void this.#quit(code),
       ending: () => this.#screen?.close(this.#view),
     };
-    this.#modes = new TerminalModes(this.#stdin, this.#stdout, events, isDumb(process.env));
+    const kind = { isDumb: isDumb(process.env), mayKnowKitty: mayKnowKitty(process.env) };
+    this.#modes = new TerminalModes(this.#stdin, this.#stdout, events, kind);
   }
 
   /** Not before the terminal is ours: a key that is pressed at the sight of the prompt must come through as it is. */
