@@ -245,9 +245,11 @@ export const cliArrows: Record<string, readonly string[]> = {
   // Markdown, code, differences: text in, rows of a screen out.
   rows: ["terminal"],
   // What there is to see: one pure function. It draws nothing and calls nobody.
-  view: ["texts", "keys", "terminal", "rows", "output-text"],
+  view: ["texts", "keys", "terminal", "rows", "output-text", "permissions"],
   data: ["problem"],
   preview: [],
+  // What is on record of a thread.
+  facts: [],
   "request-words": ["texts"],
   "output-text": [],
   "user-name": [],
@@ -259,7 +261,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   tools: ["problem", "data", "permissions"],
   permissions: ["problem", "data"],
   mcp: ["problem", "data", "permissions"],
-  setup: ["problem", "preview", "instructions", "data", "model", "tools", "permissions", "mcp", "user-name"],
+  setup: ["problem", "preview", "facts", "instructions", "data", "model", "tools", "permissions", "mcp", "user-name"],
   app: [
     "texts",
     "request-words",
@@ -272,6 +274,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "preview",
     "data",
     "problem",
+    "permissions",
     "commands",
     "user-name",
     "last-stop",
@@ -284,6 +287,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "terminal",
     "setup",
     "preview",
+    "facts",
     "data",
     "problem",
     "permissions",

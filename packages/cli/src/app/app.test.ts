@@ -59,7 +59,7 @@ describe("while it runs", () => {
     await terminal.untilSeen("› and then");
     go();
     await terminal.untilSeen("The end.");
-    await terminal.untilSeen(/› and then · ready/);
+    await terminal.untilSeen(/› and then ─+ · ready/);
     terminal.press(ENTER);
     await terminal.untilSeen("Next.");
     expect(await terminal.untilSeen("· ready")).toContain("› Ask, or tell it");
@@ -74,7 +74,7 @@ describe("while it runs", () => {
     terminal.ask("count");
     await terminal.untilSeen("begun");
     terminal.press(ESC);
-    await terminal.untilGone("esc to interrupt");
+    await terminal.untilGone("esc to stop");
     terminal.press(`instead this${ENTER}`);
     await terminal.untilSeen("Two.");
     expect(said((await terminal.wire.arrived(2)).body)).toContain("instead this");
@@ -163,7 +163,7 @@ describe("a request", () => {
     await terminal.untilSeen("3 requests open");
     await sleep(SEEN_MS);
     terminal.press("\u000e");
-    await terminal.untilSeen(/❯ write Make b\.txt/);
+    await terminal.untilSeen(/❯ write Create b\.txt/);
     terminal.press("y");
     await terminal.untilSeen("2 requests open");
     await sleep(SEEN_MS);
@@ -231,7 +231,7 @@ describe("going on", () => {
       args: ["--continue"],
       ready: "cut off by a crash",
     });
-    const seen = await second.untilSeen("Enter alone goes on");
+    const seen = await second.untilSeen("Enter alone continues");
     expect(seen).toContain("› remember the rope");
     expect(seen).toContain("✓ write a.txt");
     second.press(ENTER);
@@ -313,7 +313,7 @@ describe("another terminal", () => {
     expect(await belay(terminal, "-p", "hello", "--continue")).toMatch(
       /^Thread \S+ is running in another terminal\. Follow it with belay log/,
     );
-    await terminal.untilSeen("esc to interrupt");
+    await terminal.untilSeen("esc to stop");
   });
 
   test("runs a thread that is open here: it is followed, and does not end with this one", async () => {
@@ -324,15 +324,15 @@ describe("another terminal", () => {
     const args = ["--base-url", terminal.wire.url, "--model", "test", "--no-mcp"];
     const other = belay(terminal, "-p", "go on there", "--continue", ...args);
     await terminal.untilSeen("› go on there");
-    await terminal.untilSeen("esc to interrupt");
+    await terminal.untilSeen("esc to stop");
     await terminal.wire.arrived(2);
     terminal.press(CTRL_D);
     expect(await terminal.exited).toBe(0);
     const [row] = (await belay(terminal, "threads", "--json")).trim().split("\n");
     const { id, state } = JSON.parse(row!) as { id: string; state: string };
     expect(state).toBe("running");
-    expect(await belay(terminal, "interrupt", id)).toContain("Interrupted.");
-    expect(await other).toContain("To go on: belay --resume");
+    expect(await belay(terminal, "interrupt", id)).toContain("Stopped.");
+    expect(await other).toContain("Resume with: belay --resume");
   });
 
   test("P6: Esc where a run of another terminal is looked on at stops it there, and both screens say so", async () => {
@@ -344,12 +344,12 @@ describe("another terminal", () => {
     // Before it is opened there it could be refused: its prompt comes first.
     await second.untilSeen("› begin");
     first.ask("count");
-    await second.untilSeen("esc to interrupt");
+    await second.untilSeen("esc to stop");
     await first.untilSeen("Two");
     second.press(ESC);
-    await first.untilSeen("■ Interrupted.");
-    await second.untilSeen("■ Interrupted.");
-    await second.untilSeen("Enter alone to go on");
+    await first.untilSeen("── stopped");
+    await second.untilSeen("── stopped");
+    await second.untilSeen("Enter alone to continue");
     expect(await (await first.wire.arrived(2)).ended).toBe("closed");
   });
 
@@ -360,7 +360,7 @@ describe("another terminal", () => {
     const [row] = (await belay(terminal, "threads", "--json")).trim().split("\n");
     const { id, threadId } = JSON.parse(row!) as { id?: string; threadId?: string };
     await belay(terminal, "interrupt", (threadId ?? id)!);
-    await terminal.untilSeen("■ Interrupted.");
+    await terminal.untilSeen("── stopped");
     expect(await (await terminal.wire.arrived(1)).ended).toBe("closed");
     terminal.press(ENTER);
     await terminal.untilSeen("… two.");

@@ -27,5 +27,5 @@ test("C1: after SIGKILL in a command that was approved, --continue says so befor
   await second.untilSeen("shell was cut off by a crash. What became of it?");
   await sleep(SEEN_MS);
   second.press(ESC);
-  await second.untilSeen("■ Interrupted.");
+  await second.untilSeen("── stopped");
 });

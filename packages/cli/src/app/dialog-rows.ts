@@ -3,6 +3,7 @@
 import type { Interrupt } from "@belay/core";
 import type { Preview } from "../preview.ts";
 import { requestWords } from "../request-words.ts";
+import { framed } from "../rows/layout.ts";
 import { sanitizeLine, spell } from "../terminal/sanitize.ts";
 import { chop, fit, type Row, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -17,9 +18,14 @@ interface Drawn {
   readonly cursor?: { readonly x: number; readonly y: number };
 }
 
+/** Columns that the frame takes. */
+const FRAME = 4;
 /** Longer ones are put into the transcript whole, and shown here by their beginning. */
 export const MOST_PREVIEW = 14;
 const LEAST_PREVIEW = 3;
+
+/** A dialog with less room than this has no lower edge. */
+const ROOMY = 7;
 
 export function dialogRows(
   view: View,
@@ -31,40 +37,52 @@ export function dialogRows(
   const request = requestOf(view);
   if (dialog === undefined || request === undefined) return { rows: [] };
   const { texts } = around;
-  const body = previewRows(request, columns, around.previewOf, texts);
-  const title = titleRows(request, columns, texts).slice(0, Math.max(1, room - 2));
-  const tail = inRoom(tailRows(view, dialog, request, columns, texts), dialog, room - title.length - 1);
-  const others = othersRows(view, columns, texts);
-  // Whoever answers sees what about: the list of the others gives way first.
-  const spare = room - title.length - tail.rows.length - Math.min(body.length, LEAST_PREVIEW);
-  const head = [...title, ...(others.length <= spare ? others : others.slice(0, Math.max(0, Math.min(1, spare))))];
-  const most = Math.max(1, Math.min(MOST_PREVIEW, room - head.length - tail.rows.length));
+  const inner = Math.max(8, columns - FRAME);
+  const { title, body } = titleOf(request, inner, around);
+  const edges = room < ROOMY ? 1 : 2;
+  const tail = inRoom(tailRows(view, dialog, request, inner, texts), dialog, room - edges - 1);
+  const others = othersRows(view, inner, texts);
+  // The request that is looked at counts more than the list of the others.
+  const spare = room - edges - tail.rows.length - Math.min(body.length, LEAST_PREVIEW);
+  const head = others.length <= spare ? others : others.slice(0, Math.max(0, Math.min(1, spare)));
+  const most = Math.max(1, Math.min(MOST_PREVIEW, room - edges - head.length - tail.rows.length));
   const shown = body.length > most ? [...body.slice(0, most - 1), dimmed(`… + ${body.length - most + 1}`)] : body;
-  const rows = [...head, ...shown.map((row): Row => [{ text: "│ ", style: "ask" }, ...row]), ...tail.rows];
+  const gap: Row[] = head.length + shown.length + tail.rows.length + edges < room ? [[]] : [];
+  const inside = [...head, ...shown, ...gap, ...tail.rows];
+  const foot = edges === 1 ? undefined : tail.keys;
+  const rows = framed(title, inside, foot, columns);
   if (tail.cursor === undefined) return { rows };
-  return { rows, cursor: { x: tail.cursor.x, y: rows.length - tail.rows.length + tail.cursor.y } };
+  const y = 1 + inside.length - tail.rows.length + tail.cursor.y;
+  return { rows, cursor: { x: tail.cursor.x + 2, y } };
+}
+
+/** The title is the command itself, or the question; if it has no room there, it stands in the frame, whole. */
+function titleOf(
+  request: Interrupt,
+  inner: number,
+  around: { readonly texts: Texts; readonly previewOf: PreviewOf },
+): { readonly title: Row; readonly body: readonly Row[] } {
+  const { texts, previewOf } = around;
+  const preview = request.kind === "approval" ? previewOf(request) : undefined;
+  const body = previewRows(request, inner, previewOf, texts);
+  const isShort = (text: string) => !text.includes("\n") && width(text) <= inner - 2;
+  if (preview?.kind === "command") {
+    const command = spell(preview.command).replaceAll("\t", "    ");
+    if (isShort(command)) return { title: [{ text: command, style: "ask" }], body: body.slice(-1) };
+  }
+  const words = spell(requestWords(request, texts)).replaceAll("\t", "    ");
+  if (isShort(words)) return { title: [{ text: words, style: "ask" }], body };
+  const lines = words.split("\n").slice(0, 12);
+  const whole = lines.flatMap((line) => wrap([{ text: line, style: "bold" }], inner));
+  return { title: [{ text: fit(texts.dialog.question, inner - 2), style: "ask" }], body: [...whole, ...body] };
 }
 
 /** Of the ways to answer, those about the chosen one. */
-function inRoom(tail: Drawn, dialog: Dialog, room: number): Drawn {
+function inRoom(tail: Tail, dialog: Dialog, room: number): Tail {
   if (dialog.mode !== "choose" || tail.rows.length <= room) return tail;
   const most = Math.max(1, room);
   const from = Math.max(0, dialog.cursor + 1 - most);
-  return { rows: tail.rows.slice(from, from + most) };
-}
-
-function titleRows(request: Interrupt, columns: number, texts: Texts): Row[] {
-  const lines = spell(requestWords(request, texts)).split("\n").slice(0, 12);
-  return lines.flatMap((line, at) =>
-    wrap(
-      [
-        { text: at === 0 ? "? " : "  ", style: "ask" },
-        { text: line, style: "ask" },
-      ],
-      columns,
-      2,
-    ),
-  );
+  return { ...tail, rows: tail.rows.slice(from, from + most) };
 }
 
 function othersRows(view: View, columns: number, texts: Texts): Row[] {
@@ -79,7 +97,7 @@ function othersRows(view: View, columns: number, texts: Texts): Row[] {
 
 /** Everything there is to see of what would be done: nothing in it is left out, and nothing obeyed. */
 export function previewRows(request: Interrupt, columns: number, previewOf: PreviewOf, texts: Texts): Row[] {
-  const inner = Math.max(8, columns - 2);
+  const inner = Math.max(8, columns);
   const plain = (text: string): Row[] =>
     spell(text)
       .replaceAll("\t", "    ")
@@ -107,7 +125,12 @@ export function previewRows(request: Interrupt, columns: number, previewOf: Prev
   }
 }
 
-function tailRows(view: View, dialog: Dialog, request: Interrupt, columns: number, texts: Texts): Drawn {
+/** The ways to answer, or the line that is being written; and the keys, for the lower edge. */
+interface Tail extends Drawn {
+  readonly keys: string;
+}
+
+function tailRows(view: View, dialog: Dialog, request: Interrupt, columns: number, texts: Texts): Tail {
   const { dialog: words } = texts;
   const problem =
     dialog.problem === undefined ? [] : wrap([{ text: `✗ ${spell(dialog.problem)}`, style: "error" }], columns, 2);
@@ -128,8 +151,8 @@ function tailRows(view: View, dialog: Dialog, request: Interrupt, columns: numbe
         ...wrap([{ text: `     ${words.rule(spell(ruleText(request)))}`, style: "dim" }], columns, 5).slice(0, 3),
       ];
     });
-    const keys = dialog.sending === true ? [] : [dimmed(fit(words.keys, columns))];
-    return { rows: [...choices, ...problem, ...deadline, ...draft, ...keys] };
+    const keys = dialog.sending === true ? "" : words.keys;
+    return { rows: [...choices, ...problem, ...deadline, ...draft], keys };
   }
   const said = {
     edit: words.editing,
@@ -141,7 +164,7 @@ function tailRows(view: View, dialog: Dialog, request: Interrupt, columns: numbe
           ? words.wording
           : words.answering,
   };
-  const lead = "  › ";
+  const lead = "› ";
   const lines = dialog.editor.text.split("\n").flatMap((line) => chop(line, columns - lead.length));
   const before = dialog.editor.text
     .slice(0, dialog.editor.cursor)
@@ -152,10 +175,11 @@ function tailRows(view: View, dialog: Dialog, request: Interrupt, columns: numbe
   const from = Math.max(0, Math.min(at - most + 1, lines.length - most));
   const rows = lines
     .slice(from, from + most)
-    .map((line, index): Row => [{ text: index === 0 ? lead : "    ", style: "accent" }, { text: line }]);
+    .map((line, index): Row => [{ text: index === 0 ? lead : "  ", style: "accent" }, { text: line }]);
   const focused = view.draft.text === "";
   return {
-    rows: [...rows, ...problem, ...deadline, ...draft, dimmed(fit(said[dialog.mode], columns))],
+    rows: [...rows, ...problem, ...deadline, ...draft],
+    keys: said[dialog.mode],
     ...(focused && { cursor: { x: lead.length + width(before[at] ?? ""), y: at - from } }),
   };
 }

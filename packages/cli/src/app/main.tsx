@@ -34,7 +34,7 @@ import { readThread } from "./read-thread.ts";
 import { effectLabels, listRewind } from "./rewind.ts";
 import { InkScreen, type Screen } from "./screen.tsx";
 import { stopAnywhere } from "./stop-anywhere.ts";
-import { themeOf, themeOfReport } from "./theme.ts";
+import { lookOf, themeOfReport } from "./theme.ts";
 import { threadsPopup } from "./thread-items.ts";
 import { waitingMail } from "./waiting-mail.ts";
 import { WholePreviews } from "./whole-preview.ts";
@@ -80,8 +80,8 @@ class App {
     this.#texts = textsFor(options.lang);
     this.#stdin = options.stdin ?? process.stdin;
     this.#stdout = options.stdout ?? process.stdout;
-    this.#view = firstView(sizeOf(this.#stdout), Date.now());
-    const { modelName, folder, demo, previewOf } = setup;
+    const { modelName, folder, demo, previewOf, contextTokens: contextMost } = setup;
+    this.#view = firstView({ ...sizeOf(this.#stdout), me: this.#by, contextMost }, Date.now());
     this.#whole = new WholePreviews(previewOf, this.#texts);
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
     this.#view = update(this.#view, welcome, this.#texts).view;
@@ -102,7 +102,7 @@ class App {
     const around = { texts: this.#texts, previewOf, modelName };
     const dumb = isDumb(process.env);
     if (this.#options.plain || dumb) return new PlainScreen(this.#stdout, around, dumb);
-    return new InkScreen(this.#stdout, this.#view, around, themeOf(process.env));
+    return new InkScreen(this.#stdout, this.#view, around, lookOf(process.env));
   }
 
   async run(): Promise<number> {

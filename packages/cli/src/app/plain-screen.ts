@@ -42,8 +42,12 @@ export class PlainScreen implements Screen {
       const block = view.transcript.at(this.#drawn);
       const lead =
         block.kind === "person" ? texts.plain.you : block.kind === "call" ? texts.plain.tool : this.#leadOf(view);
-      const rows = blockRows(block, 10_000, texts).map(textOf).filter(Boolean);
-      lines.push(...rows.map((row, at) => (at === 0 && lead !== "" ? `${lead} ${row.replace(/^[›✓✗] /, "")}` : row)));
+      const rows = blockRows(block, Number.POSITIVE_INFINITY, texts).map(textOf).filter(Boolean);
+      lines.push(
+        ...rows.map((row, at) =>
+          at === 0 && lead !== "" ? `${lead} ${row.replace(/^[›✓✗●] /, "").trimStart()}` : row,
+        ),
+      );
       this.#drawn += 1;
     }
     // The status beside a request or a list is said by them.
@@ -109,7 +113,7 @@ export class PlainScreen implements Screen {
     if (same) return [choices[dialog.cursor]?.label ?? ""];
     return [
       sanitizeLine(requestWords(request, texts), 400),
-      ...previewRows(request, 10_000, previewOf, texts).map(textOf),
+      ...previewRows(request, Number.POSITIVE_INFINITY, previewOf, texts).map(textOf),
       ...(dialog.problem === undefined ? [] : [sanitizeLine(dialog.problem, 400)]),
       ...(dialog.mode === "choose"
         ? [texts.plain.choices, ...choices.map(({ key, label }) => `${key}: ${label}`)]

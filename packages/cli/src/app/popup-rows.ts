@@ -34,7 +34,7 @@ export function popupRows(popup: Popup, columns: number, room: number, texts: Te
       ];
       const labels = popup.items.map(({ text }) => sanitizeLine(text, 200));
       const list = listRows(labels, popup.cursor, columns, Math.max(1, room - told.length - 2));
-      const title: Row = [{ text: texts.picker.rewind, style: "ask" }];
+      const title: Row = [{ text: texts.picker.rewind, style: "heading" }];
       return { rows: [title, ...list, ...told, dimmed(fit(texts.picker.rewindKeys, columns))] };
     }
     case "threads": {
@@ -48,7 +48,7 @@ export function popupRows(popup: Popup, columns: number, room: number, texts: Te
           ? [dimmed(texts.picker.threadsNone)]
           : listRows(labels, popup.cursor, columns, Math.max(1, room - 3));
       const lead = `${texts.picker.threads} › `;
-      const title: Row = [{ text: lead, style: "ask" }, { text: popup.query.text }];
+      const title: Row = [{ text: lead, style: "heading" }, { text: popup.query.text }];
       return {
         rows: [title, ...list, dimmed(fit(texts.picker.threadsKeys, columns))],
         cursor: { x: Math.min(columns, width(lead) + width(popup.query.text.slice(0, popup.query.cursor))), y: 0 },

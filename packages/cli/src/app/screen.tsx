@@ -8,7 +8,7 @@ import type { Row } from "../terminal/width.ts";
 import type { View } from "../view/view.ts";
 import { blockRows } from "./block-rows.ts";
 import { type Around, type Live, liveRows } from "./live-rows.ts";
-import { paint, type ThemeName } from "./theme.ts";
+import { type Look, paint, type ThemeName } from "./theme.ts";
 
 export interface Screen {
   /** Draws what is new; false where there is more than should be drawn at once. */
@@ -33,16 +33,16 @@ export class InkScreen implements Screen {
   readonly #stdout: WriteStream;
   readonly #around: Around;
   readonly #ink: Instance;
-  #theme: ThemeName;
+  #look: Look;
   #write: Write = () => {};
   #drawn = 0;
   #epoch = 0;
   #closed = false;
 
-  constructor(stdout: WriteStream, view: View, around: Around, theme: ThemeName) {
+  constructor(stdout: WriteStream, view: View, around: Around, look: Look) {
     this.#stdout = stdout;
     this.#around = around;
-    this.#theme = theme;
+    this.#look = look;
     this.#ink = render(this.#tree(view), {
       stdout,
       // Ink draws only: keys are ours, and it is given none.
@@ -80,7 +80,7 @@ export class InkScreen implements Screen {
       this.#write(
         rows
           .slice(-Math.max(1, view.rows))
-          .map((row) => `${paint(row, this.#theme)}\n`)
+          .map((row) => `${paint(row, this.#look)}\n`)
           .join(""),
       );
     } finally {
@@ -106,7 +106,7 @@ export class InkScreen implements Screen {
   }
 
   setTheme(theme: ThemeName): void {
-    if (this.#theme !== "none") this.#theme = theme;
+    if (this.#look.theme !== "none") this.#look = { ...this.#look, theme };
   }
 
   close(view: View): void {
@@ -124,7 +124,7 @@ export class InkScreen implements Screen {
     const rows: string[] = [];
     while (this.#drawn < view.transcript.length && rows.length < MOST_ROWS) {
       const block = view.transcript.at(this.#drawn);
-      for (const row of blockRows(block, columns, this.#around.texts)) rows.push(paint(row, this.#theme));
+      for (const row of blockRows(block, columns, this.#around.texts)) rows.push(paint(row, this.#look));
       this.#drawn += 1;
     }
     return rows;
@@ -132,17 +132,17 @@ export class InkScreen implements Screen {
 
   #tree(view: View) {
     const live = liveRows(view, this.#around);
-    return <LiveRows live={live} theme={this.#theme} onWrite={(write) => (this.#write = write)} />;
+    return <LiveRows live={live} look={this.#look} onWrite={(write) => (this.#write = write)} />;
   }
 }
 
-function LiveRows(props: { readonly live: Live; readonly theme: ThemeName; readonly onWrite: (write: Write) => void }) {
-  const { live, theme, onWrite } = props;
+function LiveRows(props: { readonly live: Live; readonly look: Look; readonly onWrite: (write: Write) => void }) {
+  const { live, look, onWrite } = props;
   const { write } = useStdout();
   const { setCursorPosition } = useCursor();
   onWrite(write);
   setCursorPosition(live.cursor);
-  return <Text>{live.rows.map((row) => paint(padded(row), theme)).join("\n")}</Text>;
+  return <Text>{live.rows.map((row) => paint(padded(row), look)).join("\n")}</Text>;
 }
 
 /** Ink drops a row that is empty. */

@@ -26,9 +26,9 @@ async function inShop(name: string, ...replies: readonly WireReply[]) {
 /** What differs from one run to the next is made the same. */
 function steady(text: string): string {
   return text
-    .replace(/127\.0\.0\.1:\d{4,5}\/test/g, "ollama/qwen3-coder:30b")
+    .replace(/127\.0\.0\.1:\d{5}\/test/g, "ollama/qwen3.5-coder")
     .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, "⠹")
-    .replace(/\b\d+s\b/g, "3s")
+    .replace(/\b(?:\d+\.)?\d+ s\b/g, "3 s")
     .replaceAll(`by ${userInfo().username}`, "by ana");
 }
 
@@ -49,7 +49,7 @@ test("ESC: what was said stays, and the next instruction takes it elsewhere", as
   terminal.ask("How do returns work here?");
   await terminal.untilSeen("The tests do not");
   terminal.press(ESC);
-  await terminal.untilSeen("Interrupted.");
+  await terminal.untilSeen("── stopped");
   terminal.press("focus on the tests");
   await terminal.untilSeen("› focus on the tests");
   await picture(terminal, "interrupted", "An answer that was stopped, and a new instruction on the prompt");
@@ -73,7 +73,7 @@ test("steering: what waits to be read, and what waits for the next run", async (
   terminal.press(`then write the changelog${TAB}`);
   await terminal.untilSeen("queued: then write");
   await terminal.untilSeen(/\d+\.\d+\.\d+/);
-  await expect(terminal.untilSeen("esc to interrupt")).resolves.toContain("pending: leave the snapshots alone");
+  await expect(terminal.untilSeen("esc to stop")).resolves.toContain("pending: leave the snapshots alone");
 });
 
 test("going back: before which message, and what was done since", async () => {

@@ -186,7 +186,7 @@ describe("stopping", () => {
       exitCode: 130,
       receipt: { accepted: true },
     });
-    expect(stderr).toMatch(/^Interrupted\.\nTo go on: belay --resume \S+\n$/);
+    expect(stderr).toMatch(/^Stopped\.\nResume with: belay --resume \S+\n$/);
     // S3: what was told is what was kept.
     const told = lines
       .filter(({ type }) => type === "text-delta")
@@ -223,7 +223,7 @@ describe("stopping", () => {
       // On a busy machine its end may come after the grace.
       expect([code, stderr]).toEqual([
         130,
-        expect.stringMatching(/Interrupted\. (Stopped|Left behind, still running): shell\./),
+        expect.stringMatching(/Stopped\. (Stopped|Left behind, still running): shell\./),
       ]);
       // Whoever inherits it may take a moment to notice its end.
       while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -30,6 +30,14 @@ export async function placeOf(root: string, path: string): Promise<Place> {
   return { real, shown: relative(root, real).split(sep).join("/") || "." };
 }
 
+/** The same, as it is told to people; undefined where it is none. */
+export function leadsTo(root: string, path: string): Promise<string | undefined> {
+  return placeOf(root, path).then(
+    ({ shown }) => shown,
+    () => undefined,
+  );
+}
+
 export function isInside(root: string, path: string): boolean {
   const inner = relative(root, path);
   return inner === "" || !(inner === ".." || inner.startsWith(`..${sep}`) || isAbsolute(inner));

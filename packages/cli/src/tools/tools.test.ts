@@ -29,7 +29,7 @@ beforeEach(() => {
   writeFileSync(join(outside, "secret.txt"), "secret");
   const list: readonly Tool<unknown>[] = folderTools(
     root,
-    judgeBy({}, () => list),
+    judgeBy({ default: "allow" }, () => list),
   );
   tools = Object.fromEntries(list.map((each) => [each.name, each]));
 });
@@ -243,7 +243,7 @@ describe("edit, write", () => {
     );
     expect(await refusal("edit", { path: "a.txt", old: "", new: "y" })).toContain("would change nothing");
     expect(await refusal("edit", { path: "../a.txt", old: "x", new: "y" })).toContain("lies outside of");
-    expect(await refusal("write", { path: "a.txt", text: "" })).toContain("is there already");
+    expect(await refusal("write", { path: "a.txt", text: "" })).toContain("already exists");
     expect(await refusal("edit", { path: "a.txt", old: "two", new: "2" })).toBeUndefined();
     expect(await refusal("edit", { path: "a.txt" })).toContain("is missing");
   });
@@ -283,7 +283,11 @@ describe("asking", () => {
     expect(await session.run("go").result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
     const [item] = await runner.inbox();
     expect(item).toMatchObject({ kind: "approval", tool: "edit", reason: "Edit a.txt?" });
-    expect(item!.context).toEqual({ path: "a.txt", diff: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n" });
+    expect(item!.context).toMatchObject({
+      base: expect.stringMatching(/^[0-9a-f]{64}$/),
+      path: "a.txt",
+      diff: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n",
+    });
     expect(get("a.txt")).toBe("one\n");
     expect(await session.answer(item!.id, approve())).toEqual({ open: 0 });
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "done" });

@@ -3,7 +3,7 @@
 import type { BelayEvent, Interrupt, Message } from "@belay/core";
 import { messageText } from "@belay/core";
 import { outputText } from "../output-text.ts";
-import { afterLine } from "../rows/markdown.ts";
+import { afterLine, isTableRow } from "../rows/markdown.ts";
 import { sentences } from "../texts/sentences.ts";
 import type { Texts } from "../texts/texts.ts";
 import { callLabel } from "./call-label.ts";
@@ -20,6 +20,8 @@ const MOST_LINE = 2_000;
 /** Of a text that comes all at once, what is drawn at once. */
 const MOST_LINES = 100;
 const MOST_READ = 200;
+/** Rows of a table that wait for its end: a longer one is drawn in pieces. */
+const MOST_TABLE = 100;
 
 export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
   // Agents inside of the one we talk to: what they say reaches the person by it.
@@ -42,7 +44,7 @@ export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
     case "tool-late":
       return still(onLate(view, event, texts));
     case "action":
-      return still(onAction(view, event.action.interrupted, texts));
+      return still(onAction(view, event.action.interrupted));
     case "request-answered":
       return onAnswered(view, event, texts);
     case "input-queued":
@@ -95,6 +97,8 @@ function withText(view: View, stream: Stream, fresh: string): View {
     lines.push(rest.slice(0, at));
     rest = rest.slice(at);
   }
+  const held = heldTable(lines, stream.from);
+  lines.splice(lines.length - held.length);
   let drawn = view;
   let { from, begun } = stream;
   for (let at = 0; at < lines.length; at += MOST_LINES) {
@@ -103,7 +107,15 @@ function withText(view: View, stream: Stream, fresh: string): View {
     from = some.reduce((state, line) => afterLine(line, state), from);
     begun = true;
   }
-  return { ...drawn, stream: { ...stream, line: rest, from, begun } };
+  return { ...drawn, stream: { ...stream, line: [...held, rest].join("\n"), from, begun } };
+}
+
+/** The rows at the end that a table may still add to: how wide its columns are is known when it has ended. */
+function heldTable(lines: readonly string[], from: Stream["from"]): readonly string[] {
+  const inFence = lines.reduce((state, line) => afterLine(line, state), from).fence !== undefined;
+  if (inFence) return [];
+  const first = lines.findLastIndex((line) => !isTableRow(line)) + 1;
+  return lines.length - first > MOST_TABLE ? [] : lines.slice(first);
 }
 
 /** The last line is whole, too. */
@@ -112,7 +124,7 @@ function endStream(view: View): View {
   if (stream === undefined) return view;
   const done = { ...view, stream: undefined };
   if (stream.line.trim() === "") return done;
-  return block(done, { kind: "answer", lines: [stream.line], from: stream.from, first: !stream.begun });
+  return block(done, { kind: "answer", lines: stream.line.split("\n"), from: stream.from, first: !stream.begun });
 }
 
 function superseded(view: View, texts: Texts): View {
@@ -130,12 +142,14 @@ function onMessage(view: View, message: Message): View {
   }
   if (message.role !== "assistant") return view;
   const { usage } = message;
-  const tokens = view.tokens + (usage === undefined ? 0 : usage.inputTokens + usage.outputTokens);
+  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
+  const tokens = { input: view.tokens.input + inputTokens, output: view.tokens.output + outputTokens };
+  const contextTokens = usage === undefined ? view.contextTokens : inputTokens + outputTokens;
   const labels = { ...view.labels };
   for (const part of message.parts) {
     if (part.type === "call") labels[part.id] = callLabel(part.tool, part.ranArgs ?? part.args);
   }
-  return { ...endStream(streamed(view, message.id, 0, text)), tokens, labels };
+  return { ...endStream(streamed(view, message.id, 0, text)), tokens, contextTokens, labels };
 }
 
 function onToolStart(view: View, event: EventOf<"tool-start">): View {
@@ -183,10 +197,10 @@ export function onLate(view: View, late: { readonly callId: string; readonly too
   return { ...told, toldLate: [...view.toldLate, callId].slice(-MOST_READ) };
 }
 
-function onAction(view: View, interrupt: Interrupt | undefined, texts: Texts): View {
+function onAction(view: View, interrupt: Interrupt | undefined): View {
   if (interrupt === undefined) return view;
   if (interrupt.kind === "user") {
-    const told = note(endStream(view), stopLine(view, interrupt, texts), "stop");
+    const told = block(endStream(view), stopBlock(view, interrupt));
     // Those of a past that is only read have ended with their process, or are somebody else's.
     return view.past ? told : { ...told, behind: [...view.behind, ...(interrupt.calls?.late ?? [])] };
   }
@@ -195,21 +209,18 @@ function onAction(view: View, interrupt: Interrupt | undefined, texts: Texts): V
   return openDialog({ ...endStream(view), requests: [...view.requests, interrupt] });
 }
 
-/** What was stopped, what had finished, what never began: one line. */
-function stopLine(view: View, { calls }: Interrupt, texts: Texts): string {
-  const told = (ids: readonly string[] | undefined, say: (what: string) => string) =>
-    ids === undefined || ids.length === 0 ? [] : [say(ids.map((id) => view.labels[id] ?? id).join(", "))];
+/** What was stopped, what had finished, what never began. */
+function stopBlock(view: View, { calls, raisedAt }: Interrupt): Block {
+  const named = (ids: readonly string[] = []) => ids.map((id) => view.labels[id] ?? id);
   const late = new Set(calls?.late);
-  return [
-    texts.stop.interrupted,
-    ...told(
-      calls?.stopped.filter((id) => !late.has(id)),
-      texts.stop.stopped,
-    ),
-    ...told(calls?.finished, texts.stop.finished),
-    ...told(calls?.notStarted, texts.stop.notStarted),
-    ...told(calls?.late, texts.stop.late),
-  ].join(" ");
+  return {
+    kind: "stop",
+    ...(view.startedAt !== undefined && { ms: Math.max(0, raisedAt - view.startedAt) }),
+    stopped: named(calls?.stopped.filter((id) => !late.has(id))),
+    finished: named(calls?.finished),
+    notStarted: named(calls?.notStarted),
+    late: named(calls?.late),
+  };
 }
 
 function onAnswered(view: View, event: EventOf<"request-answered">, texts: Texts): Step {
@@ -219,19 +230,27 @@ function onAnswered(view: View, event: EventOf<"request-answered">, texts: Texts
   const requests = view.requests.filter(({ id }) => id !== event.id);
   const dialog = view.dialog?.id === event.id ? undefined : view.dialog;
   const next = openDialog({ ...view, requests, dialog });
-  const { answer, by } = event;
-  if (answer.type === "withdraw") return still(next);
-  // How a call that may not run ended says it.
-  const words = { approve: "approved", reject: "rejected", respond: "responded", expire: "expired" } as const;
-  const what = request.callId === undefined ? undefined : view.labels[request.callId];
-  const how = texts.dialog.answered(texts.dialog[words[answer.type]], by);
-  const told =
-    answer.type === "reject" && what !== undefined
-      ? next
-      : note(next, `${what ?? request.tool ?? request.reason ?? request.id}: ${how}`, "dim");
+  if (event.answer.type === "withdraw") return still(next);
+  const told = answeredNote(view, next, event, texts);
   // Whoever answered the last one, here or in another terminal: the run goes on here.
   if (requests.length > 0 || view.state !== "paused" || view.past) return still(told);
   return { view: { ...told, starting: true }, effects: [{ do: "go-on" }] };
+}
+
+/** A line for an answer that the person did not give here. A rejected call says so by its end. */
+function answeredNote(before: View, view: View, event: EventOf<"request-answered">, texts: Texts): View {
+  const { answer, by, id } = event;
+  if (answer.type === "withdraw") return view;
+  const here = before.dialog?.id === id && before.dialog.sending === true;
+  if (here || (before.past && by === before.me)) return view;
+  const request = before.requests.find((each) => each.id === id);
+  const label = request?.callId === undefined ? undefined : before.labels[request.callId];
+  if (answer.type === "reject" && label !== undefined) return view;
+  const words = { approve: "approved", reject: "rejected", respond: "responded", expire: "expired" } as const;
+  const { answered, elsewhere, ...dialog } = texts.dialog;
+  const how = dialog[words[answer.type]];
+  const said = answer.type === "expire" ? how : by === before.me ? elsewhere(how) : answered(how, by);
+  return note(view, `${label ?? request?.tool ?? request?.reason ?? id}: ${said}`, "dim");
 }
 
 function onState(view: View, event: EventOf<"state">): Step {
@@ -254,7 +273,7 @@ function onState(view: View, event: EventOf<"state">): Step {
 function wasCut({ transcript }: View): boolean {
   for (let at = transcript.length - 1; at >= 0; at -= 1) {
     const { kind } = transcript.at(at);
-    if (kind !== "note") return kind === "answer";
+    if (kind !== "note" && kind !== "stop") return kind === "answer";
   }
   return false;
 }

@@ -177,12 +177,15 @@ describe("ESC", () => {
       running,
       event("message", { message }),
       ...["a", "b", "d"].map(start),
-      event("action", { action: { interrupted: { id: "i", kind: "user", calls } } }),
+      event("action", { action: { interrupted: { id: "i", kind: "user", calls, raisedAt: 4_005 } } }),
     );
     expect(blocks.at(-1)).toEqual({
-      kind: "note",
-      tone: "stop",
-      text: "Interrupted. Stopped: shell a. Finished: shell b. Not started: write c.txt. Left behind, still running: shell d.",
+      kind: "stop",
+      ms: 4_000,
+      stopped: ["shell a"],
+      finished: ["shell b"],
+      notStarted: ["write c.txt"],
+      late: ["shell d"],
     });
   });
 });
@@ -371,7 +374,7 @@ describe("requests", () => {
       { do: "answer", id: "q", answer: { type: "respond", value: "in words" } },
     ]);
     const schema = { type: "object" };
-    expect(after(running, asked({ schema }), typed("{"), enter).view.dialog?.problem).toContain("no JSON");
+    expect(after(running, asked({ schema }), typed("{"), enter).view.dialog?.problem).toContain("Not valid JSON");
     expect(after(running, asked({ schema }), typed('{"a":1}'), enter).effects).toEqual([
       { do: "answer", id: "q", answer: { type: "respond", value: { a: 1 } } },
     ]);

@@ -33,6 +33,15 @@ export type Block =
   /** What somebody is asked about, whole, where a dialog has no room for it. */
   | { readonly kind: "diff"; readonly diff: string }
   | { readonly kind: "asked"; readonly text: string }
+  /** A stop: how long the run had run, and the labels of its calls by what became of them. */
+  | {
+      readonly kind: "stop";
+      readonly ms?: number;
+      readonly stopped: readonly string[];
+      readonly finished: readonly string[];
+      readonly notStarted: readonly string[];
+      readonly late: readonly string[];
+    }
   | { readonly kind: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" };
 
 /** An answer as it streams: the lines that are whole are in the transcript already. */
@@ -111,6 +120,8 @@ export interface View {
   readonly now: number;
   readonly columns: number;
   readonly rows: number;
+  /** The name that the answers from this terminal are recorded under. */
+  readonly me: string | undefined;
   readonly threadId: string | undefined;
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
@@ -122,7 +133,11 @@ export interface View {
   readonly starting: boolean;
   readonly startedAt: number | undefined;
   readonly restedAt: number | undefined;
-  readonly tokens: number;
+  /** Tokens of all model calls of the thread. */
+  readonly tokens: { readonly input: number; readonly output: number };
+  /** Tokens that the last model call took, and those from which on the thread is summed up. */
+  readonly contextTokens: number;
+  readonly contextMost: number | undefined;
   readonly transcript: List<Block>;
   readonly stream: Stream | undefined;
   readonly calls: readonly RunningCall[];
@@ -233,10 +248,16 @@ export interface Step {
 
 export const still = (view: View): Step => ({ view, effects: [] });
 
-export function firstView(size: { readonly columns: number; readonly rows: number }, now: number): View {
+export function firstView(
+  { columns, rows, me, contextMost }: Pick<View, "columns" | "rows"> & Partial<Pick<View, "me" | "contextMost">>,
+  now: number,
+): View {
   return {
     now,
-    ...size,
+    columns,
+    rows,
+    me,
+    contextMost,
     threadId: undefined,
     state: "created",
     pauseType: undefined,
@@ -245,7 +266,8 @@ export function firstView(size: { readonly columns: number; readonly rows: numbe
     starting: false,
     startedAt: undefined,
     restedAt: undefined,
-    tokens: 0,
+    tokens: { input: 0, output: 0 },
+    contextTokens: 0,
     transcript: emptyList,
     stream: undefined,
     calls: [],
