@@ -5,6 +5,7 @@ import type { ReadStream, WriteStream } from "node:tty";
 import { BelayError, type Session } from "@belay/core";
 import { guideNames, guidesDigest, readGuides } from "../guides.ts";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
+import { escapeWait } from "../keys/escape-wait.ts";
 import { InterruptToken } from "../keys/interrupt-token.ts";
 import { lastStop } from "../last-stop.ts";
 import { Problem, problemWords } from "../problem.ts";
@@ -28,7 +29,7 @@ import type { AppOptions } from "./app-options.ts";
 import { caughtUp } from "./caught-up.ts";
 import { earlierInputs } from "./earlier-inputs.ts";
 import { earlyKeys } from "./early-keys.ts";
-import { backgroundQuestion, escapeWait, isDumb, sizeOf } from "./environment.ts";
+import { backgroundQuestion, isDumb, mayKnowKitty, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { goOn, isSaid, resultOf } from "./go-on.ts";
 import { notification } from "./notify.ts";
@@ -100,7 +101,8 @@ class App {
       asked: (code: number) => void this.#quit(code),
       ending: () => this.#screen?.close(this.#view),
     };
-    this.#modes = new TerminalModes(this.#stdin, this.#stdout, events, isDumb(process.env));
+    const kind = { isDumb: isDumb(process.env), mayKnowKitty: mayKnowKitty(process.env) };
+    this.#modes = new TerminalModes(this.#stdin, this.#stdout, events, kind);
   }
 
   /** Not before the terminal is ours: a key that is pressed at the sight of the prompt must come through as it is. */

@@ -71,6 +71,7 @@ export async function keepWithin(
       quiet: true,
     };
     const { turn } = frame.scope;
+    frame.draft({ type: "model-wait", reason: "summary" }, 1);
     const end = await new Promise<ModelCallEnd>((ended) => callHooked(frame, agent, call, turn + 1, ended));
     if (end.how === "stopped") return stopped();
     if (end.how === "failed") return { how: "failed", facts: [], error: end.error };
