@@ -246,7 +246,31 @@ describe("stopping", () => {
     expect(on.filter(({ type, tool }) => type === "tool-start" && tool === "list")).toEqual([]);
   });
 
-  test("P16: SIGTERM lets go at the next boundary and ends with 143; the thread goes on elsewhere", async () => {
+  test("TS3: SIGTERM stops the run: its text is kept and printed, with how to resume, and the exit code is 143", async () => {
+    const wire = await wireServer();
+    try {
+      const home = program.home();
+      wire.script(["Half an answer", { stall: true }], [" and its rest."]);
+      const base = ["--base-url", wire.url, "--model", "m"];
+      const { child, ended } = home.start(["-p", "hi", ...base]);
+      // Nothing is printed before its end: the words are on their way once the request was answered.
+      await wire.arrived(1);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const before = performance.now();
+      child.kill("SIGTERM");
+      const { code, stdout, stderr } = await ended;
+      expect(performance.now() - before).toBeLessThan(4_000);
+      expect([code, stdout]).toEqual([143, "Half an answer\n"]);
+      expect(stderr).toMatch(/^Interrupted\.\n\S.*belay --resume \S+\n$/);
+      expect(await (await wire.arrived(1)).ended).toBe("closed");
+      const on = await home.belay(["-p", "--continue", ...base]);
+      expect(on).toMatchObject({ code: 0, stdout: "Half an answer and its rest.\n" });
+    } finally {
+      await wire.close();
+    }
+  });
+
+  test("P16: after SIGTERM the thread continues elsewhere", async () => {
     const home = program.home();
     const { child, ended, said } = home.start(["-p", "long 100", "--output-format", "stream-json"], {
       env: { BELAY_DEMO_DELAY_MS: "5" },

@@ -9,7 +9,7 @@ import type { Texts } from "../texts/texts.ts";
 import { callLabel } from "./call-label.ts";
 import { openDialog } from "./dialog.ts";
 import { append } from "./list.ts";
-import { type Block, type Effect, type Step, type Stream, still, type View } from "./view.ts";
+import { type Block, type Effect, type Step, type Stream, still, type Tone, type View } from "./view.ts";
 
 type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
 
@@ -32,7 +32,7 @@ export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
     case "text-delta":
       return still(own ? streamed(view, event.messageId, event.offset, event.text) : view);
     case "message":
-      return still(own ? onMessage(view, event.message) : view);
+      return still(own ? onMessage(view, event.message, texts) : view);
     case "superseded":
       return still(own ? superseded(view, texts) : view);
     case "tool-start":
@@ -43,8 +43,13 @@ export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
       return still(onToolEnd(view, event));
     case "tool-late":
       return still(onLate(view, event, texts));
-    case "action":
-      return still(onAction(view, event.action.interrupted));
+    case "action": {
+      const next = onAction(view, event.action.interrupted);
+      const asks = next.requests.length > view.requests.length;
+      return { view: next, effects: asks ? notify(view, event.at, "asks") : [] };
+    }
+    case "drift":
+      return still(own ? note(view, texts.stop.drifted(driftText(event.report, texts)), "dim") : view);
     case "request-answered":
       return onAnswered(view, event, texts);
     case "input-queued":
@@ -55,8 +60,12 @@ export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
         mail: view.mail.filter(({ id }) => id !== event.id),
         read: [...view.read, event.id].slice(-MOST_READ),
       });
-    case "state":
-      return onState(view, event);
+    case "state": {
+      const step = onState(view, event);
+      const ended = view.state === "running" && (event.state === "completed" || event.state === "error");
+      const told = ended ? notify(view, event.at, event.state === "error" ? "failed" : "done") : [];
+      return told.length === 0 ? step : { ...step, effects: [...step.effects, ...told] };
+    }
     case "run-end":
       return still(onRunEnd(view, event, own, texts));
     default:
@@ -64,11 +73,29 @@ export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
   }
 }
 
+/** A terminal that does not report its focus may be looked at: only the end of something long is told there. */
+const LONG_MS = 20_000;
+
+function notify(view: View, at: number, why: Extract<Effect, { do: "notify" }>["why"]): Effect[] {
+  if (view.past || view.focused === true) return [];
+  const isLong = view.startedAt !== undefined && at - view.startedAt >= LONG_MS;
+  return view.focused === false || isLong ? [{ do: "notify", why }] : [];
+}
+
+function driftText({ model, instructions, tools }: EventOf<"drift">["report"], { stop }: Texts): string {
+  const names = [...(tools?.added ?? []), ...(tools?.removed ?? []), ...(tools?.changed ?? [])];
+  return [
+    ...(model === undefined ? [] : [stop.driftModel(model.was ?? "–", model.is ?? "–")]),
+    ...(instructions === undefined ? [] : [stop.driftInstructions]),
+    ...(names.length === 0 ? [] : [stop.driftTools(names.slice(0, 8).join(", "))]),
+  ].join(" · ");
+}
+
 export function block(view: View, one: Block): View {
   return { ...view, transcript: append(view.transcript, one) };
 }
 
-export function note(view: View, text: string, tone: "dim" | "stop" | "error"): View {
+export function note(view: View, text: string, tone: Tone): View {
   return block(view, { kind: "note", text, tone });
 }
 
@@ -133,8 +160,12 @@ function superseded(view: View, texts: Texts): View {
   return note(endStream(view), texts.stop.superseded, "dim");
 }
 
-function onMessage(view: View, message: Message): View {
+function onMessage(view: View, message: Message, texts: Texts): View {
   const text = messageText(message);
+  if (message.summary !== undefined) {
+    const summed = note(endStream(view), texts.slash.compacted(view.contextTokens), "dim");
+    return { ...summed, contextTokens: 0 };
+  }
   if (message.role === "user") {
     if (message.origin !== "person" || text.trim() === "") return view;
     const said = block(endStream({ ...view, goesOn: false }), { kind: "person", text });

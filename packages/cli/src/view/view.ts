@@ -8,12 +8,22 @@ import type { MarkdownState } from "../rows/markdown.ts";
 import { type Editor, emptyEditor } from "./editor.ts";
 import { emptyList, type List } from "./list.ts";
 
+/** A note aside, an answer to the person, a stop or a request, a failure. */
+export type Tone = "dim" | "soft" | "stop" | "error";
+
 /** How a call ended, as its fact says. */
 export type Outcome = Extract<BelayEvent, { type: "tool-end" }>["outcome"];
 
 /** A part of the transcript: drawn once, above everything that still moves. */
 export type Block =
-  | { readonly kind: "welcome"; readonly model: string; readonly demo: boolean; readonly folder: string }
+  | {
+      readonly kind: "welcome";
+      readonly model: string;
+      readonly demo: boolean;
+      readonly folder: string;
+      /** The guides that the model was given, by their paths from the folder. */
+      readonly guides: readonly string[];
+    }
   | { readonly kind: "person"; readonly text: string }
   /** Whole lines of an answer, and what was open before them; `first` begins the answer. */
   | {
@@ -41,7 +51,7 @@ export type Block =
       readonly notStarted: readonly string[];
       readonly late: readonly string[];
     }
-  | { readonly kind: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" };
+  | { readonly kind: "note"; readonly text: string; readonly tone: Tone };
 
 /** An answer as it streams: the lines that are whole are in the transcript already. */
 export interface Stream {
@@ -100,6 +110,11 @@ export interface ThreadItem {
   readonly detail: string;
 }
 
+export interface HistoryItem {
+  readonly text: string;
+  readonly detail: string;
+}
+
 export type Popup =
   /** `cursor`: the first key that is shown, where not all are. */
   | { readonly kind: "help"; readonly cursor: number }
@@ -111,6 +126,13 @@ export type Popup =
       readonly query: Editor;
       /** There is no thread behind it to go back to. */
       readonly must: boolean;
+    }
+  /** Earlier inputs, of all threads. */
+  | {
+      readonly kind: "history";
+      readonly items: readonly HistoryItem[];
+      readonly cursor: number;
+      readonly query: Editor;
     };
 
 /** What the person may do once more: quit, or rewind. */
@@ -125,6 +147,8 @@ export interface View {
   readonly rows: number;
   /** The name that the answers from this terminal are recorded under. */
   readonly me: string | undefined;
+  /** Rules stand in for a model: the person is told what to type. */
+  readonly demo: boolean;
   readonly threadId: string | undefined;
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
@@ -164,6 +188,8 @@ export interface View {
   /** Earlier inputs, and which of them is shown. */
   readonly history: readonly string[];
   readonly historyAt: number | undefined;
+  /** The chosen line of the palette, while a command is typed. */
+  readonly slashAt: number;
   readonly armed: Armed | undefined;
   /** Tool output is shown whole from now on. */
   readonly unfolded: boolean;
@@ -175,6 +201,8 @@ export interface View {
   /** An answer that was cut goes on: its next words follow those that are there. */
   readonly goesOn: boolean;
   readonly quitting: boolean;
+  /** Whether the person looks at this terminal; undefined if it has not said. */
+  readonly focused: boolean | undefined;
 }
 
 /** What is to be done because of a key or an event; whoever draws does it. */
@@ -191,8 +219,18 @@ export type Effect =
   /** Look what waits to become part of the thread. */
   | { readonly do: "look" }
   | { readonly do: "list-rewind" }
+  | { readonly do: "list-threads" }
+  | { readonly do: "list-history" }
+  | { readonly do: "new" }
+  | { readonly do: "fork" }
+  | { readonly do: "compact"; readonly focus: string }
+  /** A command of the program, its output as a note. */
+  | { readonly do: "command"; readonly name: "rules" | "mcp" | "export"; readonly words: string }
+  | { readonly do: "theme"; readonly theme: "light" | "dark" | "none" }
   | { readonly do: "rewind"; readonly item: RewindItem }
   | { readonly do: "open"; readonly threadId: string }
+  /** The person looks elsewhere, and something waits for them or has ended. */
+  | { readonly do: "notify"; readonly why: "asks" | "done" | "failed" }
   | { readonly do: "suspend" }
   | { readonly do: "redraw" }
   | { readonly do: "quit" };
@@ -242,7 +280,7 @@ export type Happening =
   /** A stop is over, whatever it met. */
   | { readonly type: "stop-ended" }
   | { readonly type: "rewind-items"; readonly items: readonly RewindItem[] }
-  | { readonly type: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" }
+  | { readonly type: "note"; readonly text: string; readonly tone: Tone }
   | { readonly type: "block"; readonly block: Block }
   | { readonly type: "popup"; readonly popup: Popup }
   | { readonly type: "draft"; readonly text: string };
@@ -255,14 +293,16 @@ export interface Step {
 export const still = (view: View): Step => ({ view, effects: [] });
 
 export function firstView(
-  { columns, rows, me, contextMost }: Pick<View, "columns" | "rows"> & Partial<Pick<View, "me" | "contextMost">>,
+  size: Pick<View, "columns" | "rows"> & Partial<Pick<View, "me" | "demo" | "contextMost">>,
   now: number,
 ): View {
+  const { columns, rows, me, demo = false, contextMost } = size;
   return {
     now,
     columns,
     rows,
     me,
+    demo,
     contextMost,
     threadId: undefined,
     state: "created",
@@ -291,6 +331,7 @@ export function firstView(
     mode: "ask",
     history: [],
     historyAt: undefined,
+    slashAt: 0,
     armed: undefined,
     unfolded: false,
     folded: undefined,
@@ -298,6 +339,7 @@ export function firstView(
     epoch: 0,
     goesOn: false,
     quitting: false,
+    focused: undefined,
   };
 }
 

@@ -58,6 +58,9 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly repair?: "synthetic" | "drop" | undefined;
 }
 
+/** Silence of a model for this long is a stall. */
+const IDLE_MS = 90_000;
+
 const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
   name: true,
   model: true,
@@ -246,7 +249,7 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
     output,
     maxTurns,
     maxCorrections: 2,
-    timeouts: options.timeouts ?? {},
+    timeouts: { ...options.timeouts, idleMs: options.timeouts?.idleMs ?? IDLE_MS },
     retry: retrySettings(options.settings?.retry),
     graceMs: options.graceMs ?? 500,
     context: typeof options.context === "function" ? options.context : undefined,

@@ -6,6 +6,7 @@
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { agent } from "../../chat/agent.ts";
+import { isFact } from "../../event.ts";
 import { approve, respond } from "../../interrupt/answer.ts";
 import { humanInput } from "../../interrupt/request.ts";
 import { messageText } from "../../message.ts";
@@ -245,9 +246,8 @@ function writeEffect(folder: string, effect: EffectLine): void {
 
 /** What a reader saw, by its place in the journal. */
 async function record(session: Session, folder: string, signal: AbortSignal): Promise<void> {
-  const drafts = new Set(["text-delta", "turn-start", "turn-end", "tool-progress", "superseded", "reasoning-delta"]);
-  for await (const { seq, type } of session.events({ signal }))
-    if (!drafts.has(type)) appendFileSync(join(folder, `seen-${process.pid}`), `${seq} ${type}\n`);
+  for await (const event of session.events({ signal }))
+    if (isFact(event)) appendFileSync(join(folder, `seen-${process.pid}`), `${event.seq} ${event.type}\n`);
 }
 
 function heard(messages: readonly { readonly parts: readonly { readonly type: string }[] }[], text: string): boolean {
