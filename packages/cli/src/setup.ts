@@ -60,6 +60,8 @@ export interface SetupOptions {
 /** With what is on record up to a seq or with a message, or before a message was there. */
 type ForkPoint = { readonly at: number | string } | { readonly before: string };
 
+const FIRST_TOKEN_MS = 300_000;
+
 /** Threads are its; it is in every journal. */
 export const AGENT = "belay";
 
@@ -114,11 +116,13 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       ? undefined
       : await mcpServers({ configFolder, dataFolder, folder }, judge, options.slowServers);
   const tools: readonly Tool<unknown>[] = [
-    ...folderTools(folder, judge, (threadId) => factsOf(runner, threadId)),
+    ...folderTools(folder, judge, (threadId) => factsOf(runner, threadId), dataFolder),
     ...(servers?.tools ?? []),
   ];
   const context = contextTokens === undefined ? {} : { context: { maxTokens: contextTokens } };
-  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder), ...context });
+  // Some models think for minutes before their first word; a stream that has begun and falls silent is another matter.
+  const timeouts = { firstTokenMs: FIRST_TOKEN_MS };
+  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder), timeouts, ...context });
   const db = await openDatabase(dataFolder).catch(async (error) => {
     await servers?.close();
     throw error;

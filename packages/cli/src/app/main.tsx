@@ -29,6 +29,7 @@ import { earlyKeys } from "./early-keys.ts";
 import { backgroundQuestion, isDumb, mayKnowKitty, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { goOn, isSaid, resultOf } from "./go-on.ts";
+import { LeftCommands } from "./left-commands.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
 import { effectLabels, listRewind } from "./rewind.ts";
@@ -62,6 +63,7 @@ class App {
   readonly #token = new InterruptToken();
   readonly #by = userName();
   readonly #whole: WholePreviews;
+  readonly #left: LeftCommands;
   #view: View;
   #screen: Screen | undefined;
   #session: Session | undefined;
@@ -83,6 +85,7 @@ class App {
     const { modelName, folder, demo, previewOf, contextTokens: contextMost } = setup;
     this.#view = firstView({ ...sizeOf(this.#stdout), me: this.#by, contextMost }, Date.now());
     this.#whole = new WholePreviews(previewOf, this.#texts);
+    this.#left = new LeftCommands(setup.dataFolder, this.#texts, (happening) => this.#happen(happening));
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
     this.#view = update(this.#view, welcome, this.#texts).view;
     this.#keys = new KeyDecoder((key) => this.#onKey(key), escapeWait(process.env));
@@ -178,6 +181,8 @@ class App {
         live: (event) => this.#onEvent(event),
       });
     });
+    // A thread that another process holds has its commands there.
+    if (row !== undefined && row.lease === undefined) this.#left.ask(threadId);
   }
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
@@ -317,6 +322,8 @@ class App {
       }
       case "answer":
         return this.#answer(session, effect.id, effect.answer);
+      case "left":
+        return this.#left.decide(effect.choice, this.#isShown(session));
       case "list-rewind":
         return this.#happen({ type: "rewind-items", items: await listRewind(session) });
       case "rewind":

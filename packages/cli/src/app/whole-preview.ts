@@ -40,7 +40,7 @@ function wholePreview(request: Interrupt, view: View, previewOf: PreviewOf, text
     case undefined:
       return undefined;
     case "diff":
-      return { kind: "diff", diff: preview.diff };
+      return { kind: "diff", diff: preview.diff, whole: true };
     case "command":
       return { kind: "asked", text: preview.command };
     case "args":

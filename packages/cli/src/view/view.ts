@@ -5,6 +5,7 @@ import type { Key } from "../keys/decoder.ts";
 import type { MarkdownState } from "../rows/markdown.ts";
 import { type Editor, emptyEditor } from "./editor.ts";
 import { emptyList, type List } from "./list.ts";
+import { type ModelWork, noWork } from "./model-work.ts";
 
 /** How a call ended, as its fact says. */
 export type Outcome = Extract<BelayEvent, { type: "tool-end" }>["outcome"];
@@ -30,8 +31,10 @@ export type Block =
       readonly whole: boolean;
       readonly ms?: number;
     }
-  /** What somebody is asked about, whole, where a dialog has no room for it. */
-  | { readonly kind: "diff"; readonly diff: string }
+  /** A change to a file: one that a person is asked about and a dialog has no room for, or one that was made. */
+  | { readonly kind: "diff"; readonly diff: string; readonly whole: boolean }
+  /** The reasoning of the model before an answer or a call. */
+  | { readonly kind: "thought"; readonly text: string; readonly whole: boolean; readonly ms?: number }
   | { readonly kind: "asked"; readonly text: string }
   /** A stop: how long the run had run, and the labels of its calls by what became of them. */
   | {
@@ -97,7 +100,13 @@ export interface ThreadItem {
   readonly detail: string;
 }
 
+/** What becomes of commands that outlived a crash. */
+export type LeftChoice = "wait" | "stop" | "leave";
+export const LEFT_CHOICES: readonly LeftChoice[] = ["wait", "stop", "leave"];
+
 export type Popup =
+  /** `commands`: one a line. */
+  | { readonly kind: "left"; readonly commands: string; readonly cursor: number }
   /** `cursor`: the first key that is shown, where not all are. */
   | { readonly kind: "help"; readonly cursor: number }
   | { readonly kind: "rewind"; readonly items: readonly RewindItem[]; readonly cursor: number }
@@ -140,6 +149,9 @@ export interface View {
   readonly contextMost: number | undefined;
   readonly transcript: List<Block>;
   readonly stream: Stream | undefined;
+  readonly model: ModelWork;
+  /** The message whose reasoning was shown last. */
+  readonly thoughtOf: string | undefined;
   readonly calls: readonly RunningCall[];
   /** What calls of this run are called, by id. */
   readonly labels: Readonly<Record<string, string>>;
@@ -162,7 +174,7 @@ export interface View {
   readonly armed: Armed | undefined;
   /** Tool output is shown whole from now on. */
   readonly unfolded: boolean;
-  readonly folded: Extract<Block, { kind: "call" }> | undefined;
+  readonly folded: Extract<Block, { kind: "call" | "diff" | "thought" }> | undefined;
   /** What happens was there before the thread was opened. */
   readonly past: boolean;
   /** Goes up with each thread that is opened: its transcript is another one. */
@@ -187,6 +199,7 @@ export type Effect =
   | { readonly do: "list-rewind" }
   | { readonly do: "rewind"; readonly item: RewindItem }
   | { readonly do: "open"; readonly threadId: string }
+  | { readonly do: "left"; readonly choice: LeftChoice }
   | { readonly do: "suspend" }
   | { readonly do: "redraw" }
   | { readonly do: "quit" };
@@ -270,6 +283,8 @@ export function firstView(
     contextTokens: 0,
     transcript: emptyList,
     stream: undefined,
+    model: noWork,
+    thoughtOf: undefined,
     calls: [],
     labels: {},
     mail: [],
