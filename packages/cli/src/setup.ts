@@ -19,6 +19,7 @@ import { configFolderOf, currentFolder, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
 import { checkFolder, noteThread, readNote } from "./data/thread-notes.ts";
 import { factsOf } from "./facts.ts";
+import { type Guide, readGuides } from "./guides.ts";
 import { instructions } from "./instructions.ts";
 import type { Connected, Places } from "./mcp/connect.ts";
 import { chooseModel } from "./model/choose.ts";
@@ -74,6 +75,10 @@ export interface BelaySetup {
   readonly demo: boolean;
   /** Tokens from which on a thread is summed up; undefined: never. */
   readonly contextTokens: number | undefined;
+  /** What the folder says about work in it, as it was when this began. */
+  readonly guides: readonly Guide[];
+  /** Has the thread summed up before its next request to the model. */
+  compactNext(focus: string): void;
   /** With all links resolved. */
   readonly folder: string;
   readonly dataFolder: string;
@@ -119,10 +124,17 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     ...folderTools(folder, judge, (threadId) => factsOf(runner, threadId), dataFolder),
     ...(servers?.tools ?? []),
   ];
-  const context = contextTokens === undefined ? {} : { context: { maxTokens: contextTokens } };
+  const guides = readGuides(folder);
+  let wish: { readonly focus: string } | undefined;
+  const wanted = () => {
+    const now = wish;
+    wish = undefined;
+    return now;
+  };
+  const context = contextTokens === undefined ? {} : { context: { maxTokens: contextTokens, wanted } };
   // Some models think for minutes before their first word; a stream that has begun and falls silent is another matter.
   const timeouts = { firstTokenMs: FIRST_TOKEN_MS };
-  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder), timeouts, ...context });
+  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder, guides), timeouts, ...context });
   const db = await openDatabase(dataFolder).catch(async (error) => {
     await servers?.close();
     throw error;
@@ -148,6 +160,10 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     modelName,
     demo,
     contextTokens,
+    guides,
+    compactNext(focus) {
+      if (contextTokens !== undefined) wish = { focus };
+    },
     folder,
     dataFolder,
     configFolder,

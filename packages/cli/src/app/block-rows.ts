@@ -77,7 +77,7 @@ function welcomeRows(block: Extract<Block, { kind: "welcome" }>, columns: number
       { text: "belay", style: "heading" },
       { text: `  ${texts.app.welcome}`, style: "soft" },
     ],
-    [{ text: `${sanitizeLine(block.model, 80)} · ${sanitizeLine(place, 200)}`, style: "dim" }],
+    [{ text: [block.model, place, ...block.guides].map((each) => sanitizeLine(each, 200)).join(" · "), style: "dim" }],
     ...(block.demo ? [[{ text: texts.app.welcomeDemo, style: "soft" }]] : []),
     [{ text: texts.app.welcomeKeys, style: "dim" }],
   ];

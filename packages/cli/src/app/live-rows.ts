@@ -8,9 +8,11 @@ import { chop, fit, type Row, type Span, width } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import { takesKeys } from "../view/dialog.ts";
 import { writtenWhat } from "../view/model-work.ts";
+import { suggestionsOf, tourHint } from "../view/suggestions.ts";
 import { canGoOn, isHeld, isRunning, type Mail, type RunningCall, type View } from "../view/view.ts";
 import { duration, elbow } from "./block-rows.ts";
 import { dialogRows, type PreviewOf } from "./dialog-rows.ts";
+import { paletteRows } from "./palette-rows.ts";
 import { popupRows } from "./popup-rows.ts";
 
 export interface Live {
@@ -31,6 +33,8 @@ const TAIL_ROWS = 3;
 
 /** Rows from which on the prompt stands between two rules. */
 const ROOMY = 9;
+/** Rows from which on the demo has room for its suggestions. */
+const SUGGESTING = 16;
 
 export function liveRows(view: View, around: Around): Live {
   const columns = Math.max(10, view.columns - 1);
@@ -51,8 +55,9 @@ export function liveRows(view: View, around: Around): Live {
   const prompt = asked
     ? { rows: [], cursor: { x: 0, y: 0 } }
     : promptRows(view, columns, Math.max(1, Math.floor(room / 3)), around.texts);
-  const below = [...lines, ...prompt.rows, ...lines, ...status];
-  const mail = mailRows(view, columns, around.texts);
+  const palette = asked ? [] : paletteRows(view, columns, room - prompt.rows.length - 4, around.texts);
+  const below = [...lines, ...prompt.rows, ...lines, ...palette, ...status];
+  const mail = [...suggestionRows(view, columns, around.texts), ...mailRows(view, columns, around.texts)];
   const left = room - below.length - mail.length - 1;
   const dialog = dialogRows(view, columns, Math.max(3, left), around);
   const gap: Row[] = dialog.rows.length > 0 && left <= dialog.rows.length ? [] : [[]];
@@ -111,6 +116,23 @@ function runningRows(view: View, call: RunningCall, columns: number): Row[] {
   );
   const lines = sanitize(call.tail).replace(/\n+$/, "").split("\n").filter(Boolean).slice(-TAIL_ROWS);
   return [head, ...elbow(lines.map((line): Row => [{ text: fit(line, columns - 2 * GUTTER), style: "dim" }]))];
+}
+
+/** In the demo: what to type, or the next step of the tour. */
+function suggestionRows(view: View, columns: number, texts: Texts): Row[] {
+  const hint = tourHint(view, texts);
+  if (hint !== undefined) return [[], [{ text: fit(`  ${hint}`, columns), style: "soft" }]];
+  if (view.state !== "created" || view.rows < SUGGESTING) return [];
+  const all = suggestionsOf(view, texts);
+  if (all.length === 0 || (view.draft.text !== "" && !all.includes(view.draft.text))) return [];
+  return [
+    [],
+    [{ text: fit(`  ${texts.demo.choose}`, columns), style: "dim" }],
+    ...all.map((each): Row => {
+      const here = each === view.draft.text;
+      return [{ text: fit(`${here ? "❯ " : "  "}${each}`, columns), style: here ? "chosen" : "soft" }];
+    }),
+  ];
 }
 
 export function mailWord(view: View, { kind }: Mail, { mail }: Texts): string {

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
 import { BelayError, type Session } from "@belay/core";
+import { guideNames, guidesDigest, readGuides } from "../guides.ts";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
 import { escapeWait } from "../keys/escape-wait.ts";
 import { InterruptToken } from "../keys/interrupt-token.ts";
@@ -12,6 +13,7 @@ import type { BelaySetup } from "../setup.ts";
 import { TerminalModes } from "../terminal/modes.ts";
 import { type Texts, textsFor } from "../texts/texts.ts";
 import { userName } from "../user-name.ts";
+import { emptyEditor } from "../view/editor.ts";
 import { update } from "../view/update.ts";
 import {
   type DialogAnswer,
@@ -25,14 +27,17 @@ import {
 import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
 import { caughtUp } from "./caught-up.ts";
+import { earlierInputs } from "./earlier-inputs.ts";
 import { earlyKeys } from "./early-keys.ts";
 import { backgroundQuestion, isDumb, mayKnowKitty, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { goOn, isSaid, resultOf } from "./go-on.ts";
 import { LeftCommands } from "./left-commands.ts";
+import { notification } from "./notify.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
 import { effectLabels, listRewind } from "./rewind.ts";
+import { runCommand } from "./run-command.ts";
 import { InkScreen, type Screen } from "./screen.tsx";
 import { stopAnywhere } from "./stop-anywhere.ts";
 import { lookOf, themeOfReport } from "./theme.ts";
@@ -74,6 +79,8 @@ class App {
   #tookAt = Number.NEGATIVE_INFINITY;
   #ticker: NodeJS.Timeout | undefined;
   #resized: NodeJS.Timeout | undefined;
+  /** The folder's guides, as they were last seen. */
+  #guides: string;
   #done: (code: number) => void = () => {};
 
   constructor(setup: BelaySetup, options: AppOptions) {
@@ -83,10 +90,12 @@ class App {
     this.#stdin = options.stdin ?? process.stdin;
     this.#stdout = options.stdout ?? process.stdout;
     const { modelName, folder, demo, previewOf, contextTokens: contextMost } = setup;
-    this.#view = firstView({ ...sizeOf(this.#stdout), me: this.#by, contextMost }, Date.now());
+    const guides = guideNames(setup.guides, folder);
+    this.#guides = guidesDigest(setup.guides);
+    this.#view = firstView({ ...sizeOf(this.#stdout), me: this.#by, demo, contextMost }, Date.now());
     this.#whole = new WholePreviews(previewOf, this.#texts);
     this.#left = new LeftCommands(setup.dataFolder, this.#texts, (happening) => this.#happen(happening));
-    const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
+    const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder, guides } };
     this.#view = update(this.#view, welcome, this.#texts).view;
     this.#keys = new KeyDecoder((key) => this.#onKey(key), escapeWait(process.env));
     const events = {
@@ -278,10 +287,36 @@ class App {
         return this.#screen?.redraw(this.#view);
       case "open":
         return this.#openChosen(effect.threadId);
+      case "theme":
+        this.#screen?.setTheme(effect.theme);
+        return this.#screen?.redraw(this.#view);
+      case "notify":
+        this.#stdout.write(notification(this.#texts.notify[effect.why], process.env));
+        return;
+      case "new":
+        return this.#open(undefined);
+      case "list-threads":
+        return this.#happen({ type: "popup", popup: await threadsPopup(this.#setup, this.#texts, false) });
+      case "list-history": {
+        const { runner, dataFolder } = this.#setup;
+        const items = await earlierInputs(runner, dataFolder);
+        return this.#happen({ type: "popup", popup: { kind: "history", items, cursor: 0, query: emptyEditor } });
+      }
       default:
     }
     if (session === undefined) return;
+    if (effect.do === "run" || effect.do === "resume") this.#tellGuides();
     switch (effect.do) {
+      case "fork":
+        return this.#open(session.threadId, true);
+      case "compact":
+        this.#setup.compactNext(effect.focus);
+        return this.#happen({ type: "note", text: this.#texts.slash.compacts, tone: "soft" });
+      case "command": {
+        const around = { threadId: session.threadId, texts: this.#texts, columns: this.#view.columns - 4 };
+        const text = (await runCommand(effect, this.#setup, around)).trimEnd();
+        return this.#happen({ type: "note", text, tone: "soft" });
+      }
       case "run":
         return this.#follow(session, effect.input, () => session.run(effect.input));
       case "resume":
@@ -331,6 +366,16 @@ class App {
       default:
         return effect satisfies never;
     }
+  }
+
+  /** Instructions are read once: the person learns that a guide has changed since. */
+  #tellGuides(): void {
+    const { folder } = this.#setup;
+    const now = readGuides(folder);
+    if (guidesDigest(now) === this.#guides) return;
+    this.#guides = guidesDigest(now);
+    const names = guideNames(now.length === 0 ? this.#setup.guides : now, folder).join(", ");
+    this.#happen({ type: "note", text: this.#texts.stop.guidesChanged(names), tone: "stop" });
   }
 
   /** What it does comes as events; what only its result tells is told here. */

@@ -6,6 +6,7 @@ import { requestWords } from "../request-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import type { Row } from "../terminal/width.ts";
 import { choicesOf, requestOf } from "../view/dialog.ts";
+import { suggestionsOf } from "../view/suggestions.ts";
 import { isRunning, type View } from "../view/view.ts";
 import { blockRows } from "./block-rows.ts";
 import { previewRows } from "./dialog-rows.ts";
@@ -50,6 +51,7 @@ export class PlainScreen implements Screen {
       );
       this.#drawn += 1;
     }
+    if (this.#said === "") lines.push(...suggestionsOf(view, texts).map((each) => `${texts.demo.try} ${each}`));
     // The status beside a request or a list is said by them.
     const state = stateWord(view, texts);
     if (state !== this.#said && view.popup === undefined) lines.push(`${texts.plain.state} ${state}`);
@@ -124,7 +126,7 @@ export class PlainScreen implements Screen {
   #write(lines: readonly string[], view: View): void {
     const dialog = view.draft.text === "" ? view.dialog : undefined;
     const editor =
-      view.popup?.kind === "threads"
+      view.popup !== undefined && "query" in view.popup
         ? view.popup.query
         : dialog !== undefined && dialog.mode !== "choose"
           ? dialog.editor

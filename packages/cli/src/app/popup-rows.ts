@@ -3,7 +3,7 @@
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, type Row, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
-import { foundThreads } from "../view/popup.ts";
+import { foundHistory, foundThreads, helpEntries } from "../view/popup.ts";
 import { LEFT_CHOICES, type Popup } from "../view/view.ts";
 
 interface Drawn {
@@ -14,8 +14,9 @@ interface Drawn {
 export function popupRows(popup: Popup, columns: number, room: number, texts: Texts): Drawn {
   switch (popup.kind) {
     case "help": {
-      const longest = Math.max(...texts.help.keys.map(([key]) => width(key)));
-      const entries = texts.help.keys.map(([key, does]) =>
+      const all = helpEntries(texts);
+      const longest = Math.max(...all.map(([key]) => width(key)));
+      const entries = all.map(([key, does]) =>
         wrap([{ text: `  ${key.padEnd(longest)}  `, style: "accent" }, { text: does }], columns, longest + 4),
       );
       const rows = entries.flat();
@@ -51,25 +52,43 @@ export function popupRows(popup: Popup, columns: number, room: number, texts: Te
       return { rows: [title, ...list, ...told, dimmed(fit(texts.picker.rewindKeys, columns))] };
     }
     case "threads": {
-      const found = foundThreads(popup);
-      const labels = found.map(({ title, detail }) => {
-        const side = `  ${sanitizeLine(detail, 60)}`;
-        return `${fit(sanitizeLine(title, 200) || texts.picker.untitled, Math.max(8, columns - 2 - width(side)))}${side}`;
-      });
-      const list =
-        found.length === 0
-          ? [dimmed(texts.picker.threadsNone)]
-          : listRows(labels, popup.cursor, columns, Math.max(1, room - 3));
-      const lead = `${texts.picker.threads} › `;
-      const title: Row = [{ text: lead, style: "heading" }, { text: popup.query.text }];
-      return {
-        rows: [title, ...list, dimmed(fit(texts.picker.threadsKeys, columns))],
-        cursor: { x: Math.min(columns, width(lead) + width(popup.query.text.slice(0, popup.query.cursor))), y: 0 },
-      };
+      const found = foundThreads(popup).map(({ title, detail }) => ({
+        text: sanitizeLine(title, 200) || texts.picker.untitled,
+        detail,
+      }));
+      const { threads, threadsNone, threadsKeys } = texts.picker;
+      return searchRows(popup, found, { title: threads, none: threadsNone, keys: threadsKeys }, columns, room);
+    }
+    case "history": {
+      const { history, historyNone, historyKeys } = texts.picker;
+      const words = { title: history, none: historyNone, keys: historyKeys };
+      return searchRows(popup, foundHistory(popup), words, columns, room);
     }
     default:
       return popup satisfies never;
   }
+}
+
+/** A list that what is typed makes shorter: a title with the query, the rows, the keys. */
+function searchRows(
+  { cursor, query }: Extract<Popup, { query: unknown }>,
+  found: readonly { readonly text: string; readonly detail: string }[],
+  words: { readonly title: string; readonly none: string; readonly keys: string },
+  columns: number,
+  room: number,
+): Drawn {
+  const labels = found.map(({ text, detail }) => {
+    const side = `  ${sanitizeLine(detail, 60)}`;
+    const most = Math.max(8, columns - 2 - width(side));
+    const label = fit(sanitizeLine(text, 400), most);
+    return `${label}${" ".repeat(Math.max(0, most - width(label)))}${side}`;
+  });
+  const list = found.length === 0 ? [dimmed(words.none)] : listRows(labels, cursor, columns, Math.max(1, room - 3));
+  const lead = `${words.title} › `;
+  return {
+    rows: [[{ text: lead, style: "heading" }, { text: query.text }], ...list, dimmed(fit(words.keys, columns))],
+    cursor: { x: Math.min(columns, width(lead) + width(query.text.slice(0, query.cursor))), y: 0 },
+  };
 }
 
 /** The rows around the chosen one. */

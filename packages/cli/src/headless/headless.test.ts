@@ -261,7 +261,7 @@ describe("stopping", () => {
       const { code, stdout, stderr } = await ended;
       expect(performance.now() - before).toBeLessThan(4_000);
       expect([code, stdout]).toEqual([143, "Half an answer\n"]);
-      expect(stderr).toMatch(/^Interrupted\.\n\S.*belay --resume \S+\n$/);
+      expect(stderr).toMatch(/^Stopped\.\n\S.*belay --resume \S+\n$/);
       expect(await (await wire.arrived(1)).ended).toBe("closed");
       const on = await home.belay(["-p", "--continue", ...base]);
       expect(on).toMatchObject({ code: 0, stdout: "Half an answer and its rest.\n" });

@@ -192,7 +192,9 @@ export class KeyDecoder {
     if (rest === "") return 0;
     if (rest[0] === "[" || rest[0] === "O") {
       if (PASTE_BEGIN.startsWith(text.slice(1)) && text.length <= PASTE_BEGIN.length) return 0;
-      if (!text.startsWith(PASTE_BEGIN, 1)) {
+      // A report of the focus has no Alt: the ESC before it was the key.
+      const isReport = rest[1] === "I" || rest[1] === "O";
+      if (!text.startsWith(PASTE_BEGIN, 1) && !isReport) {
         const taken = this.#takeSequence(rest, "alt-");
         return taken === 0 ? 0 : taken + 2;
       }
@@ -266,6 +268,7 @@ function controlName(character: string): string | undefined {
 function csiName(params: string, final: string, prefix: string): string | undefined {
   const [first = "", second = "", third = ""] = params.split(";").map((param) => param.split(":")[0]!);
   if (final === "Z") return `${prefix}back-tab`;
+  if (params === "" && (final === "I" || final === "O")) return final === "I" ? "focus-in" : "focus-out";
   if (finals[final] !== undefined) return held(second) + prefix + finals[final];
   if (final === "~" && first === "27") return charName(third, second, prefix);
   if (final === "~" && tildes[first] !== undefined) return held(second) + prefix + tildes[first];

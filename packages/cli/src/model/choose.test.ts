@@ -74,14 +74,14 @@ describe("which model speaks", () => {
     expect(await names({ env: { BELAY_MODEL: "demo", ...keys } })).toEqual(["demo (offline)", true]);
   });
 
-  test("a long thread is summed up: late for models far away, early for those on this machine, never for the demo", async () => {
+  test("a long thread is summed up: late for models far away, early for those on this machine and the demo", async () => {
     const tokens = async (wish: ModelWish) => (await chooseModel({ look: nowhere, env: {}, ...wish })).contextTokens;
     expect(await tokens({ env: { OPENAI_API_KEY: "o" } })).toBe(150_000);
     expect(await tokens({ baseUrl: "http://127.0.0.1:1/v1", model: "m" })).toBe(24_000);
     expect(await tokens({ baseUrl: "http://127.0.0.1:1/v1", model: "m", env: { BELAY_CONTEXT_TOKENS: "8000" } })).toBe(
       8_000,
     );
-    expect(await tokens({})).toBeUndefined();
+    expect(await tokens({})).toBe(24_000);
   });
 
   test("what cannot be is refused with what to do: no key, no such provider, no server, no address", async () => {

@@ -132,7 +132,7 @@ function compatible(server: string, name: string, baseURL: string, apiKey: strin
 function demo(wish: ModelWish, env: Env): ChosenModel {
   const asked = Number(filled(env.BELAY_DEMO_DELAY_MS));
   const delayMs = Number.isFinite(asked) && env.BELAY_DEMO_DELAY_MS ? asked : (wish.delayMs ?? 0);
-  return { model: demoModel({ delayMs }), name: DEMO, demo: true };
+  return { model: demoModel({ delayMs }), name: DEMO, demo: true, contextTokens: LOCAL_TOKENS };
 }
 
 /** `provider` is what the loaded model calls itself: its opaque data must find its way back to it. */

@@ -7,11 +7,13 @@
 import type { ReadStream, WriteStream } from "node:tty";
 
 const PASTE_ON = "\u001b[?2004h";
+/** The terminal reports when it gets and loses the focus. */
+const FOCUS_ON = "\u001b[?1004h";
 /** Turns "disambiguate escape codes" on and asks whether it is on; a terminal without the protocol answers nothing. */
 const KITTY_ON = "\u001b[>1u\u001b[?u";
 const KITTY_OFF = "\u001b[<u";
 /** Also ends a drawing that was cut short, and any colour. */
-const RESTORE = "\u001b[?2026l\u001b[?2004l\u001b[?25h\u001b[0m";
+const RESTORE = "\u001b[?2026l\u001b[?1004l\u001b[?2004l\u001b[?25h\u001b[0m";
 
 export interface TerminalKind {
   /** It obeys nothing: it would show what it is told. */
@@ -86,7 +88,7 @@ export class TerminalModes {
     this.#on = true;
     this.#stdin.setRawMode(true);
     this.#stdin.resume();
-    this.#tell(this.#kind.mayKnowKitty ? PASTE_ON + KITTY_ON : PASTE_ON);
+    this.#tell(PASTE_ON + FOCUS_ON + (this.#kind.mayKnowKitty ? KITTY_ON : ""));
   }
 
   /** Safe to call at any time, any number of times. */

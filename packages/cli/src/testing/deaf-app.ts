@@ -40,6 +40,8 @@ const setup: BelaySetup = {
   modelName,
   demo,
   contextTokens: undefined,
+  guides: [],
+  compactNext: () => {},
   folder,
   dataFolder,
   configFolder: folder,

@@ -11,7 +11,7 @@ import { callLabel } from "./call-label.ts";
 import { openDialog } from "./dialog.ts";
 import { append } from "./list.ts";
 import { workAfter } from "./model-work.ts";
-import { type Block, type Effect, type Step, type Stream, still, type View } from "./view.ts";
+import { type Block, type Effect, type Step, type Stream, still, type Tone, type View } from "./view.ts";
 
 type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
 
@@ -37,7 +37,7 @@ export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
     case "tool-input-delta":
       return still(own ? thought(view, event) : view);
     case "message":
-      return still(own ? onMessage(view, event) : view);
+      return still(own ? onMessage(view, event, texts) : view);
     case "superseded":
       return still(own ? superseded(view, before, texts) : view);
     case "tool-start":
@@ -48,8 +48,13 @@ export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
       return still(onToolEnd(view, event, texts));
     case "tool-late":
       return still(onLate(view, event, texts));
-    case "action":
-      return still(onAction(onChange(view, event.action.customized), event.action.interrupted));
+    case "action": {
+      const next = onAction(onChange(view, event.action.customized), event.action.interrupted);
+      const asks = next.requests.length > view.requests.length;
+      return { view: next, effects: asks ? notify(view, event.at, "asks") : [] };
+    }
+    case "drift":
+      return still(own ? note(view, texts.stop.drifted(driftText(event.report, texts)), "dim") : view);
     case "request-answered":
       return onAnswered(view, event, texts);
     case "input-queued":
@@ -60,8 +65,12 @@ export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
         mail: view.mail.filter(({ id }) => id !== event.id),
         read: [...view.read, event.id].slice(-MOST_READ),
       });
-    case "state":
-      return onState(view, event);
+    case "state": {
+      const step = onState(view, event);
+      const ended = view.state === "running" && (event.state === "completed" || event.state === "error");
+      const told = ended ? notify(view, event.at, event.state === "error" ? "failed" : "done") : [];
+      return told.length === 0 ? step : { ...step, effects: [...step.effects, ...told] };
+    }
     case "run-end":
       return still(onRunEnd(view, event, own, texts));
     default:
@@ -69,11 +78,29 @@ export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
   }
 }
 
+/** A terminal that does not report its focus may be looked at: only the end of something long is told there. */
+const LONG_MS = 20_000;
+
+function notify(view: View, at: number, why: Extract<Effect, { do: "notify" }>["why"]): Effect[] {
+  if (view.past || view.focused === true) return [];
+  const isLong = view.startedAt !== undefined && at - view.startedAt >= LONG_MS;
+  return view.focused === false || isLong ? [{ do: "notify", why }] : [];
+}
+
+function driftText({ model, instructions, tools }: EventOf<"drift">["report"], { stop }: Texts): string {
+  const names = [...(tools?.added ?? []), ...(tools?.removed ?? []), ...(tools?.changed ?? [])];
+  return [
+    ...(model === undefined ? [] : [stop.driftModel(model.was ?? "–", model.is ?? "–")]),
+    ...(instructions === undefined ? [] : [stop.driftInstructions]),
+    ...(names.length === 0 ? [] : [stop.driftTools(names.slice(0, 8).join(", "))]),
+  ].join(" · ");
+}
+
 export function block(view: View, one: Block): View {
   return { ...view, transcript: append(view.transcript, one) };
 }
 
-export function note(view: View, text: string, tone: "dim" | "stop" | "error"): View {
+export function note(view: View, text: string, tone: Tone): View {
   return block(view, { kind: "note", text, tone });
 }
 
@@ -173,11 +200,15 @@ function onChange(view: View, customized: Json | undefined): View {
   return { ...block(view, one), folded: view.unfolded ? undefined : one };
 }
 
-function onMessage(before: View, event: EventOf<"message">): View {
+function onMessage(before: View, event: EventOf<"message">, texts: Texts): View {
   const { message } = event;
   const shown = thought(before, { messageId: message.id, at: event.at });
   const view = message.role === "assistant" ? withReasoning(shown, message) : shown;
   const text = messageText(message);
+  if (message.summary !== undefined) {
+    const summed = note(endStream(view), texts.slash.compacted(view.contextTokens), "dim");
+    return { ...summed, contextTokens: 0 };
+  }
   if (message.role === "user") {
     if (message.origin !== "person" || text.trim() === "") return view;
     const said = block(endStream({ ...view, goesOn: false }), { kind: "person", text });

@@ -7,6 +7,8 @@ import { leavesWriting, onDialogKey, takesKeys } from "./dialog.ts";
 import { edit, editorOf, emptyEditor } from "./editor.ts";
 import { block } from "./on-event.ts";
 import { leavesPopup, onPopupKey } from "./popup.ts";
+import { chosenSlash, completed, onSlash, paletteOf, slashNames, slashOf } from "./slash.ts";
+import { nextSuggestion } from "./suggestions.ts";
 import {
   type Armed,
   canGoOn,
@@ -33,6 +35,9 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
   switch (key.name) {
     case "report":
       return still(before);
+    case "focus-in":
+    case "focus-out":
+      return still({ ...before, focused: key.name === "focus-in" });
     case "ctrl-z":
       return { view, effects: [{ do: "suspend" }] };
     case "ctrl-l":
@@ -50,7 +55,7 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
   if (key.name === "ctrl-o") return still(unfold(view));
   if (key.name === "ctrl-d" && view.draft.text === "") return quit(view);
   if (takesKeys(view)) return onDialogKey(view, key, now, texts);
-  return onPromptKey(view, key, now);
+  return onPromptKey(view, key, now, texts);
 }
 
 /** Popup, request, run, draft: the first of them that is there. */
@@ -96,13 +101,24 @@ function quit(view: View): Step {
   return { view: { ...view, quitting: true }, effects: [{ do: "quit" }] };
 }
 
-function onPromptKey(view: View, key: Key, now: number): Step {
+function onPromptKey(view: View, key: Key, now: number, texts: Texts): Step {
+  const slashed = onSlashKey(view, key, texts);
+  if (slashed !== undefined) return slashed;
   const text = view.draft.text;
   switch (key.name) {
+    case "ctrl-r":
+      return { view, effects: [{ do: "list-history" }] };
     case "enter":
       return onEnter(view);
     case "tab":
+    case "up":
+    case "down": {
+      const offered = nextSuggestion(view, texts, key.name === "up" ? -1 : 1);
+      if (offered !== undefined && (key.name === "tab" || view.history.length === 0))
+        return still({ ...view, draft: editorOf(offered) });
+      if (key.name !== "tab") break;
       return text.trim() === "" ? still(view) : sent(view, [{ do: "mail", kind: "queue", text: text.trim() }]);
+    }
     case "alt-up": {
       const last = view.mail.at(-1);
       return last === undefined ? still(view) : { view, effects: [{ do: "take-back", mail: last }] };
@@ -118,9 +134,29 @@ function onPromptKey(view: View, key: Key, now: number): Step {
     default:
   }
   const draft = edit(view.draft, key);
-  if (draft !== undefined) return still({ ...view, draft, historyAt: undefined, draftAt: now });
+  if (draft !== undefined) return still({ ...view, draft, historyAt: undefined, slashAt: 0, draftAt: now });
   if (key.name === "up" || key.name === "down") return still(recall(view, key.name === "up" ? -1 : 1));
   return still(view);
+}
+
+/** The keys of the palette; undefined if no command is typed, or the key is for typing. */
+function onSlashKey(view: View, key: Key, texts: Texts): Step | undefined {
+  const slash = slashOf(view.draft.text);
+  if (slash === undefined) return undefined;
+  const palette = paletteOf(view);
+  const chosen = chosenSlash(view);
+  if (key.name === "up" || key.name === "down") {
+    const by = key.name === "up" ? palette.length - 1 : 1;
+    return still(palette.length === 0 ? view : { ...view, slashAt: (view.slashAt + by) % palette.length });
+  }
+  if (key.name === "tab") {
+    return still(chosen === undefined ? view : { ...view, draft: editorOf(completed(chosen)), slashAt: 0 });
+  }
+  if (key.name !== "enter") return undefined;
+  // One that does not exist stays on the prompt, to be corrected.
+  const isKnown = chosen !== undefined || slashNames.some((name) => name === slash.name);
+  const next = isKnown ? { ...sent(view, []).view, slashAt: 0 } : view;
+  return onSlash(next, chosen === undefined ? slash : { ...slash, name: chosen }, texts);
 }
 
 /** Sends what is typed: as a new run, as a steer to the one that goes on, or in place of what was stopped. Alone it goes on. */

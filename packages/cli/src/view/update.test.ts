@@ -2,6 +2,7 @@ import type { BelayEvent, Interrupt } from "@belay/core";
 import { describe, expect, test } from "vitest";
 import type { Key } from "../keys/decoder.ts";
 import { en } from "../texts/en.ts";
+import { tourHint } from "./suggestions.ts";
 import { update } from "./update.ts";
 import { type Block, type Effect, firstView, type Happening, isRunning, type View } from "./view.ts";
 
@@ -386,5 +387,114 @@ describe("requests", () => {
     expect(after(running, asked, typed("g"), typed("it ran"), enter).effects).toEqual([
       { do: "answer", id: "u", answer: { type: "respond", value: "it ran" } },
     ]);
+  });
+});
+
+describe("commands of the prompt", () => {
+  const last = (text: string, ...before: readonly Happening[]) => after(...before, typed(text), enter);
+
+  test("one that is not known is not sent, says so, and stays to be corrected; a path and a blank before it are text", () => {
+    const unknown = last("/xyz now");
+    expect(unknown.effects).toEqual([]);
+    expect(unknown.blocks.at(-1)).toEqual({ kind: "note", tone: "error", text: en.slash.unknown("/xyz") });
+    expect(unknown.view.draft.text).toBe("/xyz now");
+    expect(last("/etc/hosts says?").effects).toEqual([{ do: "run", input: "/etc/hosts says?" }]);
+    expect(last(" /xyz").effects).toEqual([{ do: "run", input: "/xyz" }]);
+    expect(last("/xyz", running).effects).toEqual([]);
+  });
+
+  test("the palette: what begins like it, Tab completes, the arrows choose, Enter runs the chosen one", () => {
+    expect(after(typed("/re"), key("tab")).view.draft.text).toBe("/resume");
+    expect(after(typed("/re"), key("down"), enter).effects).toEqual([{ do: "list-rewind" }]);
+    expect(after(typed("/comp"), key("tab"), typed("the ropes"), enter).effects).toEqual([
+      { do: "compact", focus: "the ropes" },
+    ]);
+    expect(last("/").view.popup).toEqual({ kind: "help", cursor: 0 });
+    expect(last("/theme light").effects).toEqual([{ do: "theme", theme: "light" }]);
+    expect(last("/QUIT").effects).toEqual([{ do: "quit" }]);
+  });
+
+  test("one that leaves the thread waits for a stop; the others run beside it", () => {
+    for (const name of ["new", "resume", "rewind", "fork"]) {
+      const { effects, blocks } = last(`/${name}`, running);
+      expect(effects).toEqual([]);
+      expect(blocks.at(-1)).toMatchObject({ text: en.slash.busy(`/${name}`) });
+    }
+    expect(last("/rules", running).effects).toEqual([{ do: "command", name: "rules", words: "" }]);
+  });
+});
+
+test("Ctrl-R: inputs of all threads, searched by their words; Enter takes one to the prompt and sends nothing", () => {
+  expect(after(key("ctrl-r")).effects).toEqual([{ do: "list-history" }]);
+  const items = ["make the tests pass", "what is here?", "run the tests"].map((text) => ({ text, detail: "shop" }));
+  const popup: Happening = {
+    type: "popup",
+    popup: { kind: "history", items, cursor: 0, query: { text: "", cursor: 0 } },
+  };
+  const { view, effects } = after(popup, typed("tests"), key("ctrl-r"), enter);
+  expect([view.draft.text, view.popup, effects]).toEqual(["run the tests", undefined, []]);
+});
+
+test("a summary of the context is told in one line", () => {
+  const message = { id: "s", role: "user", origin: "runtime", parts: [], summary: { coversTo: "m" } };
+  const usage = { inputTokens: 900, outputTokens: 100 };
+  const said = { id: "m", role: "assistant", origin: "model", parts: [{ type: "text", text: "one" }], usage };
+  const { blocks, view } = after(running, event("message", { message: said }), event("message", { message }));
+  expect(blocks.at(-1)).toEqual({ kind: "note", tone: "dim", text: en.slash.compacted(1_000) });
+  expect(view.contextTokens).toBe(0);
+});
+
+describe("a person who looks elsewhere", () => {
+  const away = key("focus-out");
+  const done = event("state", { state: "completed" });
+
+  test("is called when something waits for them, or a run has ended", () => {
+    expect(after(away, running, ...asks("a")).effects).toEqual([{ do: "notify", why: "asks" }]);
+    expect(after(away, running, done).effects).toEqual([{ do: "notify", why: "done" }]);
+    expect(after(away, running, event("state", { state: "error" })).effects).toEqual([{ do: "notify", why: "failed" }]);
+  });
+
+  test("is not called back while they look, or by a past that is only read", () => {
+    expect(after(away, key("focus-in"), running, ...asks("a")).effects).toEqual([]);
+    expect(after({ type: "opened", threadId: "t" }, away, running, done).effects).toEqual([]);
+    // A terminal that does not report its focus: only after a while.
+    expect(after(running, done).effects).toEqual([]);
+    expect(after(running, event("state", { state: "completed", at: 60_000 })).effects).toEqual([
+      { do: "notify", why: "done" },
+    ]);
+  });
+});
+
+describe("the demo says what to type", () => {
+  const demo = (...happenings: readonly Happening[]) =>
+    happenings.reduce((view, each) => update(view, each, en).view, firstView({ columns: 80, rows: 24, demo: true }, 0));
+  const person = (text: string) =>
+    event("message", { message: { id: text, role: "user", origin: "person", parts: [{ type: "text", text }] } });
+
+  test("Tab and Up choose a suggestion while nothing was said; what is typed stays", () => {
+    const { tour, summarise, write } = en.demo;
+    const tab = key("tab");
+    expect([demo(tab), demo(tab, tab), demo(key("up"))].map(({ draft }) => draft.text)).toEqual([
+      tour,
+      summarise,
+      write,
+    ]);
+    expect(demo(typed("mine"), key("up")).draft.text).toBe("mine");
+    expect(after(key("tab")).view.draft.text).toBe("");
+  });
+
+  test("the tour: stop, other words, an approval, a way back", () => {
+    const stop = event("action", { action: { interrupted: { id: "i", kind: "user", raisedAt: 6 } } });
+    const steps = [person(en.demo.tour), running, stop, stopped] as const;
+    const hints = (...more: readonly Happening[]) => tourHint(demo(...more), en);
+    expect(hints(...steps.slice(0, 2))).toBe(en.demo.steps[0]);
+    expect(hints(...steps)).toBe(en.demo.steps[1]);
+    expect(demo(...steps, key("tab")).draft.text).toBe(en.demo.tourInstead);
+    const asked = [...steps, person(en.demo.tourInstead), running, ...asks("a")];
+    expect(hints(...asked)).toBe(en.demo.steps[2]);
+    const end = event("tool-end", { callId: "a", tool: "write", outcome: "ok", output: "" });
+    const answered = event("request-answered", { id: "a", answer: { type: "approve" }, by: "me" });
+    expect(hints(...asked, answered, running, end, event("state", { state: "completed" }))).toBe(en.demo.steps[3]);
+    expect(hints(person("hello"), running)).toBeUndefined();
   });
 });

@@ -7,12 +7,22 @@ import { type Editor, emptyEditor } from "./editor.ts";
 import { emptyList, type List } from "./list.ts";
 import { type ModelWork, noWork } from "./model-work.ts";
 
+/** A note aside, an answer to the person, a stop or a request, a failure. */
+export type Tone = "dim" | "soft" | "stop" | "error";
+
 /** How a call ended, as its fact says. */
 export type Outcome = Extract<BelayEvent, { type: "tool-end" }>["outcome"];
 
 /** A part of the transcript: drawn once, above everything that still moves. */
 export type Block =
-  | { readonly kind: "welcome"; readonly model: string; readonly demo: boolean; readonly folder: string }
+  | {
+      readonly kind: "welcome";
+      readonly model: string;
+      readonly demo: boolean;
+      readonly folder: string;
+      /** The guides that the model was given, by their paths from the folder. */
+      readonly guides: readonly string[];
+    }
   | { readonly kind: "person"; readonly text: string }
   /** Whole lines of an answer, and what was open before them; `first` begins the answer. */
   | {
@@ -45,7 +55,7 @@ export type Block =
       readonly notStarted: readonly string[];
       readonly late: readonly string[];
     }
-  | { readonly kind: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" };
+  | { readonly kind: "note"; readonly text: string; readonly tone: Tone };
 
 /** An answer as it streams: the lines that are whole are in the transcript already. */
 export interface Stream {
@@ -104,6 +114,11 @@ export interface ThreadItem {
 export type LeftChoice = "wait" | "stop" | "leave";
 export const LEFT_CHOICES: readonly LeftChoice[] = ["wait", "stop", "leave"];
 
+export interface HistoryItem {
+  readonly text: string;
+  readonly detail: string;
+}
+
 export type Popup =
   /** `commands`: one a line. */
   | { readonly kind: "left"; readonly commands: string; readonly cursor: number }
@@ -117,6 +132,13 @@ export type Popup =
       readonly query: Editor;
       /** There is no thread behind it to go back to. */
       readonly must: boolean;
+    }
+  /** Earlier inputs, of all threads. */
+  | {
+      readonly kind: "history";
+      readonly items: readonly HistoryItem[];
+      readonly cursor: number;
+      readonly query: Editor;
     };
 
 /** What the person may do once more: quit, or rewind. */
@@ -131,6 +153,8 @@ export interface View {
   readonly rows: number;
   /** The name that the answers from this terminal are recorded under. */
   readonly me: string | undefined;
+  /** Rules stand in for a model: the person is told what to type. */
+  readonly demo: boolean;
   readonly threadId: string | undefined;
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
@@ -171,6 +195,8 @@ export interface View {
   /** Earlier inputs, and which of them is shown. */
   readonly history: readonly string[];
   readonly historyAt: number | undefined;
+  /** The chosen line of the palette, while a command is typed. */
+  readonly slashAt: number;
   readonly armed: Armed | undefined;
   /** Tool output is shown whole from now on. */
   readonly unfolded: boolean;
@@ -182,6 +208,8 @@ export interface View {
   /** An answer that was cut goes on: its next words follow those that are there. */
   readonly goesOn: boolean;
   readonly quitting: boolean;
+  /** Whether the person looks at this terminal; undefined if it has not said. */
+  readonly focused: boolean | undefined;
 }
 
 /** What is to be done because of a key or an event; whoever draws does it. */
@@ -197,9 +225,19 @@ export type Effect =
   /** Look what waits to become part of the thread. */
   | { readonly do: "look" }
   | { readonly do: "list-rewind" }
+  | { readonly do: "list-threads" }
+  | { readonly do: "list-history" }
+  | { readonly do: "new" }
+  | { readonly do: "fork" }
+  | { readonly do: "compact"; readonly focus: string }
+  /** A command of the program, its output as a note. */
+  | { readonly do: "command"; readonly name: "rules" | "mcp" | "export"; readonly words: string }
+  | { readonly do: "theme"; readonly theme: "light" | "dark" | "none" }
   | { readonly do: "rewind"; readonly item: RewindItem }
   | { readonly do: "open"; readonly threadId: string }
   | { readonly do: "left"; readonly choice: LeftChoice }
+  /** The person looks elsewhere, and something waits for them or has ended. */
+  | { readonly do: "notify"; readonly why: "asks" | "done" | "failed" }
   | { readonly do: "suspend" }
   | { readonly do: "redraw" }
   | { readonly do: "quit" };
@@ -249,7 +287,7 @@ export type Happening =
   /** A stop is over, whatever it met. */
   | { readonly type: "stop-ended" }
   | { readonly type: "rewind-items"; readonly items: readonly RewindItem[] }
-  | { readonly type: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" }
+  | { readonly type: "note"; readonly text: string; readonly tone: Tone }
   | { readonly type: "block"; readonly block: Block }
   | { readonly type: "popup"; readonly popup: Popup }
   | { readonly type: "draft"; readonly text: string };
@@ -262,14 +300,16 @@ export interface Step {
 export const still = (view: View): Step => ({ view, effects: [] });
 
 export function firstView(
-  { columns, rows, me, contextMost }: Pick<View, "columns" | "rows"> & Partial<Pick<View, "me" | "contextMost">>,
+  size: Pick<View, "columns" | "rows"> & Partial<Pick<View, "me" | "demo" | "contextMost">>,
   now: number,
 ): View {
+  const { columns, rows, me, demo = false, contextMost } = size;
   return {
     now,
     columns,
     rows,
     me,
+    demo,
     contextMost,
     threadId: undefined,
     state: "created",
@@ -299,6 +339,7 @@ export function firstView(
     draftAt: 0,
     history: [],
     historyAt: undefined,
+    slashAt: 0,
     armed: undefined,
     unfolded: false,
     folded: undefined,
@@ -306,6 +347,7 @@ export function firstView(
     epoch: 0,
     goesOn: false,
     quitting: false,
+    focused: undefined,
   };
 }
 
