@@ -200,6 +200,20 @@ describe("permission modes", () => {
     await terminal.untilSeen("Done.");
   });
 
+  test("an edit that was accepted and had not begun when Esc came is asked for when the run continues", async () => {
+    const rules = { rules: [{ tool: "shell", args: { command: "sleep *" }, effect: "allow" }] };
+    const terminal = await talk([["I wait, then write.", run("sleep 60"), write("a.txt")], ["Done."]], { rules });
+    terminal.press(SHIFT_TAB);
+    await terminal.untilSeen("accept edits · ready");
+    terminal.ask("go");
+    await terminal.untilSeen("shell sleep 60");
+    terminal.press(ESC);
+    await terminal.untilSeen("ask · stopped");
+    terminal.press(ENTER);
+    await terminal.untilSeen("Create a.txt?");
+    expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
+  });
+
   test("plan: what only looks runs, and what would change something is not run and not asked for", async () => {
     const rules = { rules: [{ tool: "shell", effect: "allow" }] };
     const calls = [{ call: "list", id: "l", args: {} }, write("a.txt"), run("touch ran")];
