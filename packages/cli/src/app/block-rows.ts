@@ -1,7 +1,6 @@
 // A part of the transcript, as rows. The first column is for our own marks: the words of a model never stand there, so they
 // cannot pass for the end of a call or a stop.
 
-import { homedir } from "node:os";
 import { outputText } from "../output-text.ts";
 import { diffSpan } from "../rows/highlight.ts";
 import { band, GUTTER, gutter, rule, sides } from "../rows/layout.ts";
@@ -10,6 +9,7 @@ import { sanitize, sanitizeLine, spell } from "../terminal/sanitize.ts";
 import { fit, type Row, type Span, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { Block } from "../view/view.ts";
+import { placeWords } from "./place-words.ts";
 
 /** Lines of a failed call's output that are shown while it is folded. */
 const FOLDED_LINES = 4;
@@ -65,15 +65,19 @@ function personRows(text: string, columns: number): Row[] {
 }
 
 function welcomeRows(block: Extract<Block, { kind: "welcome" }>, columns: number, texts: Texts): Row[] {
-  const home = homedir();
-  const { folder } = block;
-  const place = folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
   const lines: Span[][] = [
     [
       { text: "belay", style: "heading" },
       { text: `  ${texts.app.welcome}`, style: "soft" },
     ],
-    [{ text: [block.model, place, ...block.guides].map((each) => sanitizeLine(each, 200)).join(" · "), style: "dim" }],
+    [
+      {
+        text: [block.model, placeWords(block.folder), ...block.guides]
+          .map((each) => sanitizeLine(each, 200))
+          .join(" · "),
+        style: "dim",
+      },
+    ],
     ...(block.demo ? [[{ text: texts.app.welcomeDemo, style: "soft" }]] : []),
     [{ text: texts.app.welcomeKeys, style: "dim" }],
   ];

@@ -10,6 +10,7 @@ import type { Texts } from "../texts/texts.ts";
 import { choicesOf, requestOf, ruleText } from "../view/dialog.ts";
 import type { Dialog, View } from "../view/view.ts";
 import { diffRows, duration } from "./block-rows.ts";
+import { placeWords } from "./place-words.ts";
 
 export type PreviewOf = (request: Interrupt) => Preview | undefined;
 
@@ -40,7 +41,8 @@ export function dialogRows(
   const inner = Math.max(8, columns - FRAME);
   const { title, body } = titleOf(request, inner, around);
   const edges = room < ROOMY ? 1 : 2;
-  const tail = inRoom(tailRows(view, dialog, request, inner, texts), dialog, room - edges - 1);
+  const least = Math.min(2, body.length, room - edges - 1);
+  const tail = inRoom(tailRows(view, dialog, request, inner, texts), dialog, room - edges - least);
   const others = othersRows(view, inner, texts);
   // The request that is looked at counts more than the list of the others.
   const spare = room - edges - tail.rows.length - Math.min(body.length, LEAST_PREVIEW);
@@ -116,7 +118,7 @@ export function previewRows(request: Interrupt, columns: number, previewOf: Prev
     case "command":
       return [
         ...plain(preview.command).map((row): Row => row.map((span) => ({ ...span, style: "bold" }))),
-        dimmed(fit(texts.dialog.in(spell(preview.folder)), inner)),
+        dimmed(fit(texts.dialog.in(spell(placeWords(preview.folder))), inner)),
       ];
     case "args":
       return plain(typeof preview.args === "string" ? preview.args : JSON.stringify(preview.args, null, 2));
