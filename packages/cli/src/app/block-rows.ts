@@ -2,14 +2,13 @@
 // cannot pass for the end of a call or a stop.
 
 import { outputText } from "../output-text.ts";
-import { diffSpan } from "../rows/highlight.ts";
 import { band, GUTTER, gutter, rule, sides } from "../rows/layout.ts";
 import { markdownRows } from "../rows/markdown.ts";
-import { sanitize, sanitizeLine, spell } from "../terminal/sanitize.ts";
+import { placeWords } from "../rows/place-words.ts";
+import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, type Row, type Span, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { Block } from "../view/view.ts";
-import { placeWords } from "./place-words.ts";
 
 /** Lines of a failed call's output that are shown while it is folded. */
 const FOLDED_LINES = 4;
@@ -31,16 +30,6 @@ export function blockRows(block: Block, columns: number, texts: Texts): Row[] {
     }
     case "call":
       return callRows(block, columns, texts);
-    case "diff":
-      return [[], ...gutter({ text: "  " }, diffRows(block.diff, columns - GUTTER))];
-    case "asked":
-      return [
-        [],
-        ...spell(block.text)
-          .split("\n")
-          .flatMap((line) => wrap([{ text: line.replaceAll("\t", "    ") }], columns - GUTTER))
-          .map((row): Row => [{ text: "  " }, ...row]),
-      ];
     case "stop":
       return stopRows(block, columns, texts);
     case "note": {
@@ -157,12 +146,6 @@ function stopRows(block: Extract<Block, { kind: "stop" }>, columns: number, { st
     rule(columns, { words, right: stop.continue, style: "stop" }),
     ...names.flatMap((line) => gutter({ text: "  " }, wrap([{ text: line, style: "dim" }], columns - GUTTER))),
   ];
-}
-
-/** What a person decides about, to the last character. */
-export function diffRows(diff: string, columns: number): Row[] {
-  const lines = spell(diff).replace(/\n$/, "").split("\n");
-  return lines.flatMap((line) => wrap([diffSpan(line.replaceAll("\t", "    "))], columns, 2));
 }
 
 export function duration(ms: number): string {

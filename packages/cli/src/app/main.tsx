@@ -42,7 +42,6 @@ import { stopAnywhere } from "./stop-anywhere.ts";
 import { lookOf, themeOfReport } from "./theme.ts";
 import { threadsPopup } from "./thread-items.ts";
 import { waitingMail } from "./waiting-mail.ts";
-import { WholePreviews } from "./whole-preview.ts";
 import { wordsOf } from "./words-of.ts";
 
 /** How long tools that are told to stop may take before they are left behind: the prompt must not wait for them. */
@@ -66,7 +65,6 @@ class App {
   readonly #keys: KeyDecoder;
   readonly #token = new InterruptToken();
   readonly #by = userName();
-  readonly #whole: WholePreviews;
   #view: View;
   #screen: Screen | undefined;
   #session: Session | undefined;
@@ -87,11 +85,10 @@ class App {
     this.#texts = textsFor(options.lang);
     this.#stdin = options.stdin ?? process.stdin;
     this.#stdout = options.stdout ?? process.stdout;
-    const { modelName, folder, demo, previewOf, contextTokens: contextMost } = setup;
+    const { modelName, folder, demo, contextTokens: contextMost } = setup;
     const guides = guideNames(setup.guides, folder);
     this.#guides = guidesDigest(setup.guides);
     this.#view = firstView({ ...sizeOf(this.#stdout), me: this.#by, demo, contextMost }, Date.now());
-    this.#whole = new WholePreviews(previewOf, this.#texts);
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder, guides } };
     this.#view = update(this.#view, welcome, this.#texts).view;
     this.#keys = new KeyDecoder((key) => this.#onKey(key), escapeWait(process.env));
@@ -181,7 +178,6 @@ class App {
         past: (event) => this.#take({ type: "event", event }),
         caughtUp: () => {
           this.#happen(caughtUp(session, begun));
-          this.#showWhole();
           resolve();
         },
         live: (event) => this.#onEvent(event),
@@ -191,7 +187,6 @@ class App {
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
     this.#happen({ type: "event", event });
-    if (event.type === "action") this.#showWhole();
     if (event.type === "state" && event.state !== "running") this.#token.clear();
   }
 
@@ -218,13 +213,8 @@ class App {
     clearTimeout(this.#resized);
     this.#resized = setTimeout(() => {
       this.#screen?.redraw(this.#view);
-      this.#showWhole();
     }, 60);
   };
-
-  #showWhole(): void {
-    for (const block of this.#whole.next(this.#view)) this.#happen({ type: "block", block });
-  }
 
   /** Something happened that is no key: it is drawn with the next frame. */
   #happen(happening: Happening): void {
@@ -280,6 +270,8 @@ class App {
         return this.#modes.suspend();
       case "redraw":
         return this.#screen?.redraw(this.#view);
+      case "mode":
+        return this.#setup.setMode(effect.mode);
       case "open":
         return this.#openChosen(effect.threadId);
       case "theme":
@@ -383,8 +375,13 @@ class App {
   }
 
   async #answer(session: Session, id: string, given: DialogAnswer): Promise<void> {
+    const request = this.#view.requests.find((each) => each.id === id);
     try {
       await session.answer(id, answerOf(given, this.#by));
+      const scope = given.type === "approve" ? given.remember : undefined;
+      if (scope === undefined || scope === "thread" || request?.tool === undefined) return;
+      // Only once the answer counts: an approval that somebody else was faster with leaves nothing behind.
+      this.#setup.remember({ tool: request.tool, args: request.args ?? null }, scope, this.#by);
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;
       this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts) });

@@ -89,7 +89,7 @@ test("going back: before which message, and what was done since", async () => {
   terminal.ask("Begin a changelog");
   await terminal.untilSeen("Yes, once");
   await sleep(SEEN_MS);
-  terminal.press("y");
+  terminal.press(`y${ENTER}`);
   await terminal.untilSeen("Written.");
   await terminal.untilSeen("· ready");
   terminal.ask("Thank you");
