@@ -61,6 +61,8 @@ export interface SetupOptions {
 /** With what is on record up to a seq or with a message, or before a message was there. */
 type ForkPoint = { readonly at: number | string } | { readonly before: string };
 
+const FIRST_TOKEN_MS = 300_000;
+
 /** Threads are its; it is in every journal. */
 export const AGENT = "belay";
 
@@ -119,7 +121,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
       ? undefined
       : await mcpServers({ configFolder, dataFolder, folder }, judge, options.slowServers);
   const tools: readonly Tool<unknown>[] = [
-    ...folderTools(folder, judge, (threadId) => factsOf(runner, threadId)),
+    ...folderTools(folder, judge, (threadId) => factsOf(runner, threadId), dataFolder),
     ...(servers?.tools ?? []),
   ];
   const guides = readGuides(folder);
@@ -130,7 +132,9 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     return now;
   };
   const context = contextTokens === undefined ? {} : { context: { maxTokens: contextTokens, wanted } };
-  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder, guides), ...context });
+  // Some models think for minutes before their first word; a stream that has begun and falls silent is another matter.
+  const timeouts = { firstTokenMs: FIRST_TOKEN_MS };
+  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder, guides), timeouts, ...context });
   const db = await openDatabase(dataFolder).catch(async (error) => {
     await servers?.close();
     throw error;

@@ -2,12 +2,13 @@
 
 import { findId } from "./commands/find.ts";
 import { currentFolder, dataFolderOf } from "./data/folders.ts";
+import { stillRunning } from "./data/running-commands.ts";
 import { folderOfThread, readNote } from "./data/thread-notes.ts";
 import type { OutputFormat } from "./headless/run-headless.ts";
 import { problem, problemWords } from "./problem.ts";
 import { type BelaySetup, openBelay, type SetupOptions } from "./setup.ts";
 import { sanitizeLine } from "./terminal/sanitize.ts";
-import { textsFor } from "./texts/texts.ts";
+import { type Texts, textsFor } from "./texts/texts.ts";
 
 export interface StartOptions extends SetupOptions {
   /** True without a text of its own. */
@@ -61,6 +62,7 @@ export async function start(options: StartOptions): Promise<number> {
       if (chosen.elsewhere === undefined) return code;
     } else {
       const { runHeadless } = await import("./headless/run-headless.ts");
+      if (threadId !== undefined) await warnOfLeft(setup, threadId, texts);
       const session =
         options.fork && threadId !== undefined
           ? (await setup.forkThread(threadId)).session
@@ -72,6 +74,14 @@ export async function start(options: StartOptions): Promise<number> {
   }
   // As if it had been named: rules, servers and tools are those of its folder.
   return start({ ...options, resume: chosen.elsewhere });
+}
+
+/** Commands of the thread that outlived a crash are named: without a person there is nobody to decide about them. */
+async function warnOfLeft(setup: BelaySetup, threadId: string, texts: Texts): Promise<void> {
+  const row = (await setup.runner.threads()).find((each) => each.threadId === threadId);
+  const commands = row?.lease === undefined ? stillRunning(setup.dataFolder, threadId) : [];
+  for (const { pid, command } of commands)
+    process.stderr.write(`${sanitizeLine(texts.left.found(`pid ${pid} · ${command}`), 400)}\n`);
 }
 
 function appOptions(

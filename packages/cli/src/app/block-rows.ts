@@ -2,6 +2,7 @@
 // cannot pass for the end of a call or a stop.
 
 import { outputText } from "../output-text.ts";
+import { diffRows } from "../rows/diff-rows.ts";
 import { band, GUTTER, gutter, rule, sides } from "../rows/layout.ts";
 import { markdownRows } from "../rows/markdown.ts";
 import { placeWords } from "../rows/place-words.ts";
@@ -12,6 +13,8 @@ import type { Block } from "../view/view.ts";
 
 /** Lines of a failed call's output that are shown while it is folded. */
 const FOLDED_LINES = 4;
+/** Lines of a change that are shown while it is folded. */
+const DIFF_LINES = 20;
 /** More than any tool returns: the whole is whole. */
 const MOST_WHOLE = 40_000;
 
@@ -30,6 +33,10 @@ export function blockRows(block: Block, columns: number, texts: Texts): Row[] {
     }
     case "call":
       return callRows(block, columns, texts);
+    case "diff":
+      return changeRows(block, columns, texts);
+    case "thought":
+      return thoughtRows(block, columns, texts);
     case "stop":
       return stopRows(block, columns, texts);
     case "note": {
@@ -103,6 +110,25 @@ function callRows(block: Extract<Block, { kind: "call" }>, columns: number, text
   const left = lines.length - shown.length;
   const more: Row[] = left > 0 ? wrap([{ text: texts.tool.more(left), style: "dim" }], columns - 2 * GUTTER) : [];
   return [head, ...elbow(block.tool === "shell" ? [...more, ...body] : [...body, ...more])];
+}
+
+/** A change that was made hangs on its call; one that is asked about stands for itself, whole. */
+function changeRows({ diff, whole }: Extract<Block, { kind: "diff" }>, columns: number, texts: Texts): Row[] {
+  const lines = diffRows(diff, columns - 2 * GUTTER);
+  if (whole) return elbow(lines);
+  const left = lines.length - DIFF_LINES;
+  if (left <= 0) return elbow(lines);
+  return elbow([...lines.slice(0, DIFF_LINES), [{ text: texts.tool.more(left), style: "dim" }]]);
+}
+
+function thoughtRows(block: Extract<Block, { kind: "thought" }>, columns: number, texts: Texts): Row[] {
+  const took = block.ms === undefined || block.ms < 1_000 ? "" : duration(block.ms);
+  const text = sanitize(block.text).trim();
+  const lead = texts.app.thought(took);
+  if (!block.whole)
+    return [[{ text: `  ${fit(`${lead}: ${sanitizeLine(text, 400)}`, columns - GUTTER)}`, style: "dim" }]];
+  const rows = text.split("\n").flatMap((line) => wrap([{ text: line, style: "dim" }], columns - GUTTER));
+  return gutter({ text: "  " }, [[{ text: lead, style: "dim" }], ...rows]);
 }
 
 /** The rows that belong to the row above them. */

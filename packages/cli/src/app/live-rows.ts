@@ -7,6 +7,7 @@ import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import { chop, fit, type Row, type Span, width } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import { takesKeys } from "../view/dialog.ts";
+import { writtenWhat } from "../view/model-work.ts";
 import type { PreviewOf } from "../view/preview-rows.ts";
 import { suggestionsOf, tourHint } from "../view/suggestions.ts";
 import { canGoOn, isHeld, isRunning, type Mail, type RunningCall, type View } from "../view/view.ts";
@@ -65,7 +66,10 @@ export function liveRows(view: View, around: Around): Live {
   const left = room - below.length - mail.length - beside.length - 1;
   const dialog = dialogRows(view, columns, Math.max(3, left), around);
   const gap: Row[] = dialog.rows.length > 0 && left <= dialog.rows.length ? [] : [[]];
-  const moving = dialog.rows.length > 0 ? beside : [...streamRows(view, columns), ...callRows(view, columns)];
+  const moving =
+    dialog.rows.length > 0
+      ? beside
+      : [...reasoningRows(view, columns, around.texts), ...streamRows(view, columns), ...callRows(view, columns)];
   const above = [...moving, ...(dialog.rows.length > 0 ? [[], ...dialog.rows] : []), ...mail, ...gap];
   const kept = above.slice(Math.max(0, above.length - (room - below.length)));
   const rows = [...kept, ...below];
@@ -85,6 +89,17 @@ function streamRows(view: View, columns: number): Row[] {
   const gap: Row[] = stream.begun ? [] : [[]];
   const mark = stream.begun ? { text: "  " } : { text: "● ", style: "busy" };
   return [...gap, ...gutter(mark, rows.slice(-STREAM_ROWS))];
+}
+
+/** Reasoning while it streams: the end of it, on one line. */
+function reasoningRows({ model }: View, columns: number, texts: Texts): Row[] {
+  const text = sanitizeLine(model.reasoning?.text.slice(-400) ?? "", 400).trim();
+  if (text === "") return [];
+  const lead = `${texts.app.thought("")}: `;
+  const words = text.split(" ");
+  while (words.length > 1 && width(words.join(" ")) > columns - GUTTER - width(lead) - 2) words.shift();
+  const end = words.join(" ");
+  return [[{ text: `  ${fit(`${lead}${end === text ? "" : "… "}${end}`, columns - GUTTER)}`, style: "dim" }]];
 }
 
 function callRows(view: View, columns: number): Row[] {
@@ -241,6 +256,22 @@ function meterWords({ contextTokens, contextMost }: View, { status }: Texts): st
   return [status.context(Math.min(100, Math.max(1, Math.round((100 * contextTokens) / contextMost))))];
 }
 
+/** A model that has said nothing for this long is worth a word. */
+const SILENT_MS = 15_000;
+
+function modelWord({ model, stream, now }: View, { status, app }: Texts): string {
+  const { wait, writing, heardAt } = model;
+  if (wait?.retry !== undefined) {
+    const { dueAt, status: code, try: next, tries } = wait.retry;
+    const seconds = Math.max(0, Math.ceil((dueAt - now) / 1_000));
+    return status.retrying(seconds, code === undefined ? status.broken : String(code), next, tries);
+  }
+  if (wait?.reason === "summary") return status.summarising;
+  if (writing !== undefined) return status.writing(sanitizeLine(writtenWhat(writing), 60), app.bytes(writing.bytes));
+  if (heardAt > 0 && now - heardAt > SILENT_MS) return status.silent(duration(now - heardAt));
+  return stream === undefined ? status.thinking : status.answering;
+}
+
 export function stateWord(view: View, texts: Texts): string {
   const { status } = texts;
   if (isRunning(view)) {
@@ -248,7 +279,7 @@ export function stateWord(view: View, texts: Texts): string {
     if (view.stopping === 1) return status.stopping;
     if (view.requests.length > 0) return status.asking(view.requests.length);
     if (view.calls.length > 0) return status.working(view.calls.length);
-    return view.stream === undefined ? status.thinking : status.answering;
+    return modelWord(view, texts);
   }
   if (view.stopping > 0 && view.requests.length > 0) return status.stopping;
   if (view.requests.length > 0) return status.asking(view.requests.length);

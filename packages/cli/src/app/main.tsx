@@ -32,6 +32,7 @@ import { earlyKeys } from "./early-keys.ts";
 import { backgroundQuestion, isDumb, mayKnowKitty, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { goOn, isSaid, resultOf } from "./go-on.ts";
+import { LeftCommands } from "./left-commands.ts";
 import { notification } from "./notify.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
@@ -65,6 +66,7 @@ class App {
   readonly #keys: KeyDecoder;
   readonly #token = new InterruptToken();
   readonly #by = userName();
+  readonly #left: LeftCommands;
   #view: View;
   #screen: Screen | undefined;
   #session: Session | undefined;
@@ -89,6 +91,7 @@ class App {
     const guides = guideNames(setup.guides, folder);
     this.#guides = guidesDigest(setup.guides);
     this.#view = firstView({ ...sizeOf(this.#stdout), me: this.#by, demo, contextMost }, Date.now());
+    this.#left = new LeftCommands(setup.dataFolder, this.#texts, (happening) => this.#happen(happening));
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder, guides } };
     this.#view = update(this.#view, welcome, this.#texts).view;
     this.#keys = new KeyDecoder((key) => this.#onKey(key), escapeWait(process.env));
@@ -183,6 +186,8 @@ class App {
         live: (event) => this.#onEvent(event),
       });
     });
+    // A thread that another process holds has its commands there.
+    if (row !== undefined && row.lease === undefined) this.#left.ask(threadId);
   }
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
@@ -344,6 +349,8 @@ class App {
       }
       case "answer":
         return this.#answer(session, effect.id, effect.answer);
+      case "left":
+        return this.#left.decide(effect.choice, this.#isShown(session));
       case "list-rewind":
         return this.#happen({ type: "rewind-items", items: await listRewind(session) });
       case "rewind":

@@ -4,7 +4,7 @@ import { sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, type Row, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import { foundHistory, foundThreads, helpEntries } from "../view/popup.ts";
-import type { Popup } from "../view/view.ts";
+import { LEFT_CHOICES, type Popup } from "../view/view.ts";
 
 interface Drawn {
   readonly rows: readonly Row[];
@@ -25,6 +25,19 @@ export function popupRows(popup: Popup, columns: number, room: number, texts: Te
       const title: Row = [{ text: texts.help.title, style: "heading" }];
       const close = dimmed(fit(rows.length > shown ? `↑↓ · ${texts.help.close}` : texts.help.close, columns));
       return { rows: [title, ...rows.slice(from, from + shown), close].slice(0, room) };
+    }
+    case "left": {
+      const lines = popup.commands.split("\n");
+      const most = Math.max(1, room - LEFT_CHOICES.length - 2);
+      const told = lines.slice(0, most).map((line): Row => [{ text: fit(`  ${line}`, columns), style: "stop" }]);
+      const list = listRows(
+        LEFT_CHOICES.map((choice) => texts.left.choices[choice]),
+        popup.cursor,
+        columns,
+        Math.max(1, Math.min(LEFT_CHOICES.length, room - told.length - 1)),
+      );
+      const title: Row = [{ text: fit(texts.left.question, columns), style: "ask" }];
+      return { rows: [title, ...told, ...list, dimmed(fit(texts.left.keys, columns))].slice(0, room) };
     }
     case "rewind": {
       const item = popup.items[popup.cursor];

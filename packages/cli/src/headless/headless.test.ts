@@ -261,7 +261,7 @@ describe("stopping", () => {
       const { code, stdout, stderr } = await ended;
       expect(performance.now() - before).toBeLessThan(4_000);
       expect([code, stdout]).toEqual([143, "Half an answer\n"]);
-      expect(stderr).toMatch(/^Interrupted\.\n\S.*belay --resume \S+\n$/);
+      expect(stderr).toMatch(/^Stopped\.\n\S.*belay --resume \S+\n$/);
       expect(await (await wire.arrived(1)).ended).toBe("closed");
       const on = await home.belay(["-p", "--continue", ...base]);
       expect(on).toMatchObject({ code: 0, stdout: "Half an answer and its rest.\n" });
@@ -284,19 +284,22 @@ describe("stopping", () => {
 
   test("told to end by its terminal it ends with 129, however often that is said; by a second SIGTERM at once", async () => {
     const home = program.home();
-    const told = async (signal: "SIGHUP" | "SIGTERM", prompt: string) => {
+    mkdirSync(home.config);
+    writeFileSync(join(home.config, "permissions.json"), `{ "default": "allow" }`);
+    const told = async (signal: "SIGHUP" | "SIGTERM", prompt: string, begun: string) => {
       const { child, ended, said } = home.start(["-p", prompt, "--output-format", "stream-json"], {
         env: { BELAY_DEMO_DELAY_MS: "5" },
       });
-      await said("paragraph 1");
+      await said(begun);
       const again = setInterval(() => child.kill(signal), 1);
       const { code, stdout } = await ended;
       clearInterval(again);
       return [code, jsonLines(stdout.slice(0, stdout.lastIndexOf("\n"))).at(-1)!.type];
     };
-    expect(await told("SIGHUP", "long 20")).toEqual([129, "result"]);
-    expect(await told("SIGTERM", "long 1000")).toEqual([143, "text-delta"]);
-    expect(await home.belay(["-p", "--continue"])).toMatchObject({ code: 0 });
+    expect(await told("SIGHUP", "long 20", "paragraph 1")).toEqual([129, "result"]);
+    // A command that is deaf makes the stop wait for its grace.
+    const deaf = "run trap '' TERM; echo be''gun; while :; do sleep 1; done";
+    expect(await told("SIGTERM", deaf, "begun")).toEqual([143, "tool-progress"]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { tool } from "@belay/core";
 import { problem } from "../problem.ts";
+import { changeMade } from "./change-made.ts";
 import { placeOf, readText, refuseProtected, writeText } from "./paths.ts";
 import { checked, flag, object, path, text } from "./schema.ts";
 import type { SeenTexts } from "./seen-text.ts";
@@ -25,13 +26,15 @@ export function editTool(root: string, seen: SeenTexts) {
     serial: true,
     needsApproval: (args, ctx) => seen.asks({ tool: "edit", args, ctx, look: () => changeOf(root, args) }),
     async execute(args, ctx) {
-      const { shown, after, times, mode } = await seen.approved({
+      const change = await seen.approved({
         tool: "edit",
         args,
         ctx,
         look: () => changeOf(root, args),
       });
+      const { shown, after, times, mode } = change;
       await writeText(root, args.path, after, mode);
+      ctx.customAction(changeMade(ctx.callId, change));
       return `Replaced ${times === 1 ? "once" : `${times} times`} in ${shown}.`;
     },
   });

@@ -14,8 +14,16 @@ import { type ReadFacts, SeenTexts } from "./seen-text.ts";
 import { shellTool } from "./shell.ts";
 import { writeTool } from "./write.ts";
 
-/** `facts` reads a thread; without it, only calls that this process has asked for are compared with what was shown. */
-export function folderTools(root: string, judge: Judge, facts: ReadFacts = async () => []): Tool<unknown>[] {
+/**
+ * `facts` reads a thread; without it, only calls that this process has asked for are compared with what was shown.
+ * `dataFolder` is where running commands are recorded.
+ */
+export function folderTools(
+  root: string,
+  judge: Judge,
+  facts: ReadFacts = async () => [],
+  dataFolder?: string,
+): Tool<unknown>[] {
   const seen = new SeenTexts(judge, facts);
   return [
     readTool(root, judge),
@@ -24,7 +32,7 @@ export function folderTools(root: string, judge: Judge, facts: ReadFacts = async
     askUserTool(),
     editTool(root, seen),
     writeTool(root, seen),
-    shellTool(root, judge),
+    shellTool(root, judge, dataFolder),
     fetchTool(judge),
   ];
 }

@@ -1,5 +1,6 @@
 import { tool } from "@belay/core";
 import { problem } from "../problem.ts";
+import { changeMade } from "./change-made.ts";
 import { placeOf, readTextIfAny, refuseProtected, writeText } from "./paths.ts";
 import { checked, flag, object, path, text } from "./schema.ts";
 import type { SeenTexts } from "./seen-text.ts";
@@ -24,8 +25,10 @@ export function writeTool(root: string, seen: SeenTexts) {
     serial: true,
     needsApproval: (args, ctx) => seen.asks({ tool: "write", args, ctx, look: () => changeOf(root, args) }),
     async execute(args, ctx) {
-      const { before, mode } = await seen.approved({ tool: "write", args, ctx, look: () => changeOf(root, args) });
+      const change = await seen.approved({ tool: "write", args, ctx, look: () => changeOf(root, args) });
+      const { before, mode } = change;
       const { shown } = await writeText(root, args.path, args.text, mode);
+      ctx.customAction(changeMade(ctx.callId, change));
       return `${before === undefined ? "Made" : "Replaced"} ${shown}, ${Buffer.byteLength(args.text)} bytes.`;
     },
   });

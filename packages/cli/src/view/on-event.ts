@@ -1,14 +1,16 @@
 // What an event of the thread changes on the screen.
 
-import type { BelayEvent, Interrupt, Message } from "@belay/core";
+import type { BelayEvent, Interrupt, Json, Message } from "@belay/core";
 import { messageText } from "@belay/core";
-import { outputText } from "../output-text.ts";
+import { outputText, survivorsIn } from "../output-text.ts";
 import { afterLine, isTableRow } from "../rows/markdown.ts";
+import { sanitizeLine } from "../terminal/sanitize.ts";
 import { sentences } from "../texts/sentences.ts";
 import type { Texts } from "../texts/texts.ts";
 import { callLabel } from "./call-label.ts";
 import { openDialog } from "./dialog.ts";
 import { append } from "./list.ts";
+import { workAfter } from "./model-work.ts";
 import { type Block, type Effect, type Step, type Stream, still, type Tone, type View } from "./view.ts";
 
 type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
@@ -23,28 +25,31 @@ const MOST_READ = 200;
 /** Rows of a table that wait for its end: a longer one is drawn in pieces. */
 const MOST_TABLE = 100;
 
-export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
+export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
   // Agents inside of the one we talk to: what they say reaches the person by it.
   const own = !event.runPath.includes("/");
+  const view = own ? { ...before, model: workAfter(before.model, event) } : before;
   switch (event.type) {
     case "turn-start":
       return still(own ? { ...view, stream: undefined } : view);
     case "text-delta":
-      return still(own ? streamed(view, event.messageId, event.offset, event.text) : view);
+      return still(own ? streamed(thought(view, event), event.messageId, event.offset, event.text) : view);
+    case "tool-input-delta":
+      return still(own ? thought(view, event) : view);
     case "message":
-      return still(own ? onMessage(view, event.message, texts) : view);
+      return still(own ? onMessage(view, event, texts) : view);
     case "superseded":
-      return still(own ? superseded(view, texts) : view);
+      return still(own ? superseded(view, before, texts) : view);
     case "tool-start":
       return still(onToolStart(view, event));
     case "tool-progress":
       return still(onProgress(view, event));
     case "tool-end":
-      return still(onToolEnd(view, event));
+      return still(onToolEnd(view, event, texts));
     case "tool-late":
       return still(onLate(view, event, texts));
     case "action": {
-      const next = onAction(view, event.action.interrupted);
+      const next = onAction(onChange(view, event.action.customized), event.action.interrupted);
       const asks = next.requests.length > view.requests.length;
       return { view: next, effects: asks ? notify(view, event.at, "asks") : [] };
     }
@@ -154,13 +159,51 @@ function endStream(view: View): View {
   return block(done, { kind: "answer", lines: stream.line.split("\n"), from: stream.from, first: !stream.begun });
 }
 
-function superseded(view: View, texts: Texts): View {
+/** The text of a failed try is void: it stays where it is, and a line says so. */
+function superseded(view: View, { model }: View, texts: Texts): View {
   if (view.stream === undefined || (view.stream.line === "" && !view.stream.begun))
     return { ...view, stream: undefined };
-  return note(endStream(view), texts.stop.superseded, "dim");
+  const why = sanitizeLine(model.wait?.retry?.problem ?? "", 160);
+  return note(endStream(view), why === "" ? texts.stop.superseded : texts.stop.supersededBy(why), "dim");
 }
 
-function onMessage(view: View, message: Message, texts: Texts): View {
+/** Reasoning that has ended with the first word, or the first argument, of a message. */
+function thought(view: View, { messageId, at }: { readonly messageId: string; readonly at: number }): View {
+  const { reasoning, ...model } = view.model;
+  if (reasoning === undefined || reasoning.text.trim() === "") return view;
+  const ms = at - reasoning.startedAt;
+  return thoughtBlock({ ...view, model, thoughtOf: messageId }, reasoning.text, ms);
+}
+
+function thoughtBlock(view: View, text: string, ms?: number): View {
+  const one: Extract<Block, { kind: "thought" }> = {
+    kind: "thought",
+    text,
+    whole: view.unfolded,
+    ...(ms !== undefined && { ms }),
+  };
+  return { ...block(endStream(view), one), folded: view.unfolded ? undefined : one };
+}
+
+/** Reasoning of a message that was not shown while it streamed. */
+function withReasoning(view: View, message: Message): View {
+  const text = message.parts.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
+  if (text.trim() === "" || view.thoughtOf === message.id || view.stream?.messageId === message.id) return view;
+  return thoughtBlock({ ...view, thoughtOf: message.id }, text);
+}
+
+/** A change that was made to a file, in full or folded. */
+function onChange(view: View, customized: Json | undefined): View {
+  const { change } = (customized ?? {}) as { readonly change?: { readonly diff?: Json } };
+  if (typeof change?.diff !== "string" || change.diff === "") return view;
+  const one: Extract<Block, { kind: "diff" }> = { kind: "diff", diff: change.diff, whole: view.unfolded };
+  return { ...block(view, one), folded: view.unfolded ? undefined : one };
+}
+
+function onMessage(before: View, event: EventOf<"message">, texts: Texts): View {
+  const { message } = event;
+  const shown = thought(before, { messageId: message.id, at: event.at });
+  const view = message.role === "assistant" ? withReasoning(shown, message) : shown;
   const text = messageText(message);
   if (message.summary !== undefined) {
     const summed = note(endStream(view), texts.slash.compacted(view.contextTokens), "dim");
@@ -198,7 +241,7 @@ function onProgress(view: View, event: EventOf<"tool-progress">): View {
   return { ...view, calls };
 }
 
-function onToolEnd(view: View, event: EventOf<"tool-end">): View {
+function onToolEnd(view: View, event: EventOf<"tool-end">, texts: Texts): View {
   const call = view.calls.find(({ id }) => id === event.callId);
   const calls = view.calls.filter(({ id }) => id !== event.callId);
   // It has not run, and will: the line about the stop says so.
@@ -212,7 +255,11 @@ function onToolEnd(view: View, event: EventOf<"tool-end">): View {
     whole: view.unfolded,
     ...(call !== undefined && { ms: event.at - call.startedAt }),
   };
-  return { ...block({ ...endStream(view), calls }, ended), folded: view.unfolded ? undefined : ended };
+  const told = { ...block({ ...endStream(view), calls }, ended), folded: view.unfolded ? undefined : ended };
+  const survivors = event.outcome === "interrupted" ? survivorsIn(event.output) : [];
+  if (survivors.length === 0) return told;
+  const names = survivors.map(({ pid, command }) => `${pid} ${sanitizeLine(command, 120)}`);
+  return note(told, texts.stop.survives(names.join("\n")), "error");
 }
 
 function nameOf(view: View, callId: string, tool: string): string {

@@ -4,12 +4,12 @@ import type { Key } from "../keys/decoder.ts";
 import type { Texts } from "../texts/texts.ts";
 import { edit, editorOf } from "./editor.ts";
 import { slashNames } from "./slash.ts";
-import { type HistoryItem, type Popup, type Step, still, type ThreadItem, type View } from "./view.ts";
+import { type HistoryItem, LEFT_CHOICES, type Popup, type Step, still, type ThreadItem, type View } from "./view.ts";
 
 /** Where nothing is to be written, what is typed is meant for what lies below. */
 export function leavesPopup(popup: Popup, key: Key): boolean {
   if (key.name !== "text" && key.name !== "paste") return false;
-  return popup.kind === "rewind" || (popup.kind === "help" && key.text !== "?");
+  return popup.kind === "rewind" || popup.kind === "left" || (popup.kind === "help" && key.text !== "?");
 }
 
 export function onPopupKey(view: View, key: Key, texts: Texts): Step {
@@ -18,6 +18,13 @@ export function onPopupKey(view: View, key: Key, texts: Texts): Step {
     case "help": {
       const cursor = moved(popup.cursor, helpEntries(texts).length, key);
       return still({ ...view, popup: cursor === undefined ? undefined : { ...popup, cursor } });
+    }
+    case "left": {
+      const cursor = moved(popup.cursor, LEFT_CHOICES.length, key);
+      if (cursor !== undefined) return still({ ...view, popup: { ...popup, cursor } });
+      if (key.name !== "enter") return still(view);
+      const choice = LEFT_CHOICES[popup.cursor]!;
+      return { view: { ...view, popup: undefined }, effects: [{ do: "left", choice }] };
     }
     case "rewind": {
       const cursor = moved(popup.cursor, popup.items.length, key);

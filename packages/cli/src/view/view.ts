@@ -7,6 +7,7 @@ import type { Scope } from "../permissions/remember.ts";
 import type { MarkdownState } from "../rows/markdown.ts";
 import { type Editor, emptyEditor } from "./editor.ts";
 import { emptyList, type List } from "./list.ts";
+import { type ModelWork, noWork } from "./model-work.ts";
 
 /** A note aside, an answer to the person, a stop or a request, a failure. */
 export type Tone = "dim" | "soft" | "stop" | "error";
@@ -42,6 +43,10 @@ export type Block =
       readonly whole: boolean;
       readonly ms?: number;
     }
+  /** A change that was made to a file. */
+  | { readonly kind: "diff"; readonly diff: string; readonly whole: boolean }
+  /** The reasoning of the model before an answer or a call. */
+  | { readonly kind: "thought"; readonly text: string; readonly whole: boolean; readonly ms?: number }
   /** A stop: how long the run had run, and the labels of its calls by what became of them. */
   | {
       readonly kind: "stop";
@@ -110,12 +115,18 @@ export interface ThreadItem {
   readonly detail: string;
 }
 
+/** What becomes of commands that outlived a crash. */
+export type LeftChoice = "wait" | "stop" | "leave";
+export const LEFT_CHOICES: readonly LeftChoice[] = ["wait", "stop", "leave"];
+
 export interface HistoryItem {
   readonly text: string;
   readonly detail: string;
 }
 
 export type Popup =
+  /** `commands`: one a line. */
+  | { readonly kind: "left"; readonly commands: string; readonly cursor: number }
   /** `cursor`: the first key that is shown, where not all are. */
   | { readonly kind: "help"; readonly cursor: number }
   | { readonly kind: "rewind"; readonly items: readonly RewindItem[]; readonly cursor: number }
@@ -167,6 +178,9 @@ export interface View {
   readonly contextMost: number | undefined;
   readonly transcript: List<Block>;
   readonly stream: Stream | undefined;
+  readonly model: ModelWork;
+  /** The message whose reasoning was shown last. */
+  readonly thoughtOf: string | undefined;
   readonly calls: readonly RunningCall[];
   /** What calls of this run are called, by id. */
   readonly labels: Readonly<Record<string, string>>;
@@ -193,7 +207,7 @@ export interface View {
   readonly armed: Armed | undefined;
   /** Tool output is shown whole from now on. */
   readonly unfolded: boolean;
-  readonly folded: Extract<Block, { kind: "call" }> | undefined;
+  readonly folded: Extract<Block, { kind: "call" | "diff" | "thought" }> | undefined;
   /** What happens was there before the thread was opened. */
   readonly past: boolean;
   /** Goes up with each thread that is opened: its transcript is another one. */
@@ -229,6 +243,7 @@ export type Effect =
   | { readonly do: "theme"; readonly theme: "light" | "dark" | "none" }
   | { readonly do: "rewind"; readonly item: RewindItem }
   | { readonly do: "open"; readonly threadId: string }
+  | { readonly do: "left"; readonly choice: LeftChoice }
   /** The person looks elsewhere, and something waits for them or has ended. */
   | { readonly do: "notify"; readonly why: "asks" | "done" | "failed" }
   | { readonly do: "suspend" }
@@ -316,6 +331,8 @@ export function firstView(
     contextTokens: 0,
     transcript: emptyList,
     stream: undefined,
+    model: noWork,
+    thoughtOf: undefined,
     calls: [],
     labels: {},
     mail: [],

@@ -83,13 +83,20 @@ export function pageWords(error: unknown): string | undefined {
   return undefined;
 }
 
-/** The HTTP status that an error, or one of its causes, carries. */
+/** The HTTP status by which the server refused. */
 export function statusIn(error: unknown): number | undefined {
   for (const e of chain(error)) {
     const status = statusOf(e);
-    if (status !== undefined) return status;
+    if (status !== undefined && status >= 400) return status;
   }
   return undefined;
+}
+
+/** True for an answer that broke after its headers: its cause says how. */
+export function brokeOff(error: unknown): boolean {
+  const [first] = chain(error);
+  const status = first === undefined ? undefined : statusOf(first);
+  return status !== undefined && status < 400;
 }
 
 /** What the provider asks for (retry-after), else doubling with a random part from `random` (0 to 1). */

@@ -240,9 +240,10 @@ function ending(child: Child, mark: string, stop: (listener: EndProcess) => () =
   unregister = stop((graceMs = ownGraceMs) => {
     if (survivesAt !== undefined) return;
     survivesAt = performance.now() + graceMs + LINGER_MS;
-    // Before the group: a stray is found by its parent, which may be in the group.
-    killStrays("SIGTERM");
+    // A stray is found by its parent, which may be in the group and end with it.
+    strays.look();
     end(graceMs);
+    strays.signal("SIGTERM");
     later(graceMs, () => killStrays("SIGKILL"));
   });
   if (isGone) unregister();
