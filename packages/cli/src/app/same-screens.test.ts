@@ -135,7 +135,7 @@ const demos: readonly (Variant & { readonly texts: Texts })[] = [
 test.each(demos)("$name says what to type, and gives a tour", async (variant) => {
   const { name, texts, ...size } = variant;
   const { folder, home } = shop(name);
-  const env = { HOME: home, BELAY_DATA: join(folder, ".data"), ...variant.env };
+  const env = { HOME: home, BELAY_DATA: join(home, "data"), ...variant.env };
   const terminal = program().open(["--model", "demo", "--no-mcp"], { ...size, cwd: folder, env });
   await terminal.untilSeen(texts.demo.choose);
   await keep(terminal, variant, "1-start");

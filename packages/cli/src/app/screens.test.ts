@@ -18,7 +18,7 @@ async function inShop(name: string, ...replies: readonly WireReply[]) {
   const folder = join(program().place, name, "rope-shop");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "README.md"), "# Ropes\n\nA shop that sells ropes to climbers.\n");
-  const env = { HOME: join(program().place, name) };
+  const env = { HOME: join(program().place, name), COLORTERM: "truecolor" };
   const allow = (command: string) => ({ tool: "shell", args: { command }, effect: "allow" });
   const rules = { rules: [allow("npm *"), allow("sleep *")] };
   return talk(replies, { folder, env, rules, columns: 84, rows: 26 });
