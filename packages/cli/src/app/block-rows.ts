@@ -1,11 +1,11 @@
 // A part of the transcript, as rows. The first column is for our own marks: the words of a model never stand there, so they
 // cannot pass for the end of a call or a stop.
 
-import { homedir } from "node:os";
 import { outputText } from "../output-text.ts";
 import { diffRows } from "../rows/diff-rows.ts";
 import { band, GUTTER, gutter, rule, sides } from "../rows/layout.ts";
 import { markdownRows } from "../rows/markdown.ts";
+import { placeWords } from "../rows/place-words.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, type Row, type Span, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -61,15 +61,19 @@ function personRows(text: string, columns: number): Row[] {
 }
 
 function welcomeRows(block: Extract<Block, { kind: "welcome" }>, columns: number, texts: Texts): Row[] {
-  const home = homedir();
-  const { folder } = block;
-  const place = folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
   const lines: Span[][] = [
     [
       { text: "belay", style: "heading" },
       { text: `  ${texts.app.welcome}`, style: "soft" },
     ],
-    [{ text: [block.model, place, ...block.guides].map((each) => sanitizeLine(each, 200)).join(" · "), style: "dim" }],
+    [
+      {
+        text: [block.model, placeWords(block.folder), ...block.guides]
+          .map((each) => sanitizeLine(each, 200))
+          .join(" · "),
+        style: "dim",
+      },
+    ],
     ...(block.demo ? [[{ text: texts.app.welcomeDemo, style: "soft" }]] : []),
     [{ text: texts.app.welcomeKeys, style: "dim" }],
   ];
@@ -110,10 +114,11 @@ function callRows(block: Extract<Block, { kind: "call" }>, columns: number, text
 
 /** A change that was made hangs on its call. */
 function changeRows({ diff, whole }: Extract<Block, { kind: "diff" }>, columns: number, texts: Texts): Row[] {
-  const rows = diffRows(diff, columns - 2 * GUTTER);
-  const left = whole ? 0 : rows.length - DIFF_LINES;
-  if (left <= 0) return elbow(rows);
-  return elbow([...rows.slice(0, DIFF_LINES), [{ text: texts.tool.more(left), style: "dim" }]]);
+  const lines = diffRows(diff, columns - 2 * GUTTER);
+  if (whole) return elbow(lines);
+  const left = lines.length - DIFF_LINES;
+  if (left <= 0) return elbow(lines);
+  return elbow([...lines.slice(0, DIFF_LINES), [{ text: texts.tool.more(left), style: "dim" }]]);
 }
 
 function thoughtRows(block: Extract<Block, { kind: "thought" }>, columns: number, texts: Texts): Row[] {

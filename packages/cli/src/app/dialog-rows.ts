@@ -37,7 +37,8 @@ export function dialogRows(
   const inner = innerColumns(columns);
   const { title, body } = titleOf(request, inner, around);
   const edges = room < ROOMY ? 1 : 2;
-  const tail = inRoom(tailRows(view, dialog, request, inner, texts), dialog, room - edges - 1);
+  const least = Math.min(2, body.length, room - edges - 1);
+  const tail = inRoom(tailRows(view, dialog, request, inner, texts), dialog, room - edges - least);
   const others = othersRows(view, inner, texts);
   // The request that is looked at counts more than the list of the others.
   const spare = room - edges - tail.rows.length - Math.min(body.length, LEAST_PREVIEW);

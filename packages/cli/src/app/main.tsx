@@ -305,7 +305,7 @@ class App {
         this.#setup.compactNext(effect.focus);
         return this.#happen({ type: "note", text: this.#texts.slash.compacts, tone: "soft" });
       case "command": {
-        const around = { threadId: session.threadId, texts: this.#texts, columns: this.#view.columns - 4 };
+        const around = { session, texts: this.#texts, columns: this.#view.columns - 4 };
         const text = (await runCommand(effect, this.#setup, around)).trimEnd();
         return this.#happen({ type: "note", text, tone: "soft" });
       }

@@ -3,6 +3,7 @@
 import type { Interrupt } from "@belay/core";
 import type { Preview } from "../preview.ts";
 import { diffRows } from "../rows/diff-rows.ts";
+import { placeWords } from "../rows/place-words.ts";
 import { spell } from "../terminal/sanitize.ts";
 import { chop, fit, type Row } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
@@ -38,7 +39,7 @@ export function previewRows(request: Interrupt, columns: number, previewOf: Prev
     case "command":
       return [
         ...plain(preview.command).map((row): Row => row.map((span) => ({ ...span, style: "bold" }))),
-        dimmed(fit(texts.dialog.in(spell(preview.folder)), inner)),
+        dimmed(fit(texts.dialog.in(spell(placeWords(preview.folder))), inner)),
       ];
     case "args":
       return plain(typeof preview.args === "string" ? preview.args : JSON.stringify(preview.args, null, 2));
