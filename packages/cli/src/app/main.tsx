@@ -271,7 +271,12 @@ class App {
   /** Words that were sent and are part of nothing are given back. */
   #refuse(error: BelayError | Problem, input?: string): void {
     const words = input === undefined ? {} : { input };
-    this.#happen({ type: "refused", problem: errorWords(error, this.#texts), ...words, ...this.#standing() });
+    this.#happen({
+      type: "refused",
+      problem: errorWords(error, this.#texts, this.#setup.runner.owner),
+      ...words,
+      ...this.#standing(),
+    });
   }
 
   async #perform(effect: Effect): Promise<void> {
@@ -394,7 +399,7 @@ class App {
       await session.answer(id, answerOf(given, this.#by));
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;
-      this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts) });
+      this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts, this.#setup.runner.owner) });
     }
   }
 
