@@ -245,7 +245,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   // Markdown, code, differences: text in, rows of a screen out.
   rows: ["terminal"],
   // What there is to see: one pure function. It draws nothing and calls nobody.
-  view: ["texts", "keys", "terminal", "rows", "output-text", "permissions", "problem"],
+  view: ["texts", "keys", "terminal", "rows", "output-text", "permissions", "preview"],
   data: ["problem"],
   preview: [],
   // What is on record of a thread.
@@ -256,12 +256,26 @@ export const cliArrows: Record<string, readonly string[]> = {
   "run-by": [],
   // How any program lets go of a thread.
   "last-stop": ["run-by"],
-  instructions: [],
+  // What the folder and the person ask of every agent, in AGENTS.md.
+  guides: [],
+  instructions: ["guides"],
   model: ["problem", "data"],
   tools: ["problem", "data", "permissions"],
   permissions: ["problem", "data"],
   mcp: ["problem", "data", "permissions"],
-  setup: ["problem", "preview", "facts", "instructions", "data", "model", "tools", "permissions", "mcp", "user-name"],
+  setup: [
+    "problem",
+    "preview",
+    "facts",
+    "guides",
+    "instructions",
+    "data",
+    "model",
+    "tools",
+    "permissions",
+    "mcp",
+    "user-name",
+  ],
   app: [
     "texts",
     "request-words",
@@ -275,6 +289,8 @@ export const cliArrows: Record<string, readonly string[]> = {
     "data",
     "problem",
     "permissions",
+    "facts",
+    "guides",
     "commands",
     "user-name",
     "last-stop",

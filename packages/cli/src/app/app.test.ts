@@ -82,13 +82,13 @@ describe("while it runs", () => {
 });
 
 describe("a request", () => {
-  test("shows the difference that would be made; y makes it, once", async () => {
+  test("shows the difference that would be made; y and Enter make it, once", async () => {
     const terminal = await talk([["I write.", write("a.txt")], ["Written."]]);
     terminal.ask("write");
     await terminal.untilSeen("+hello");
     expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
     await sleep(SEEN_MS);
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("Written.");
     expect(readFileSync(join(terminal.folder, "a.txt"), "utf8")).toBe("hello\n");
   });
@@ -99,7 +99,7 @@ describe("a request", () => {
     terminal.ask("run");
     await terminal.untilSeen("echo \\u{202e}gnp\\u{1b}[1A; rm -rf ./nothing");
     await sleep(SEEN_MS);
-    terminal.press("n");
+    terminal.press(`n${ENTER}`);
     await terminal.untilSeen("Why not?");
     terminal.press(`it is a trick${ENTER}`);
     await terminal.untilSeen("Ran.");
@@ -111,7 +111,7 @@ describe("a request", () => {
     terminal.ask("run");
     await terminal.untilSeen("Yes, once");
     await sleep(SEEN_MS);
-    terminal.press("e");
+    terminal.press(`e${ENTER}`);
     await terminal.untilSeen("› echo wrong");
     terminal.press(`${CTRL_U}echo right${ENTER}`);
     await terminal.untilSeen("Ran.");
@@ -126,7 +126,7 @@ describe("a request", () => {
     await terminal.untilSeen("Yes, once");
     await sleep(SEEN_MS);
     terminal.press(`${ESC}[B${ESC}[B`);
-    await terminal.untilSeen('makes the rule: allow shell {"command":"echo ruled"}');
+    await terminal.untilSeen("makes the rule: allow shell echo ruled, in this folder");
     terminal.press(ENTER);
     await terminal.untilSeen("Ran.");
     terminal.ask("again");
@@ -147,12 +147,14 @@ describe("a request", () => {
     terminal.press("e");
     await terminal.untilSeen("› yes please");
     expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
-    // Cleared, and y at once: too early to have been meant.
+    // Cleared, and y at once: too early to have been meant for the request.
     terminal.press(`${CTRL_U}y`);
     await terminal.untilGone("› yes please");
-    await sleep(SEEN_MS);
+    await terminal.untilSeen("› y");
+    terminal.press(CTRL_U);
+    await sleep(3 * SEEN_MS);
     expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("Written.");
   });
 
@@ -163,16 +165,16 @@ describe("a request", () => {
     await terminal.untilSeen("3 requests open");
     await sleep(SEEN_MS);
     terminal.press("\u000e");
-    await terminal.untilSeen(/❯ write Create b\.txt/);
-    terminal.press("y");
+    await terminal.untilSeen(/❯ write b\.txt/);
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("2 requests open");
     await sleep(SEEN_MS);
-    terminal.press("n");
+    terminal.press(`n${ENTER}`);
     await terminal.untilSeen("Why not?");
     terminal.press(ENTER);
     await terminal.untilGone("requests open");
     await sleep(SEEN_MS);
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("All said.");
     expect(["a.txt", "b.txt", "c.txt"].map((name) => existsSync(join(terminal.folder, name)))).toEqual([
       false,
@@ -196,11 +198,11 @@ describe("a request", () => {
     terminal.ask("help me buy");
     await terminal.untilSeen("Which rope?");
     await sleep(SEEN_MS);
-    terminal.press("w");
+    terminal.press(`w${ENTER}`);
     await terminal.untilSeen("Enter answers, Esc back");
     terminal.press(ESC);
     await terminal.untilSeen("Something else, in your own words");
-    terminal.press("2");
+    terminal.press(`2${ENTER}`);
     await terminal.untilSeen("How long?");
     await terminal.untilSeen("Enter answers, Esc stops");
     await sleep(SEEN_MS);

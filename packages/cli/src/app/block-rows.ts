@@ -1,12 +1,12 @@
 // A part of the transcript, as rows. The first column is for our own marks: the words of a model never stand there, so they
 // cannot pass for the end of a call or a stop.
 
-import { homedir } from "node:os";
 import { outputText } from "../output-text.ts";
-import { diffSpan } from "../rows/highlight.ts";
+import { diffRows } from "../rows/diff-rows.ts";
 import { band, GUTTER, gutter, rule, sides } from "../rows/layout.ts";
 import { markdownRows } from "../rows/markdown.ts";
-import { sanitize, sanitizeLine, spell } from "../terminal/sanitize.ts";
+import { placeWords } from "../rows/place-words.ts";
+import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, type Row, type Span, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { Block } from "../view/view.ts";
@@ -37,14 +37,6 @@ export function blockRows(block: Block, columns: number, texts: Texts): Row[] {
       return changeRows(block, columns, texts);
     case "thought":
       return thoughtRows(block, columns, texts);
-    case "asked":
-      return [
-        [],
-        ...spell(block.text)
-          .split("\n")
-          .flatMap((line) => wrap([{ text: line.replaceAll("\t", "    ") }], columns - GUTTER))
-          .map((row): Row => [{ text: "  " }, ...row]),
-      ];
     case "stop":
       return stopRows(block, columns, texts);
     case "note": {
@@ -69,15 +61,19 @@ function personRows(text: string, columns: number): Row[] {
 }
 
 function welcomeRows(block: Extract<Block, { kind: "welcome" }>, columns: number, texts: Texts): Row[] {
-  const home = homedir();
-  const { folder } = block;
-  const place = folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
   const lines: Span[][] = [
     [
       { text: "belay", style: "heading" },
       { text: `  ${texts.app.welcome}`, style: "soft" },
     ],
-    [{ text: [block.model, place, ...block.guides].map((each) => sanitizeLine(each, 200)).join(" · "), style: "dim" }],
+    [
+      {
+        text: [block.model, placeWords(block.folder), ...block.guides]
+          .map((each) => sanitizeLine(each, 200))
+          .join(" · "),
+        style: "dim",
+      },
+    ],
     ...(block.demo ? [[{ text: texts.app.welcomeDemo, style: "soft" }]] : []),
     [{ text: texts.app.welcomeKeys, style: "dim" }],
   ];
@@ -116,12 +112,10 @@ function callRows(block: Extract<Block, { kind: "call" }>, columns: number, text
   return [head, ...elbow(block.tool === "shell" ? [...more, ...body] : [...body, ...more])];
 }
 
-/** A change that was made hangs on its call; one that is asked about stands for itself, whole. */
+/** A change that was made hangs on its call. */
 function changeRows({ diff, whole }: Extract<Block, { kind: "diff" }>, columns: number, texts: Texts): Row[] {
-  const rows = diffRows(diff, columns - 2 * GUTTER);
-  if (whole) return [[], ...gutter({ text: "  " }, diffRows(diff, columns - GUTTER))];
-  // The two lines that name the file repeat the call.
-  const lines = rows.filter((_, at) => at > 1);
+  const lines = diffRows(diff, columns - 2 * GUTTER);
+  if (whole) return elbow(lines);
   const left = lines.length - DIFF_LINES;
   if (left <= 0) return elbow(lines);
   return elbow([...lines.slice(0, DIFF_LINES), [{ text: texts.tool.more(left), style: "dim" }]]);
@@ -178,12 +172,6 @@ function stopRows(block: Extract<Block, { kind: "stop" }>, columns: number, { st
     rule(columns, { words, right: stop.continue, style: "stop" }),
     ...names.flatMap((line) => gutter({ text: "  " }, wrap([{ text: line, style: "dim" }], columns - GUTTER))),
   ];
-}
-
-/** What a person decides about, to the last character. */
-export function diffRows(diff: string, columns: number): Row[] {
-  const lines = spell(diff).replace(/\n$/, "").split("\n");
-  return lines.flatMap((line) => wrap([diffSpan(line.replaceAll("\t", "    "))], columns, 2));
 }
 
 export function duration(ms: number): string {

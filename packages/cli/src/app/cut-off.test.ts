@@ -13,7 +13,7 @@ test("C1: after SIGKILL in a command that was approved, --continue says so befor
   first.ask("run it");
   await first.untilSeen("Yes, once");
   await sleep(SEEN_MS);
-  first.press("y");
+  first.press(`y${ENTER}`);
   await first.untilSeen(" 42 ");
   first.kill();
   await first.exited;

@@ -244,7 +244,7 @@ describe("ESC", () => {
     terminal.press(ESC);
     await terminal.untilSeen("Never began: write a.txt.");
     await terminal.untilGone("Yes, once");
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("› y");
     terminal.press(`\u007f${ENTER}`);
     await terminal.untilSeen("Then not.");

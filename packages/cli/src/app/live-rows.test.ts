@@ -90,11 +90,11 @@ test("however small the terminal, who answers sees which request it is, somethin
       requests: ["a", "b", "c"].map((id) => request(id)),
     };
     const { dialog, ...view } = openDialog(asked);
-    for (const [cursor, answer] of ["❯ y", "❯ t", "❯ a", "❯ e", "❯ n"].entries()) {
+    for (const [cursor, answer] of ["❯ y", "❯ s", "❯ e", "❯ n"].entries()) {
       const lines = textOf({ ...view, dialog: { ...dialog!, cursor } });
       expect(lines.length).toBeLessThan(rows);
       expect(lines.filter((line) => line.startsWith("╭─ Create a? ─"))).toHaveLength(1);
-      expect(lines.some((line) => /^│ (\+line|… \+ )/.test(line))).toBe(true);
+      expect(lines.some((line) => /^│ ( *\d+ \+line|\d+–\d+ of )/.test(line))).toBe(true);
       expect(lines.some((line) => line.startsWith(`│ ${answer}`))).toBe(true);
     }
   }
@@ -117,10 +117,10 @@ test("the status is true: state, time and what ESC does at the left, model and c
     contextMost: 150_000,
   };
   expect(textOf(running).at(-1)).toMatch(
-    /^\S thinking · 1 min 15 s · esc to stop {2,}claude-sonnet-4-5 · 8 % context$/,
+    /^\S ask · thinking · 1 min 15 s · esc to stop {2,}claude-sonnet-4-5 · 8 % context$/,
   );
   expect(textOf({ ...running, columns: 60 }).at(-1)).toMatch(/esc to stop {2,}8 % context$/);
-  expect(textOf({ ...running, stopping: 1 }).at(-1)).toMatch(/stopping… · 1 min 15 s · esc again to force/);
+  expect(textOf({ ...running, stopping: 1 }).at(-1)).toMatch(/ask · stopping… · 1 min 15 s · esc again to force/);
   expect(textOf({ ...running, stopping: 2 }).at(-1)).toMatch(/forcing the stop…/);
   expect(textOf({ ...first, state: "paused", pauseType: "user_interrupt" }).at(-1)).toContain(
     "stopped · ⏎ to continue",

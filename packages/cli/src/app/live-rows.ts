@@ -8,10 +8,11 @@ import { chop, fit, type Row, type Span, width } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import { takesKeys } from "../view/dialog.ts";
 import { writtenWhat } from "../view/model-work.ts";
+import type { PreviewOf } from "../view/preview-rows.ts";
 import { suggestionsOf, tourHint } from "../view/suggestions.ts";
 import { canGoOn, isHeld, isRunning, type Mail, type RunningCall, type View } from "../view/view.ts";
 import { duration, elbow } from "./block-rows.ts";
-import { dialogRows, type PreviewOf } from "./dialog-rows.ts";
+import { dialogRows } from "./dialog-rows.ts";
 import { paletteRows } from "./palette-rows.ts";
 import { popupRows } from "./popup-rows.ts";
 
@@ -31,6 +32,8 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const MOST_CALLS = 4;
 const TAIL_ROWS = 3;
 
+/** With fewer columns, the usual mode is not named. */
+const NARROW = 60;
 /** Rows from which on the prompt stands between two rules. */
 const ROOMY = 9;
 /** Rows from which on the demo has room for its suggestions. */
@@ -58,12 +61,14 @@ export function liveRows(view: View, around: Around): Live {
   const palette = asked ? [] : paletteRows(view, columns, room - prompt.rows.length - 4, around.texts);
   const below = [...lines, ...prompt.rows, ...lines, ...palette, ...status];
   const mail = [...suggestionRows(view, columns, around.texts), ...mailRows(view, columns, around.texts)];
-  const left = room - below.length - mail.length - 1;
+  // Calls that run beside a request stay in sight, one row each.
+  const beside = view.requests.length === 0 ? [] : callRows({ ...view, calls: view.calls.map(withoutTail) }, columns);
+  const left = room - below.length - mail.length - beside.length - 1;
   const dialog = dialogRows(view, columns, Math.max(3, left), around);
   const gap: Row[] = dialog.rows.length > 0 && left <= dialog.rows.length ? [] : [[]];
   const moving =
     dialog.rows.length > 0
-      ? []
+      ? beside
       : [...reasoningRows(view, columns, around.texts), ...streamRows(view, columns), ...callRows(view, columns)];
   const above = [...moving, ...(dialog.rows.length > 0 ? [[], ...dialog.rows] : []), ...mail, ...gap];
   const kept = above.slice(Math.max(0, above.length - (room - below.length)));
@@ -102,6 +107,10 @@ function callRows(view: View, columns: number): Row[] {
   const rows = shown.flatMap((call) => runningRows(view, call, columns));
   const more = view.calls.length - shown.length;
   return more > 0 ? [...rows, [{ text: `  + ${more}`, style: "dim" }]] : rows;
+}
+
+function withoutTail(call: RunningCall): RunningCall {
+  return { ...call, tail: "" };
 }
 
 function runningRows(view: View, call: RunningCall, columns: number): Row[] {
@@ -227,9 +236,13 @@ function statusRows(view: View, columns: number, { texts, modelName }: Around): 
   const lead: Span = running ? { text: `${frame(view)} `, style: "busy" } : { text: "· ", style: "status" };
   const word = stateWord(view, texts);
   const style = view.stopping > 0 || view.requests.length > 0 || canGoOn(view) ? "stop" : running ? "busy" : "status";
+  const asks = view.mode === "ask";
+  const modeWord = asks && columns < NARROW ? "" : `${status.mode[view.mode]} · `;
+  const mode: Span = { text: modeWord, style: asks ? "status" : "bold" };
+  const used = 2 + width(mode.text);
   let text = "";
-  for (const part of parts) if (width(`  ${word}${text} · ${part}`) <= columns) text += ` · ${part}`;
-  const left: Row = [lead, { text: fit(word, columns - 2), style }, { text, style: "status" }];
+  for (const part of parts) if (used + width(`${word}${text} · ${part}`) <= columns) text += ` · ${part}`;
+  const left: Row = [lead, mode, { text: fit(word, columns - used), style }, { text, style: "status" }];
   const meter = meterWords(view, texts);
   const names = [[modelName], [modelName.slice(modelName.indexOf("/") + 1)], []];
   const ways = names.map((name) => [...name, ...meter].join(" · "));

@@ -74,7 +74,7 @@ describe("what is drawn", () => {
     await terminal.until("State: waiting for your answer");
     await terminal.until("y: Yes, once");
     await sleep(SEEN_MS);
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.until("Agent: Written.");
     await terminal.until("State: ready");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.

@@ -43,7 +43,6 @@ import { stopAnywhere } from "./stop-anywhere.ts";
 import { lookOf, themeOfReport } from "./theme.ts";
 import { threadsPopup } from "./thread-items.ts";
 import { waitingMail } from "./waiting-mail.ts";
-import { WholePreviews } from "./whole-preview.ts";
 import { wordsOf } from "./words-of.ts";
 
 /** How long tools that are told to stop may take before they are left behind: the prompt must not wait for them. */
@@ -67,7 +66,6 @@ class App {
   readonly #keys: KeyDecoder;
   readonly #token = new InterruptToken();
   readonly #by = userName();
-  readonly #whole: WholePreviews;
   readonly #left: LeftCommands;
   #view: View;
   #screen: Screen | undefined;
@@ -89,11 +87,10 @@ class App {
     this.#texts = textsFor(options.lang);
     this.#stdin = options.stdin ?? process.stdin;
     this.#stdout = options.stdout ?? process.stdout;
-    const { modelName, folder, demo, previewOf, contextTokens: contextMost } = setup;
+    const { modelName, folder, demo, contextTokens: contextMost } = setup;
     const guides = guideNames(setup.guides, folder);
     this.#guides = guidesDigest(setup.guides);
     this.#view = firstView({ ...sizeOf(this.#stdout), me: this.#by, demo, contextMost }, Date.now());
-    this.#whole = new WholePreviews(previewOf, this.#texts);
     this.#left = new LeftCommands(setup.dataFolder, this.#texts, (happening) => this.#happen(happening));
     const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder, guides } };
     this.#view = update(this.#view, welcome, this.#texts).view;
@@ -184,7 +181,6 @@ class App {
         past: (event) => this.#take({ type: "event", event }),
         caughtUp: () => {
           this.#happen(caughtUp(session, begun));
-          this.#showWhole();
           resolve();
         },
         live: (event) => this.#onEvent(event),
@@ -196,7 +192,6 @@ class App {
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
     this.#happen({ type: "event", event });
-    if (event.type === "action") this.#showWhole();
     if (event.type === "state" && event.state !== "running") this.#token.clear();
   }
 
@@ -223,13 +218,8 @@ class App {
     clearTimeout(this.#resized);
     this.#resized = setTimeout(() => {
       this.#screen?.redraw(this.#view);
-      this.#showWhole();
     }, 60);
   };
-
-  #showWhole(): void {
-    for (const block of this.#whole.next(this.#view)) this.#happen({ type: "block", block });
-  }
 
   /** Something happened that is no key: it is drawn with the next frame. */
   #happen(happening: Happening): void {
@@ -290,6 +280,8 @@ class App {
         return this.#modes.suspend();
       case "redraw":
         return this.#screen?.redraw(this.#view);
+      case "mode":
+        return this.#setup.setMode(effect.mode);
       case "open":
         return this.#openChosen(effect.threadId);
       case "theme":
@@ -318,7 +310,7 @@ class App {
         this.#setup.compactNext(effect.focus);
         return this.#happen({ type: "note", text: this.#texts.slash.compacts, tone: "soft" });
       case "command": {
-        const around = { threadId: session.threadId, texts: this.#texts, columns: this.#view.columns - 4 };
+        const around = { session, texts: this.#texts, columns: this.#view.columns - 4 };
         const text = (await runCommand(effect, this.#setup, around)).trimEnd();
         return this.#happen({ type: "note", text, tone: "soft" });
       }
@@ -395,8 +387,13 @@ class App {
   }
 
   async #answer(session: Session, id: string, given: DialogAnswer): Promise<void> {
+    const request = this.#view.requests.find((each) => each.id === id);
     try {
       await session.answer(id, answerOf(given, this.#by));
+      const scope = given.type === "approve" ? given.remember : undefined;
+      if (scope === undefined || scope === "thread" || request?.tool === undefined) return;
+      // Only once the answer counts: an approval that somebody else was faster with leaves nothing behind.
+      this.#setup.remember({ tool: request.tool, args: request.args ?? null }, scope, this.#by);
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;
       this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts, this.#setup.runner.owner) });

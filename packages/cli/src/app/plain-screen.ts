@@ -5,11 +5,11 @@ import type { WriteStream } from "node:tty";
 import { requestWords } from "../request-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import type { Row } from "../terminal/width.ts";
-import { choicesOf, requestOf } from "../view/dialog.ts";
+import { choicesOf, requestOf, ruleText } from "../view/dialog.ts";
+import { previewRows } from "../view/preview-rows.ts";
 import { suggestionsOf } from "../view/suggestions.ts";
 import { isRunning, type View } from "../view/view.ts";
 import { blockRows } from "./block-rows.ts";
-import { previewRows } from "./dialog-rows.ts";
 import { type Around, mailWord, stateWord } from "./live-rows.ts";
 import { popupRows } from "./popup-rows.ts";
 import type { Screen } from "./screen.tsx";
@@ -112,7 +112,9 @@ export class PlainScreen implements Screen {
     const request = requestOf(view);
     if (request === undefined || dialog === undefined) return [];
     const choices = choicesOf(request, texts);
-    if (same) return [choices[dialog.cursor]?.label ?? ""];
+    const choice = choices[dialog.cursor];
+    const rule = choice === undefined ? undefined : ruleText(request, choice.does, texts);
+    if (same) return [choice?.label ?? "", ...(rule === undefined ? [] : [sanitizeLine(rule, 400)])];
     return [
       sanitizeLine(requestWords(request, texts), 400),
       ...previewRows(request, Number.POSITIVE_INFINITY, previewOf, texts).map(textOf),

@@ -18,8 +18,9 @@ async function inShop(name: string, ...replies: readonly WireReply[]) {
   const folder = join(program().place, name, "rope-shop");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "README.md"), "# Ropes\n\nA shop that sells ropes to climbers.\n");
-  const env = { HOME: join(program().place, name) };
-  const rules = { rules: [{ tool: "shell", args: { command: "npm *" }, effect: "allow" }] };
+  const env = { HOME: join(program().place, name), COLORTERM: "truecolor" };
+  const allow = (command: string) => ({ tool: "shell", args: { command }, effect: "allow" });
+  const rules = { rules: [allow("npm *"), allow("sleep *")] };
   return talk(replies, { folder, env, rules, columns: 84, rows: 26 });
 }
 
@@ -28,7 +29,8 @@ function steady(text: string): string {
   return text
     .replace(/127\.0\.0\.1:\d{5}\/test/g, "ollama/qwen3.5-coder")
     .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, "⠹")
-    .replace(/\b(?:\d+\.)?\d+ s\b/g, "3 s")
+    .replace(/\b0\.\d s\b/g, "0.3 s")
+    .replace(/(?<!\.)\b\d s\b/g, "3 s")
     .replaceAll(`by ${userInfo().username}`, "by ana");
 }
 
@@ -87,7 +89,7 @@ test("going back: before which message, and what was done since", async () => {
   terminal.ask("Begin a changelog");
   await terminal.untilSeen("Yes, once");
   await sleep(SEEN_MS);
-  terminal.press("y");
+  terminal.press(`y${ENTER}`);
   await terminal.untilSeen("Written.");
   await terminal.untilSeen("· ready");
   terminal.ask("Thank you");

@@ -63,6 +63,9 @@ function codesOf(tokens: Tokens, depth: Depth): Codes {
     keyword: "1",
     added: depth === "16" ? "1" : both(fg("ink"), bg("selected")),
     removed: fg("ink3"),
+    // The words that differ inside of such a line.
+    "added-word": both("1;4", depth === "16" ? "" : both(fg("ink"), bg("selected"))),
+    "removed-word": fg("fail"),
     hunk: fg("ink3"),
     // The band has its own ink: the guess about the background may be wrong.
     person: depth === "16" ? "1" : both("1", fg("ink"), bg("selected")),

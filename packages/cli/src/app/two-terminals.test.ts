@@ -30,7 +30,7 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     for (const question of questions) {
       await Promise.all([first.untilSeen(`╭─ ${question}`), second.untilSeen(`╭─ ${question}`)]);
       await sleep(SEEN_MS);
-      (question === "Which door?" ? second : first).press("1");
+      (question === "Which door?" ? second : first).press(`1${ENTER}`);
     }
     for (const terminal of [first, second]) {
       await terminal.untilSeen("That is all.");
@@ -122,7 +122,7 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     await other.untilSeen("Yes, once");
     await other.untilSeen(/· ~\/folder-\w+ .*· ~\/folder-\w+ /);
     await sleep(SEEN_MS);
-    other.press("y");
+    other.press(`y${ENTER}`);
     await other.untilSeen("Done.");
     expect(readFileSync(join(first.folder, "where"), "utf8").trim()).toBe(realpathSync(first.folder));
     expect(existsSync(join(other.folder, "where"))).toBe(false);

@@ -206,7 +206,7 @@ describe("P16: told to end, it stops what runs first", () => {
     expect(await first.exited).toBe(143);
     const second = await talk([["Written."]], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
     await sleep(SEEN_MS);
-    second.press("y");
+    second.press(`y${ENTER}`);
     await second.untilSeen("Written.");
     expect(readFileSync(join(first.folder, "a.txt"), "utf8")).toBe("a");
   });
@@ -218,9 +218,9 @@ describe("P16: told to end, it stops what runs first", () => {
     ];
     const first = await talk([["I write.", ...calls]]);
     first.ask("write");
-    await first.untilSeen("Run this command?");
+    await first.untilSeen("❯ shell trap");
     await sleep(SEEN_MS);
-    first.press("y");
+    first.press(`y${ENTER}`);
     const began = join(first.folder, "began");
     while (!existsSync(began) || readFileSync(began, "utf8") === "") await sleep(10);
     await first.untilSeen("Create a.txt?");
@@ -232,7 +232,7 @@ describe("P16: told to end, it stops what runs first", () => {
     await inbox.until("Create a.txt?");
     const second = await talk([["Written."]], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
     await sleep(SEEN_MS);
-    second.press("y");
+    second.press(`y${ENTER}`);
     await second.untilSeen("Written.");
     expect(readFileSync(join(first.folder, "a.txt"), "utf8")).toBe("a");
   });

@@ -28,6 +28,8 @@ import { findId } from "./find.ts";
 
 export interface RulesOptions extends CommandOptions {
   readonly config?: string;
+  /** The folder that the rules are told for; the current one by default. */
+  readonly folder?: string;
   readonly thread?: string;
 }
 
@@ -48,7 +50,7 @@ export async function listRules(options: RulesOptions, io: CommandIo): Promise<n
     const { commands } = io.texts;
     const section = (title: string, rules: readonly PermissionRule[]) =>
       rules.length === 0 ? [] : [title, ...rules.map((rule) => `  ${describeRule(rule)}`)];
-    const here = realpathSync(currentFolder());
+    const here = realpathSync(options.folder ?? currentFolder());
     const of = (which: (rule: FolderRule) => boolean) => remembered.filter(which).map(asPermissionRule);
     const elsewhere = remembered.filter(({ folder }) => folder !== undefined && folder !== here);
     const lines = [

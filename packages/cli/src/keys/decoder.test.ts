@@ -173,12 +173,12 @@ test("TS4: with the kitty protocol a lone ESC byte is never the key, and the ESC
 test.each([
   ["a byte", ESC],
   ["a sequence", `${ESC}[27u`],
-])("TS5: ESC as %s in a paste whose end was lost ends the paste and stops", async (_, escape) => {
+])("TS5: ESC as %s in a paste whose end was lost ends the paste and stops", async (_, bytes) => {
   const keys: string[] = [];
   const decoder = new KeyDecoder(({ name, text }) => keys.push(text === undefined ? name : `${name}:${text}`));
   decoder.feed(`${ESC}[200~half a paste`);
   await sleep(20);
-  decoder.feed(escape);
+  decoder.feed(bytes);
   const pressed = performance.now();
   await expect.poll(() => keys, { timeout: 3_000 }).toEqual(["paste:half a paste", "escape"]);
   expect(performance.now() - pressed).toBeLessThan(2_000);

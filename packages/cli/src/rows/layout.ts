@@ -11,7 +11,7 @@ export function widthOf(row: Row): number {
 
 /** Puts a mark of two columns before the first row, and blanks before the others. */
 export function gutter(mark: Span, rows: readonly Row[]): Row[] {
-  return rows.map((row, at) => [at === 0 ? mark : { text: "  " }, ...row]);
+  return rows.map((row, at) => (at === 0 ? [mark, ...row] : widthOf(row) === 0 ? [] : [{ text: "  " }, ...row]));
 }
 
 /** `right` at the right edge; only `left` if there is no room for both. */

@@ -2,8 +2,9 @@
 // something runs, it stops it, whatever is being typed.
 
 import type { Key } from "../keys/decoder.ts";
+import { type Mode, nextMode } from "../permissions/mode.ts";
 import type { Texts } from "../texts/texts.ts";
-import { leavesWriting, onDialogKey, takesKeys } from "./dialog.ts";
+import { afterWords, isUnseen, leavesWriting, onDialogKey, takesKeys } from "./dialog.ts";
 import { edit, editorOf, emptyEditor } from "./editor.ts";
 import { block } from "./on-event.ts";
 import { leavesPopup, onPopupKey } from "./popup.ts";
@@ -46,6 +47,10 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
       return again("quit") ? quit(view) : onCtrlC(view, now);
     case "escape":
       return onEscape(view, now, again("rewind"));
+    // As terminals of two kinds write Shift-Tab.
+    case "back-tab":
+    case "shift-tab":
+      return view.popup === undefined ? inMode(view, nextMode(view.mode)) : still(view);
     default:
   }
   if (view.popup !== undefined) {
@@ -54,11 +59,11 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
   }
   if (key.name === "ctrl-o") return still(unfold(view));
   if (key.name === "ctrl-d" && view.draft.text === "") return quit(view);
-  if (takesKeys(view)) return onDialogKey(view, key, now, texts);
+  if (takesKeys(view) && !isUnseen(view, key, now)) return onDialogKey(view, key, now, texts);
   return onPromptKey(view, key, now, texts);
 }
 
-/** Popup, request, run, draft: the first of them that is there. */
+/** Popup, request, run, mode, draft: the first of them that is there. A stop falls back to *ask*, too. */
 function onEscape(view: View, now: number, again: boolean): Step {
   const { popup } = view;
   if (popup !== undefined) return isBottom(popup) ? quit(view) : still({ ...view, popup: undefined });
@@ -67,6 +72,7 @@ function onEscape(view: View, now: number, again: boolean): Step {
   if (isRunning(view) || view.requests.length > 0) return interrupt(view);
   if (view.pauseType === "user_interrupt" && now - (view.restedAt ?? 0) < HAMMER_MS)
     return still({ ...view, restedAt: now });
+  if (view.mode !== "ask") return inMode(view, "ask");
   if (view.draft.text !== "") return still(cleared(view));
   if (again) return { view, effects: [{ do: "list-rewind" }] };
   return still({ ...view, armed: { what: "rewind", until: now + AGAIN_MS } });
@@ -82,8 +88,14 @@ function cleared(view: View): View {
   return { ...view, history: [...view.history, view.draft.text], historyAt: undefined, draft: emptyEditor };
 }
 
-function interrupt(view: View): Step {
-  return { view: { ...view, stopping: view.stopping === 0 ? 1 : 2 }, effects: [{ do: "interrupt" }] };
+function interrupt(before: View): Step {
+  const { view, effects } = before.mode === "ask" ? still(before) : inMode(before, "ask");
+  const stopping = view.stopping === 0 ? 1 : 2;
+  return { view: { ...view, stopping }, effects: [...effects, { do: "interrupt" }] };
+}
+
+function inMode(view: View, mode: Mode): Step {
+  return { view: { ...view, mode }, effects: [{ do: "mode", mode }] };
 }
 
 function onCtrlC(view: View, now: number): Step {
@@ -166,7 +178,9 @@ function onEnter(view: View): Step {
     const said = [view.afterStop, text].filter(Boolean).join("\n");
     return text === "" ? still(view) : sent({ ...view, afterStop: said }, []);
   }
-  if (isRunning(view)) return text === "" ? still(view) : sent(view, [{ do: "mail", kind: "steer", text }]);
+  // Under a request too: it stays open, and the words are read once it is answered.
+  if (isRunning(view) || view.requests.length > 0)
+    return text === "" ? still(view) : sent(afterWords(view), [{ do: "mail", kind: "steer", text }]);
   if (view.state === "terminated") return still(view);
   if (text === "") return canGoOn(view) ? started(view, { do: "resume" }) : still(view);
   const paused = view.state === "paused" || view.state === "error";
@@ -182,7 +196,7 @@ function startedWith(view: View, effect: Effect): [View, readonly Effect[]] {
 }
 
 function sent(view: View, effects: readonly Effect[]): Step {
-  return { view: { ...view, draft: emptyEditor, historyAt: undefined }, effects };
+  return { view: { ...view, draft: emptyEditor, draftAt: view.now, historyAt: undefined }, effects };
 }
 
 /** Earlier inputs; what is being typed is the last of them. */

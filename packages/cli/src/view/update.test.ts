@@ -1,7 +1,10 @@
+// What each happening makes of the view. It is one piece: every case is written with the same few helpers.
+
 import type { BelayEvent, Interrupt } from "@belay/core";
 import { describe, expect, test } from "vitest";
 import type { Key } from "../keys/decoder.ts";
 import { en } from "../texts/en.ts";
+import { choicesOf } from "./dialog.ts";
 import { tourHint } from "./suggestions.ts";
 import { update } from "./update.ts";
 import { type Block, type Effect, firstView, type Happening, isRunning, type View } from "./view.ts";
@@ -129,7 +132,7 @@ describe("ESC", () => {
     expect(open.view.popup).toEqual({ kind: "help", cursor: 0 });
     const closed = update(open.view, esc, en);
     expect([closed.view.popup, closed.effects]).toEqual([undefined, []]);
-    const writing = after(running, ...asks("a"), typed("n"));
+    const writing = after(running, ...asks("a"), typed("n"), enter);
     expect(writing.view.dialog?.mode).toBe("reason");
     const back = update(writing.view, esc, en);
     expect([back.view.dialog?.mode, back.effects]).toEqual(["choose", []]);
@@ -314,37 +317,144 @@ describe("the prompt", () => {
   });
 });
 
+describe("modes", () => {
+  const shiftTab = key("back-tab");
+
+  test("Shift-Tab goes through ask, accept edits and plan, whatever is typed or asked", () => {
+    expect(after(shiftTab, shiftTab, shiftTab).effects.map((effect) => "mode" in effect && effect.mode)).toEqual([
+      "accept-edits",
+      "plan",
+      "ask",
+    ]);
+    expect(after(typed("words"), key("shift-tab")).view).toMatchObject({
+      mode: "accept-edits",
+      draft: { text: "words" },
+    });
+    expect(after(running, ...asks("a"), shiftTab).view).toMatchObject({ mode: "accept-edits", dialog: { id: "a" } });
+  });
+
+  test("Esc falls back to ask: with the stop of a run, and before it clears a draft", () => {
+    expect(after(shiftTab, running, esc)).toMatchObject({
+      effects: [{ do: "mode", mode: "accept-edits" }, { do: "mode", mode: "ask" }, { do: "interrupt" }],
+      view: { mode: "ask", stopping: 1 },
+    });
+    expect(after(shiftTab, typed("words"), esc).view).toMatchObject({ mode: "ask", draft: { text: "words" } });
+    expect(after(shiftTab, running, key("ctrl-c")).view.mode).toBe("ask");
+    expect(after(running, esc).effects).toEqual([{ do: "interrupt" }]);
+  });
+
+  test("a mode stays when another thread is opened", () => {
+    expect(after(shiftTab, { type: "opened", threadId: "other" }).view.mode).toBe("accept-edits");
+  });
+});
+
 describe("requests", () => {
   const seen = 10_000;
 
-  test("keys are not heard in the first moment, nor while a draft is being typed", () => {
+  test("TC1: what is typed in the first moment, or while a draft is there, is a draft; Enter then answers nothing", () => {
     const shown = after(running, { type: "tick", now: 5_000 }, ...asks("a"));
-    expect(update(shown.view, key("text", 5_299, "y"), en).effects).toEqual([]);
-    expect(update(shown.view, key("text", 5_300, "y"), en).effects).toEqual([
+    const early = update(shown.view, key("text", 5_299, "y"), en);
+    expect([early.effects, early.view.draft.text]).toEqual([[], "y"]);
+    expect(update(shown.view, key("enter", 5_299), en).effects).toEqual([]);
+    expect(update(shown.view, key("enter", 5_300), en).effects).toEqual([
       { do: "answer", id: "a", answer: { type: "approve" } },
     ]);
     const drafting = after(running, typed("yes", 5_000), ...asks("a"), typed("!", seen));
     expect(drafting).toMatchObject({ effects: [], view: { draft: { text: "yes!" } } });
   });
 
+  const shell = (id: string, command: string) =>
+    event("action", { action: { interrupted: request(id, { tool: "shell", args: { command } }) } });
+
   test.each([
-    [["y"], { type: "approve" }],
-    [["t"], { type: "approve", remember: "thread" }],
-    [["a"], { type: "approve", remember: "always" }],
-    [["3"], { type: "approve", remember: "always" }],
-    [["n", "no!", "enter"], { type: "reject", reason: "no!" }],
-    [["n", "enter"], { type: "reject", reason: en.dialog.defaultReason }],
-    [["e", "x", "enter"], { type: "approve", args: { path: "ax" } }],
+    [["y", "enter"], { type: "approve" }],
+    [["t", "enter"], { type: "approve", remember: "thread" }],
+    [["a", "enter"], { type: "approve", remember: "folder" }],
+    [["3", "enter"], { type: "approve", remember: "folder" }],
+    [["p", "enter"], { type: "approve", remember: "prefix" }],
+    [["v", "enter"], { type: "approve", remember: "everywhere" }],
+    [["n", "enter", "no!", "enter"], { type: "reject", reason: "no!" }],
+    [["n", "enter", "enter"], { type: "reject", reason: en.dialog.defaultReason }],
+    [["e", "enter", "x", "enter"], { type: "approve", args: { command: "npm testx" } }],
     [["down", "enter"], { type: "approve", remember: "thread" }],
     [["up", "enter", "late", "enter"], { type: "reject", reason: "late" }],
-  ])("%j is %j", (keys, answer) => {
+  ])("TC1: %j is %j", (keys, answer) => {
     const names = ["enter", "up", "down"];
-    const pressed = keys.map((each) => (names.includes(each) ? key(each) : typed(each)));
-    expect(after(running, ...asks("a"), ...pressed).effects).toEqual([{ do: "answer", id: "a", answer }]);
+    const pressed = keys.map((each, at) => {
+      const now = seen + at * 400;
+      return names.includes(each) ? key(each, now) : typed(each, now);
+    });
+    expect(after(running, shell("a", "npm test"), ...pressed).effects).toEqual([{ do: "answer", id: "a", answer }]);
+  });
+
+  test("TC1: a letter alone grants nothing, and one that follows it within a second makes both a draft", () => {
+    const dialog = (...keys: Happening[]) => after(running, shell("a", "npm test"), ...keys);
+    for (const letter of ["y", "t", "a", "p", "v", "1", "2"]) {
+      const { effects, view } = dialog(typed(letter, seen));
+      expect([effects, view.draft.text], letter).toEqual([[], ""]);
+    }
+    const two = dialog(typed("a", seen), typed("y", seen + 149), key("enter", seen + 600));
+    expect(two.effects).toEqual([{ do: "mail", kind: "steer", text: "ay" }]);
+    expect(dialog(typed("a", seen), typed("y", seen + 1_000)).view.dialog?.cursor).toBe(0);
+    expect(dialog(typed("also", seen)).view.draft.text).toBe("also");
+    expect(dialog(key("paste", seen, "yes")).view.draft.text).toBe("yes");
+    // The rule has to be there to be read before Enter agrees to it.
+    expect(dialog(typed("a", seen), key("enter", seen + 100)).effects).toEqual([]);
+    expect(dialog(typed("y", seen), key("enter", seen + 100)).effects).toHaveLength(1);
+  });
+
+  test("TC1: no sentence grants anything, at whatever speed it is typed", () => {
+    const sentences = [
+      "also check the tests",
+      "yes but first look",
+      "try again",
+      "any",
+      "at",
+      "a y a t",
+      "neat",
+      "ya",
+      "3 files",
+      "van",
+      "p.s. not yet",
+      "eat that",
+    ];
+    for (const sentence of sentences)
+      for (const pace of [1, 30, 80, 150, 300, 700])
+        for (const begin of [50, 250, 320, 2_000]) {
+          const at = (nth: number) => seen + begin + nth * pace;
+          const keys = [...sentence].map((text, nth) => typed(text, at(nth)));
+          const end = sentence.length;
+          const open = [{ type: "tick", now: seen } as const, running, shell("a", "npm test")];
+          const { effects } = after(...open, ...keys, key("enter", at(end)), key("enter", at(end + 1)));
+          const granted = effects.filter((effect) => effect.do === "answer");
+          expect(granted, `${sentence} every ${pace} ms from ${begin} ms on`).toEqual([]);
+        }
+  });
+
+  test("TC7: words that are sent under a request are pending, and the request stays open", () => {
+    const { effects, view } = after(running, ...asks("a"), typed("and mind the tests", seen), key("enter", seen + 500));
+    expect(effects).toEqual([{ do: "mail", kind: "steer", text: "and mind the tests" }]);
+    expect([view.requests.length, view.dialog?.id]).toEqual([1, "a"]);
+  });
+
+  test("edits can be accepted from a request on; what a link leads to is never remembered", () => {
+    const accepted = after(running, ...asks("a"), typed("s", seen), key("enter", seen + 400));
+    expect(accepted.effects).toEqual([
+      { do: "mode", mode: "accept-edits" },
+      { do: "answer", id: "a", answer: { type: "approve" } },
+    ]);
+    expect(accepted.view.mode).toBe("accept-edits");
+    const read = request("r", { tool: "read", args: { path: "a.md" }, context: { path: "a.md", leadsTo: "a.md" } });
+    const linked = { ...read, context: { path: "a.md", leadsTo: ".env" } };
+    const keys = (one: Interrupt) =>
+      choicesOf(one, en)
+        .map((choice) => choice.key)
+        .join("");
+    expect([keys(read), keys(linked)]).toEqual(["yaen", "yen"]);
   });
 
   test("several are answered in any order; with the last one the run goes on, whoever answered it", () => {
-    const open = after(running, ...asks("a", "b"), key("ctrl-n"), typed("y"));
+    const open = after(running, ...asks("a", "b"), key("ctrl-n"), typed("y"), enter);
     expect(open.effects).toEqual([{ do: "answer", id: "b", answer: { type: "approve" } }]);
     const answered = (id: string) => event("request-answered", { id, by: "user", answer: { type: "approve" } });
     const one = update(open.view, answered("b"), en);
@@ -353,7 +463,7 @@ describe("requests", () => {
   });
 
   test("an answer that is not taken leaves the dialog open, and says why", () => {
-    const { view } = after(running, ...asks("a"), typed("y"), { type: "answer-refused", id: "a", problem: "taken" });
+    const { view } = after(running, ...asks("a"), enter, { type: "answer-refused", id: "a", problem: "taken" });
     expect(view.dialog).toMatchObject({ id: "a", problem: "taken", sending: false });
   });
 
@@ -369,7 +479,7 @@ describe("requests", () => {
   test("questions: a choice by its number, words as they are, JSON where the schema wants it", () => {
     const asked = (more: Partial<Interrupt>) =>
       event("action", { action: { interrupted: request("q", { kind: "input", ...more }) } });
-    const choice = after(running, asked({ context: { options: ["red", "blue"] } }), typed("2"));
+    const choice = after(running, asked({ context: { options: ["red", "blue"] } }), typed("2"), enter);
     expect(choice.effects).toEqual([{ do: "answer", id: "q", answer: { type: "respond", value: "blue" } }]);
     expect(after(running, asked({}), typed("in words"), enter).effects).toEqual([
       { do: "answer", id: "q", answer: { type: "respond", value: "in words" } },
@@ -383,8 +493,10 @@ describe("requests", () => {
 
   test("what became of a call that a crash cut off: again, its result, or skip", () => {
     const asked = event("action", { action: { interrupted: request("u", { kind: "unknown" }) } });
-    expect(after(running, asked, typed("r")).effects).toEqual([{ do: "answer", id: "u", answer: { type: "approve" } }]);
-    expect(after(running, asked, typed("g"), typed("it ran"), enter).effects).toEqual([
+    expect(after(running, asked, typed("r"), enter).effects).toEqual([
+      { do: "answer", id: "u", answer: { type: "approve" } },
+    ]);
+    expect(after(running, asked, typed("g"), enter, typed("it ran"), enter).effects).toEqual([
       { do: "answer", id: "u", answer: { type: "respond", value: "it ran" } },
     ]);
   });

@@ -2,6 +2,8 @@
 
 import type { BelayEvent, Interrupt, Json, PauseType, SessionState } from "@belay/core";
 import type { Key } from "../keys/decoder.ts";
+import type { Mode } from "../permissions/mode.ts";
+import type { Scope } from "../permissions/remember.ts";
 import type { MarkdownState } from "../rows/markdown.ts";
 import { type Editor, emptyEditor } from "./editor.ts";
 import { emptyList, type List } from "./list.ts";
@@ -41,11 +43,10 @@ export type Block =
       readonly whole: boolean;
       readonly ms?: number;
     }
-  /** A change to a file: one that a person is asked about and a dialog has no room for, or one that was made. */
+  /** A change that was made to a file. */
   | { readonly kind: "diff"; readonly diff: string; readonly whole: boolean }
   /** The reasoning of the model before an answer or a call. */
   | { readonly kind: "thought"; readonly text: string; readonly whole: boolean; readonly ms?: number }
-  | { readonly kind: "asked"; readonly text: string }
   /** A stop: how long the run had run, and the labels of its calls by what became of them. */
   | {
       readonly kind: "stop";
@@ -91,6 +92,10 @@ export interface Dialog {
   readonly cursor: number;
   readonly mode: "choose" | "edit" | "reason" | "answer";
   readonly editor: Editor;
+  /** The first row that is shown of what would be done. */
+  readonly scroll: number;
+  /** The last letter that moved the cursor, and when: one that follows soon makes both a draft. */
+  readonly typed?: { readonly text: string; readonly at: number };
   /** Why the last answer was not taken. */
   readonly problem?: string;
   /** An answer is on its way. */
@@ -194,6 +199,8 @@ export interface View {
   readonly popup: Popup | undefined;
   readonly draft: Editor;
   readonly draftAt: number;
+  /** What the person lets run, beside the rules. */
+  readonly mode: Mode;
   /** Earlier inputs, and which of them is shown. */
   readonly history: readonly string[];
   readonly historyAt: number | undefined;
@@ -222,6 +229,7 @@ export type Effect =
   | { readonly do: "take-back"; readonly mail: Mail }
   | { readonly do: "send-queue"; readonly mail: readonly Mail[] }
   | { readonly do: "interrupt" }
+  | { readonly do: "mode"; readonly mode: Mode }
   | { readonly do: "answer"; readonly id: string; readonly answer: DialogAnswer }
   | { readonly do: "go-on" }
   /** Look what waits to become part of the thread. */
@@ -245,7 +253,7 @@ export type Effect =
   | { readonly do: "quit" };
 
 export type DialogAnswer =
-  | { readonly type: "approve"; readonly remember?: "thread" | "always"; readonly args?: Json }
+  | { readonly type: "approve"; readonly remember?: "thread" | Scope; readonly args?: Json }
   | { readonly type: "reject"; readonly reason: string }
   | { readonly type: "respond"; readonly value: Json };
 
@@ -340,6 +348,7 @@ export function firstView(
     popup: undefined,
     draft: emptyEditor,
     draftAt: 0,
+    mode: "ask",
     history: [],
     historyAt: undefined,
     slashAt: 0,
