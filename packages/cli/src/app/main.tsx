@@ -1,4 +1,5 @@
-// The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session.
+// The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session. Long, and still
+// one piece: every effect is done to the one session that is shown, and a file for each would share all of this state.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
