@@ -112,13 +112,12 @@ function callRows(block: Extract<Block, { kind: "call" }>, columns: number, text
   return [head, ...elbow(block.tool === "shell" ? [...more, ...body] : [...body, ...more])];
 }
 
-/** A change that was made hangs on its call; one that is asked about stands for itself, whole. */
+/** A change that was made hangs on its call. */
 function changeRows({ diff, whole }: Extract<Block, { kind: "diff" }>, columns: number, texts: Texts): Row[] {
-  const lines = diffRows(diff, columns - 2 * GUTTER);
-  if (whole) return elbow(lines);
-  const left = lines.length - DIFF_LINES;
-  if (left <= 0) return elbow(lines);
-  return elbow([...lines.slice(0, DIFF_LINES), [{ text: texts.tool.more(left), style: "dim" }]]);
+  const rows = diffRows(diff, columns - 2 * GUTTER);
+  const left = whole ? 0 : rows.length - DIFF_LINES;
+  if (left <= 0) return elbow(rows);
+  return elbow([...rows.slice(0, DIFF_LINES), [{ text: texts.tool.more(left), style: "dim" }]]);
 }
 
 function thoughtRows(block: Extract<Block, { kind: "thought" }>, columns: number, texts: Texts): Row[] {

@@ -493,6 +493,10 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { path: string }) => `${d.path} already exists.`,
       hint: "Use edit to change a part of it, or set overwrite to true to replace all of it.",
     },
+    FILE_RACED: {
+      message: (d: { path: string }) => `${d.path} was changed by another program just now. Nothing was written.`,
+      hint: "Read the file again.",
+    },
     FILE_TOO_LARGE: {
       message: (d: { path: string; bytes: number; most: number }) =>
         `${d.path} has ${d.bytes} bytes; at most ${d.most} can be handled.`,

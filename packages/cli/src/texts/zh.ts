@@ -524,6 +524,10 @@ export const zh: Texts = {
       message: (d) => `${d.path} 已存在。`,
       hint: "用 edit 修改其中一部分，或把 overwrite 设为 true 整个替换。",
     },
+    FILE_RACED: {
+      message: (d) => `${d.path} 刚刚被其他程序修改。没有写入任何内容。`,
+      hint: "请重新读取该文件。",
+    },
     FILE_TOO_LARGE: {
       message: (d) => `${d.path} 有 ${d.bytes} 字节；最多能处理 ${d.most} 字节。`,
       hint: "请用 shell 命令查看其中一部分，或在其中查找。",

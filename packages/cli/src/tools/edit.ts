@@ -32,8 +32,8 @@ export function editTool(root: string, seen: SeenTexts) {
         ctx,
         look: () => changeOf(root, args),
       });
-      const { shown, after, times, mode } = change;
-      await writeText(root, args.path, after, mode);
+      const { shown, after, times } = change;
+      await writeText(root, args.path, after, change);
       ctx.customAction(changeMade(ctx.callId, change));
       return `Replaced ${times === 1 ? "once" : `${times} times`} in ${shown}.`;
     },

@@ -4,6 +4,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -17,6 +18,7 @@ import { agent, approve, createRunner, reject, type Tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { judgeBy } from "../permissions/judge.ts";
+import { writeText } from "./paths.ts";
 import { folderTools } from "./tools.ts";
 
 let root: string;
@@ -328,4 +330,16 @@ describe("asking", () => {
     const denied = await asking("read", { path: "a.txt" }, { rules }).open();
     expect(await outcome(denied.run("go"), () => denied.messages)).toMatchObject([{ outcome: "rejected" }]);
   });
+});
+
+test("TC3: of two writers at once, the text that came in between is not lost: the other one is told", async () => {
+  const place = { before: "seen\n", mode: 0o644 };
+  put("a.txt", "seen\n");
+  await writeText(root, "a.txt", "fresh\n", place);
+  await expect(writeText(root, "a.txt", "late\n", place)).rejects.toMatchObject({ code: "FILE_RACED" });
+  await expect(writeText(root, "a.txt", "new\n", { before: undefined, mode: undefined })).rejects.toMatchObject({
+    code: "FILE_RACED",
+  });
+  expect(get("a.txt")).toBe("fresh\n");
+  expect(readdirSync(root)).toEqual(["a.txt"]);
 });

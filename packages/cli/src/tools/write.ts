@@ -26,10 +26,9 @@ export function writeTool(root: string, seen: SeenTexts) {
     needsApproval: (args, ctx) => seen.asks({ tool: "write", args, ctx, look: () => changeOf(root, args) }),
     async execute(args, ctx) {
       const change = await seen.approved({ tool: "write", args, ctx, look: () => changeOf(root, args) });
-      const { before, mode } = change;
-      const { shown } = await writeText(root, args.path, args.text, mode);
+      const { shown } = await writeText(root, args.path, args.text, change);
       ctx.customAction(changeMade(ctx.callId, change));
-      return `${before === undefined ? "Made" : "Replaced"} ${shown}, ${Buffer.byteLength(args.text)} bytes.`;
+      return `${change.before === undefined ? "Made" : "Replaced"} ${shown}, ${Buffer.byteLength(args.text)} bytes.`;
     },
   });
 }
