@@ -32,7 +32,7 @@ export async function start(options: StartOptions): Promise<number> {
   const { stdin, stdout } = process;
   const interactive = options.print === undefined && Boolean(stdin.isTTY && stdout.isTTY);
   const goesOn = options.continue === true || options.resume !== undefined;
-  const input = interactive ? options.prompt : await readInput(options, goesOn);
+  const input = interactive ? options.prompt : await readInput(options, goesOn, textsFor(options.lang));
   if (!interactive && (options.resume === true || (input === undefined && !goesOn))) throw problem("NO_PROMPT", {});
 
   const dataFolder = dataFolderOf(options.dataFolder);
@@ -99,14 +99,20 @@ function appOptions(
   };
 }
 
-/** A text that was given, what is piped in, or, with --stdin, both. Without either there may be something to go on with. */
-async function readInput({ print, prompt, stdin }: StartOptions, goesOn: boolean): Promise<string | undefined> {
+/**
+ * The prompt and the text that is piped in, or either of them. A pipe by which nothing comes is not waited for, unless
+ * --stdin or the lack of a prompt says that something will.
+ */
+async function readInput(options: StartOptions, continues: boolean, texts: Texts): Promise<string | undefined> {
+  const { print, prompt, stdin } = options;
   const given = typeof print === "string" ? print : prompt;
-  const wantsStdin = stdin === true || given === "-" || (given === undefined && !goesOn && !process.stdin.isTTY);
   const text = given === "-" ? "" : (given ?? "");
-  if (!wantsStdin) return filled(text);
-  const { readStdin } = await import("./headless/read-stdin.ts");
-  return filled([text, await readStdin()].filter((part) => part.trim() !== "").join("\n\n"));
+  const { readPipe, readStdin, stdinKind } = await import("./headless/read-stdin.ts");
+  const isNeeded = stdin === true || given === "-" || (given === undefined && !continues && !process.stdin.isTTY);
+  const kind = isNeeded ? "file" : stdinKind();
+  const piped = kind === "file" ? await readStdin() : kind === "pipe" ? await readPipe() : "";
+  if (piped === undefined) process.stderr.write(`${texts.commands.pipeSilent}\n`);
+  return filled([text, piped ?? ""].filter((part) => part.trim() !== "").join("\n\n"));
 }
 
 function filled(text: string): string | undefined {

@@ -112,6 +112,25 @@ describe("how it ends", () => {
     }
   });
 
+  test("a prompt and a text that is piped in are one input, also without --stdin; a silent pipe is told", async () => {
+    const wire = await wireServer();
+    try {
+      const { belay } = program.home();
+      wire.script(["one"], ["two"], ["three"]);
+      const run = (first: string) => belay(["-p", "review this", "--base-url", wire.url, "--model", "m"], { first });
+      const words = "printf 'the piped words'";
+      expect(await run(`mkfifo a; (${words} > a) & exec < a`)).toMatchObject({ code: 0, stdout: "one\n", stderr: "" });
+      expect(await run(`${words} > b; exec < b`)).toMatchObject({ code: 0, stdout: "two\n", stderr: "" });
+      const silent = await run("mkfifo c; (sleep 20 > c) & exec < c");
+      expect(silent).toMatchObject({ code: 0, stdout: "three\n" });
+      expect(silent.stderr).toBe("Nothing came by the pipe within a second: it was not read. --stdin waits for it.\n");
+      const said = wire.requests.map(({ body }) => body.messages.at(-1).content);
+      expect(said).toEqual(["review this\n\nthe piped words", "review this\n\nthe piped words", "review this"]);
+    } finally {
+      await wire.close();
+    }
+  });
+
   test("wrong usage is 2, with a hint: options, commands, models, threads, no prompt", async () => {
     const { belay } = program.home();
     for (const [args, words] of [

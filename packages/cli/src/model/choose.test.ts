@@ -55,8 +55,11 @@ describe("which model speaks", () => {
       "openai/gpt-5-mini",
       false,
     ]);
-    expect(await names({ env: keys, look: { ports, patienceMs } })).toEqual(["anthropic/claude-sonnet-4-5", false]);
-    expect(await names({ env: { OPENAI_API_KEY: "o" }, look: { ports, patienceMs } })).toEqual(["openai/gpt-5", false]);
+    expect(await names({ env: keys, look: { ports, patienceMs } })).toEqual(["anthropic/claude-sonnet-5-5", false]);
+    expect(await names({ env: { OPENAI_API_KEY: "o" }, look: { ports, patienceMs } })).toEqual([
+      "openai/gpt-5.6",
+      false,
+    ]);
     expect(await names({ look: { ports, patienceMs } })).toEqual(["ollama/qwen3:8b", false]);
     expect(await names({ look: { ports: { ...ports, ollama: 1 }, patienceMs } })).toEqual(["lmstudio/gemma", false]);
     expect(await names({})).toEqual(["demo (offline)", true]);
@@ -127,6 +130,36 @@ describe("what is sent", () => {
     expect([anthropic!.headers["x-api-key"], anthropic!.body.model]).toEqual(["key-a", "claude-x"]);
     expect([openai!.headers.authorization, openai!.body.model]).toEqual(["Bearer key-o", "gpt-x"]);
     expect([server!.headers.authorization, server!.body.model]).toEqual(["Bearer key-b", "m"]);
+  });
+
+  test("base URLs are taken as each provider's own tools take them: with or without the version", async () => {
+    const wire = await wired();
+    const host = wire.url.replace(/\/v1$/, "");
+    for (const url of [host, `${host}/`, `${host}/v1`, `${host}/v1/`]) {
+      wire.script(["one"], ["two"]);
+      const env = { ANTHROPIC_API_KEY: "a", ANTHROPIC_BASE_URL: url, OPENAI_API_KEY: "o", OPENAI_BASE_URL: url };
+      expect(await say(await chooseModel({ env, model: "anthropic/x" }))).toMatchObject({ text: "one" });
+      expect(await say(await chooseModel({ env, model: "openai/x" }))).toMatchObject({ text: "two" });
+    }
+    expect(new Set(wire.requests.map(({ path }) => path))).toEqual(new Set(["/v1/messages", "/v1/responses"]));
+  });
+
+  test("Anthropic caches the instructions and the history: both are marked", async () => {
+    const wire = await wired();
+    wire.script(["one"], ["two"]);
+    const env = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: wire.url };
+    const { model } = await chooseModel({ env, model: "anthropic/claude-x" });
+    const session = await createRunner({ agent: agent({ name: "belay", model, instructions: "Be brief." }) }).open();
+    await session.run("first").result;
+    await session.run("second").result;
+    const { system, messages } = (await wire.arrived(2)).body;
+    const cache_control = { type: "ephemeral" };
+    expect(system).toEqual([{ type: "text", text: "Be brief.", cache_control }]);
+    expect(messages).toEqual([
+      { role: "user", content: [{ type: "text", text: "first" }] },
+      { role: "assistant", content: [{ type: "text", text: "one" }] },
+      { role: "user", content: [{ type: "text", text: "second", cache_control }] },
+    ]);
   });
 
   test("S1: a stop reaches the provider's socket", async () => {

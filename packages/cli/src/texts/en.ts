@@ -257,6 +257,7 @@ export const en = {
       `The context was summed up${tokens === 0 ? "" : ` at ${tokens} tokens`}. The thread itself keeps every word.`,
   },
   commands: {
+    pipeSilent: "Nothing came by the pipe within a second: it was not read. --stdin waits for it.",
     nothingToDo: "There is nothing to continue: give a prompt. See belay --help.",
     waitsFor: (what: string, command: string) => `Waits for you: ${what} Answer with: ${command}`,
     goOn: (id: string) => `Resume with: belay --resume ${id}`,
@@ -366,7 +367,7 @@ export const en = {
     belay: "An agent in the terminal whose stop button really stops.",
     prompt: "what to begin with",
     print: "answer without the app: a prompt, or - for standard input",
-    stdin: "add standard input to the prompt of --print",
+    stdin: "wait for standard input, however long it takes; a pipe that speaks at once is read anyway",
     outputFormat: "what --print writes",
     ask: "with --print: deny what needs a person, or pause there (exit code 3)",
     continue: "continue the last thread of this folder",

@@ -293,6 +293,7 @@ export const zh: Texts = {
     compacted: (tokens) => `上下文已概括${tokens === 0 ? "" : `（此前 ${tokens} 个 token）`}。会话本身保留每一个字。`,
   },
   commands: {
+    pipeSilent: "管道中一秒内没有内容，因此没有读取。--stdin 会等待它。",
     nothingToDo: "没有可以继续的内容：请给出提示。参见 belay --help。",
     waitsFor: (what, command) => `等待你的回答：${what} 回答：${command}`,
     goOn: (id) => `恢复会话：belay --resume ${id}`,
@@ -398,7 +399,7 @@ export const zh: Texts = {
     belay: "终端里的智能体，停止键真的能停。",
     prompt: "开场的话",
     print: "不打开应用，直接回答：给出提示，或用 - 表示标准输入",
-    stdin: "把标准输入加到 --print 的提示之后",
+    stdin: "一直等待标准输入；立刻有内容的管道总会被读取",
     outputFormat: "--print 的输出格式",
     ask: "与 --print 同用：需要人决定时拒绝，或停在那里（退出码 3）",
     continue: "继续此文件夹最近的会话",
