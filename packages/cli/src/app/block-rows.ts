@@ -114,11 +114,10 @@ function callRows(block: Extract<Block, { kind: "call" }>, columns: number, text
 
 /** A change that was made hangs on its call. */
 function changeRows({ diff, whole }: Extract<Block, { kind: "diff" }>, columns: number, texts: Texts): Row[] {
-  const lines = diffRows(diff, columns - 2 * GUTTER);
-  if (whole) return elbow(lines);
-  const left = lines.length - DIFF_LINES;
-  if (left <= 0) return elbow(lines);
-  return elbow([...lines.slice(0, DIFF_LINES), [{ text: texts.tool.more(left), style: "dim" }]]);
+  const rows = diffRows(diff, columns - 2 * GUTTER);
+  const left = whole ? 0 : rows.length - DIFF_LINES;
+  if (left <= 0) return elbow(rows);
+  return elbow([...rows.slice(0, DIFF_LINES), [{ text: texts.tool.more(left), style: "dim" }]]);
 }
 
 function thoughtRows(block: Extract<Block, { kind: "thought" }>, columns: number, texts: Texts): Row[] {

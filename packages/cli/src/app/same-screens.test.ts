@@ -53,13 +53,15 @@ const variants: readonly Variant[] = [
   { name: "40x10", columns: 40, rows: 10, env: { NO_COLOR: "1" } },
 ];
 
+/** A stop after that long is told in whole seconds, on fast and on slow machines. */
+const A_SECOND = 1_200;
+
 /** Makes equal what differs from run to run. */
 const steady = (text: string) =>
   text
     .replace(/\/\S*belay-app-[^/]+\/\w+/g, "~")
     .replace(/127\.0\.0\.1:\d{5}\/test/g, "ollama/qwen3.5-coder")
-    .replace(/\b0\.\d s\b/g, "0.3 s")
-    .replace(/(?<!\.)\b\d s\b/g, "3 s")
+    .replace(/\b\d s\b/g, "3 s")
     .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/g, "⠹");
 
 /** The screen when it has come to rest. */
@@ -102,6 +104,7 @@ test.each(variants)("$name", async (variant) => {
   await keep(terminal, variant, "2-asks");
   terminal.press(ENTER);
   await terminal.until(words.table.slice(-6).trim());
+  await sleep(A_SECOND);
   terminal.press(ESC);
   await terminal.untilSeen(texts.stop.continue);
   terminal.press(words.next);
@@ -118,6 +121,7 @@ test("plain: the same in lines that are written once", async () => {
   terminal.press(ENTER);
   // The last line is said when it is whole.
   await terminal.until("export const DAYS");
+  await sleep(A_SECOND);
   terminal.press(ESC);
   await terminal.until("State: stopped");
   const { active } = terminal.screen.buffer;
@@ -143,7 +147,7 @@ test.each(demos)("$name says what to type, and gives a tour", async (variant) =>
   await terminal.untilSeen(`› ${texts.demo.tour}`);
   terminal.press(ENTER);
   await terminal.untilSeen(texts.demo.steps[0]!);
-  await sleep(300);
+  await sleep(A_SECOND);
   terminal.press(ESC);
   await terminal.untilSeen(texts.demo.steps[1]!);
   terminal.press(`\t`);
@@ -156,6 +160,8 @@ test.each(demos)("$name says what to type, and gives a tour", async (variant) =>
   terminal.press(ESC);
   await terminal.untilSeen(texts.status.rewindHint);
   terminal.press(ESC);
-  await terminal.untilSeen(texts.picker.rewind);
-  await keep(terminal, variant, "2-rewind");
+  // How much was said before the stop differs: this screen is not kept.
+  const seen = await terminal.untilSeen(texts.picker.rewind);
+  for (const words of [texts.demo.tour, `❯ ${texts.demo.tourInstead}`, "· write TOUR.md"])
+    expect(seen).toContain(words);
 });

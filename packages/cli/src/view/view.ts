@@ -43,7 +43,7 @@ export type Block =
       readonly whole: boolean;
       readonly ms?: number;
     }
-  /** A change that was made to a file. */
+  /** A change to a file that was made. */
   | { readonly kind: "diff"; readonly diff: string; readonly whole: boolean }
   /** The reasoning of the model before an answer or a call. */
   | { readonly kind: "thought"; readonly text: string; readonly whole: boolean; readonly ms?: number }
