@@ -245,7 +245,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   // Markdown, code, differences: text in, rows of a screen out.
   rows: ["terminal"],
   // What there is to see: one pure function. It draws nothing and calls nobody.
-  view: ["texts", "keys", "terminal", "rows", "output-text", "permissions", "preview"],
+  view: ["texts", "keys", "terminal", "rows", "output-text", "permissions", "preview", "problem"],
   data: ["problem"],
   preview: [],
   // What is on record of a thread.

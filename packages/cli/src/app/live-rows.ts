@@ -291,7 +291,7 @@ export function stateWord(view: View, texts: Texts): string {
           ? status.crashed
           : status.paused;
     case "error":
-      return status.failed;
+      return view.failedBy === "MAX_TURNS" ? status.turnsUsed : status.failed;
     case "terminated":
       return status.terminated;
     default:

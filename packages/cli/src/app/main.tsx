@@ -1,4 +1,5 @@
-// The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session.
+// The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session. Long, and still
+// one piece: every effect is done to the one session that is shown, and a file for each would share all of this state.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
@@ -261,7 +262,12 @@ class App {
   /** Words that were sent and are part of nothing are given back. */
   #refuse(error: BelayError | Problem, input?: string): void {
     const words = input === undefined ? {} : { input };
-    this.#happen({ type: "refused", problem: errorWords(error, this.#texts), ...words, ...this.#standing() });
+    this.#happen({
+      type: "refused",
+      problem: errorWords(error, this.#texts, this.#setup.runner.owner),
+      ...words,
+      ...this.#standing(),
+    });
   }
 
   async #perform(effect: Effect): Promise<void> {
@@ -391,7 +397,7 @@ class App {
       this.#setup.remember({ tool: request.tool, args: request.args ?? null }, scope, this.#by);
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;
-      this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts) });
+      this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts, this.#setup.runner.owner) });
     }
   }
 

@@ -38,6 +38,8 @@ export class InkScreen implements Screen {
   #drawn = 0;
   #epoch = 0;
   #closed = false;
+  /** The rows that moved when it was last drawn. */
+  #live: readonly Row[] = [];
 
   constructor(stdout: WriteStream, view: View, around: Around, look: Look) {
     this.#stdout = stdout;
@@ -77,12 +79,10 @@ export class InkScreen implements Screen {
       const blocks = view.transcript.slice(Math.max(0, this.#drawn - 60)).slice(0, 60);
       const rows = blocks.flatMap((block) => blockRows(block, columns, this.#around.texts));
       this.#ink.rerender(this.#tree(view));
-      this.#write(
-        rows
-          .slice(-Math.max(1, view.rows))
-          .map((row) => `${paint(row, this.#look)}\n`)
-          .join(""),
-      );
+      // No more than fits above the rows that move: a row that scrolls off would stand in the scroll-back twice.
+      const fits = Math.max(0, view.rows - 1 - this.#live.length);
+      const shown = fits === 0 ? [] : rows.slice(-fits);
+      this.#write(shown.map((row) => `${paint(row, this.#look)}\n`).join(""));
     } finally {
       this.#stdout.uncork();
     }
@@ -98,7 +98,8 @@ export class InkScreen implements Screen {
 
   #wipe(): void {
     this.#ink.clear();
-    this.#stdout.write("\u001b[2J\u001b[H");
+    // Erases by going down, not all at once: some terminals keep a copy of a screen that is cleared.
+    this.#stdout.write("\u001b[H\u001b[J");
   }
 
   park(): void {
@@ -132,6 +133,7 @@ export class InkScreen implements Screen {
 
   #tree(view: View) {
     const live = liveRows(view, this.#around);
+    this.#live = live.rows;
     return <LiveRows live={live} look={this.#look} onWrite={(write) => (this.#write = write)} />;
   }
 }

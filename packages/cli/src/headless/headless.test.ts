@@ -98,7 +98,7 @@ describe("how it ends", () => {
       const failed = await belay(["-p", "hi", ...base]);
       expect([failed.code, failed.stdout]).toEqual([1, ""]);
       expect(failed.stderr).toContain("bad request here");
-      expect(failed.stderr).toContain("resuming repeats only this call");
+      expect(failed.stderr).toContain("continuing repeats only this call");
       wire.script(["second time"]);
       expect(await belay(["-p", "--continue", ...base])).toMatchObject({ code: 0, stdout: "second time\n" });
       wire.script([]);

@@ -1,9 +1,8 @@
 // One run without a screen: -p, or input by a pipe. The words go to stdout, everything about the run to stderr.
 
 import type { BelayEvent, Receipt, Run, RunResult, Session } from "@belay/core";
-import { BelayError } from "@belay/core";
 import { lastStop } from "../last-stop.ts";
-import { forPeople, problemWords } from "../problem.ts";
+import { forPeople, peopleWords, problemWords } from "../problem.ts";
 import { requestWords } from "../request-words.ts";
 import type { BelaySetup } from "../setup.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
@@ -194,10 +193,11 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
   };
 }
 
-/** What anything that was thrown says to a person: what, and what to do. */
+/** An error as a person reads it: what happened, and on the next line what to do. */
 export function errorLines(error: unknown, texts: Texts): string {
   const known = forPeople(error);
   if (known !== undefined) return sanitizeLine(problemWords(known, texts), 2_000);
-  if (error instanceof BelayError) return `${sanitizeLine(error.message, 2_000)}\n${sanitizeLine(error.hint, 1_000)}`;
-  return sanitizeLine(error instanceof Error ? error.message : String(error), 2_000);
+  return peopleWords(error, texts)
+    .map((line) => sanitizeLine(line, 2_000))
+    .join("\n");
 }

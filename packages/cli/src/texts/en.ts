@@ -39,6 +39,7 @@ export const en = {
     retrying: (seconds: number, why: string, next: number, tries: number) =>
       `retrying in ${seconds} s (${why}, ${next} of ${tries})`,
     broken: "the stream broke",
+    turnsUsed: "turns used",
     summarising: "summarising",
     writing: (what: string, size: string) => `writing ${what} · ${size}`,
     silent: (time: string) => `no word for ${time}`,
@@ -432,6 +433,50 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
   },
   /** What the runtime has no code for: what happened, then what to do. */
   problems: {
+    ANSWER_CUT: {
+      message: (_: Record<string, never>) => "The answer was cut at the output limit of the model.",
+      hint: "Its text is kept; continue, and the model writes on.",
+    },
+    CONTEXT_FULL: {
+      message: (d: { reason: string }) => `The thread does not fit the context of the model: ${d.reason}.`,
+      hint: "Nothing is lost. Use a model with a larger context, or set BELAY_CONTEXT_TOKENS lower, and continue.",
+    },
+    DISK_FULL: {
+      message: (d: { reason: string }) => `There is no room left to save the thread: ${d.reason}.`,
+      hint: "Nothing that was recorded is lost. Make room, then continue.",
+    },
+    MODEL_BROKEN: {
+      message: (d: { model: string; tries: number; status: string; reason: string }) =>
+        `The model ${d.model} failed${d.tries > 1 ? ` ${d.tries} times` : ""}: ${d.reason}${d.status === "" ? "" : ` (${d.status})`}.`,
+      hint: "Nothing is lost: continuing repeats only this call.",
+    },
+    MODEL_KEY_REFUSED: {
+      message: (d: { model: string; variable: string; status: string; reason: string }) =>
+        `The key in ${d.variable} was refused for ${d.model} (${d.status}): ${d.reason}.`,
+      hint: "Set a valid key in that variable and start again with --continue.",
+    },
+    MODEL_NOT_FOUND: {
+      message: (d: { model: string; url: string; reason: string }) =>
+        `There is no model ${d.model}${d.url === "" ? "" : ` at ${d.url}`} (404): ${d.reason}.`,
+      hint: "Check --model, and the base URL: --base-url, ANTHROPIC_BASE_URL or OPENAI_BASE_URL.",
+    },
+    MODEL_SILENT: {
+      message: (d: { model: string; seconds: number }) => `The model ${d.model} said nothing for ${d.seconds} s.`,
+      hint: "Nothing is lost: continuing repeats only this call.",
+    },
+    NOT_SAVED: {
+      message: (d: { reason: string }) => `The thread could not be saved: ${d.reason}.`,
+      hint: "Nothing that was recorded is lost. When the disk can be written again, continue.",
+    },
+    THREAD_UNSAVED: {
+      message: (d: { thread: string }) =>
+        `Thread ${d.thread} could not be saved a moment ago and is not free again yet.`,
+      hint: "If the disk is full, make room. Then continue in half a minute.",
+    },
+    TURNS_USED: {
+      message: (d: { turns: number }) => `${count(d.turns, "turn")} used`,
+      hint: "⏎ continues with as many again.",
+    },
     ANSWER_MISFIT: {
       message: (d: { misfit: string }) => `That answer does not fit: ${d.misfit}.`,
       hint: "The request is still open.",

@@ -78,6 +78,7 @@ export const zh: Texts = {
     retrying: (seconds: number, why: string, next: number, tries: number) =>
       `${seconds} 秒后重试（${why}，第 ${next} 次，共 ${tries} 次）`,
     broken: "连接中断",
+    turnsUsed: "轮数已用完",
     summarising: "正在总结",
     writing: (what: string, size: string) => `正在写 ${what} · ${size}`,
     silent: (time: string) => `${time}没有回应`,
@@ -463,6 +464,47 @@ export const zh: Texts = {
     mcpLogin: "在浏览器中登录网上的服务器",
   },
   problems: {
+    ANSWER_CUT: {
+      message: () => "回答达到了模型的输出上限，被截断。",
+      hint: "已有的文字会保留；继续后模型会接着写。",
+    },
+    CONTEXT_FULL: {
+      message: (d) => `对话超出了模型的上下文：${d.reason}。`,
+      hint: "没有丢失任何内容。换用上下文更大的模型，或调低 BELAY_CONTEXT_TOKENS，然后继续。",
+    },
+    DISK_FULL: {
+      message: (d) => `没有空间保存对话：${d.reason}。`,
+      hint: "已记录的内容没有丢失。请腾出空间，然后继续。",
+    },
+    MODEL_BROKEN: {
+      message: (d) =>
+        `模型 ${d.model} 失败${d.tries > 1 ? `了 ${d.tries} 次` : ""}：${d.reason}${d.status === "" ? "" : `（${d.status}）`}。`,
+      hint: "没有丢失任何内容：继续只会重复这一次调用。",
+    },
+    MODEL_KEY_REFUSED: {
+      message: (d) => `${d.variable} 中的密钥被 ${d.model} 拒绝（${d.status}）：${d.reason}。`,
+      hint: "请在该变量中设置有效的密钥，然后用 --continue 重新启动。",
+    },
+    MODEL_NOT_FOUND: {
+      message: (d) => `${d.url === "" ? "" : `${d.url} `}没有模型 ${d.model}（404）：${d.reason}。`,
+      hint: "请检查 --model 和地址：--base-url、ANTHROPIC_BASE_URL 或 OPENAI_BASE_URL。",
+    },
+    MODEL_SILENT: {
+      message: (d) => `模型 ${d.model} 在 ${d.seconds} 秒内没有回应。`,
+      hint: "没有丢失任何内容：继续只会重复这一次调用。",
+    },
+    NOT_SAVED: {
+      message: (d) => `对话无法保存：${d.reason}。`,
+      hint: "已记录的内容没有丢失。磁盘恢复可写后请继续。",
+    },
+    THREAD_UNSAVED: {
+      message: (d) => `对话 ${d.thread} 刚才未能保存，暂时还不能继续。`,
+      hint: "如果磁盘已满，请先腾出空间。半分钟后再继续。",
+    },
+    TURNS_USED: {
+      message: (d) => `已用完 ${d.turns} 轮`,
+      hint: "⏎ 再给同样多的轮数并继续。",
+    },
     ANSWER_MISFIT: {
       message: (d) => `这个答复不合适：${d.misfit}。`,
       hint: "请求仍在等待答复。",

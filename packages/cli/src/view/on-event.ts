@@ -3,6 +3,7 @@
 import type { BelayEvent, Interrupt, Json, Message } from "@belay/core";
 import { messageText } from "@belay/core";
 import { outputText, survivorsIn } from "../output-text.ts";
+import { peopleWords } from "../problem.ts";
 import { afterLine, isTableRow } from "../rows/markdown.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { sentences } from "../texts/sentences.ts";
@@ -368,7 +369,9 @@ function onRunEnd(view: View, event: EventOf<"run-end">, own: boolean, texts: Te
   if (!own) return view;
   if (event.status === "completed") return withoutWords(endStream(view), event, texts);
   if (event.status !== "failed" || event.error === undefined) return view;
-  const { message, hint } = event.error as { readonly message: string; readonly hint?: string };
-  const failed = note(endStream(view), sentences(message, hint), "error");
-  return note(failed, texts.stop.failed, "dim");
+  const ended = { ...endStream(view), failedBy: event.error.code };
+  const words = sentences(...peopleWords(event.error, texts));
+  // A limit that the person can lift by one key is a pause.
+  if (event.error.code === "MAX_TURNS") return note(ended, words, "stop");
+  return note(note(ended, words, "error"), texts.stop.failed, "dim");
 }

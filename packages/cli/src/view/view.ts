@@ -163,6 +163,8 @@ export interface View {
   readonly threadId: string | undefined;
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
+  /** The code of the error that the last run failed with. */
+  readonly failedBy: string | undefined;
   /** The person has asked for a stop that is not done yet; twice: without grace. */
   readonly stopping: 0 | 1 | 2;
   /** What was sent while it stops: it goes on with that. */
@@ -322,6 +324,7 @@ export function firstView(
     threadId: undefined,
     state: "created",
     pauseType: undefined,
+    failedBy: undefined,
     stopping: 0,
     afterStop: undefined,
     starting: false,

@@ -13,7 +13,16 @@ import type { Finish, Message } from "../message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
 import { point } from "../point.ts";
 import { Answer } from "./answer.ts";
-import { brokeOff, isOverflow, isWorthRetrying, pageWords, type RetrySettings, retryDelay, statusIn } from "./retry.ts";
+import {
+  brokeOff,
+  isOverflow,
+  isWorthRetrying,
+  pageWords,
+  type RetrySettings,
+  retryDelay,
+  statusIn,
+  statusWords,
+} from "./retry.ts";
 
 /** Causes can go in a circle. */
 const MOST_CAUSES = 8;
@@ -64,7 +73,7 @@ function reasonOf(error: unknown): string {
   for (let depth = 0; depth < MOST_CAUSES && causeOf(inner) !== undefined; depth += 1) inner = causeOf(inner);
   const [reason, first] = [errorText(error), errorText(inner)];
   if (inner !== error && brokeOff(error)) return first;
-  return reason.includes(first) ? reason : `${reason}: ${first}`;
+  return `${reason.includes(first) ? reason : `${reason}: ${first}`}${statusWords(error)}`;
 }
 
 function causeOf(error: unknown): Error | undefined {

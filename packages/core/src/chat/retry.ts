@@ -22,6 +22,7 @@ interface ErrorFields {
   readonly headers?: unknown;
   readonly data?: unknown;
   readonly responseBody?: unknown;
+  readonly url?: unknown;
 }
 
 const CONNECTION_CODES = new Set([
@@ -90,6 +91,15 @@ export function statusIn(error: unknown): number | undefined {
     if (status !== undefined && status >= 400) return status;
   }
   return undefined;
+}
+
+/** The status by which the server refused, and for a 404 the address, which may be the mistake: words to put after a reason. */
+export function statusWords(error: unknown): string {
+  const status = statusIn(error);
+  if (status === undefined) return "";
+  const url = [...chain(error)].map((e) => e.url).find((each) => typeof each === "string");
+  // What follows the question mark may be a key.
+  return status === 404 && typeof url === "string" ? ` (status 404 at ${url.split("?")[0]})` : ` (status ${status})`;
 }
 
 /** True for an answer that broke after its headers: its cause says how. */
