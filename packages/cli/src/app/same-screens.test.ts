@@ -162,5 +162,6 @@ test.each(demos)("$name says what to type, and gives a tour", async (variant) =>
   terminal.press(ESC);
   // How much was said before the stop differs: this screen is not kept.
   const seen = await terminal.untilSeen(texts.picker.rewind);
-  for (const words of [texts.demo.tour, `❯ ${texts.demo.tourInstead}`, "· write TOUR.md"]) expect(seen).toContain(words);
+  for (const words of [texts.demo.tour, `❯ ${texts.demo.tourInstead}`, "· write TOUR.md"])
+    expect(seen).toContain(words);
 });

@@ -50,7 +50,15 @@ test("each line has its number: the old one if it was taken out, else the new on
 });
 
 test("words that differ are marked in lines that take each other's place; lines that have little in common are not", () => {
-  const diff = diffOf(["@@ -1,3 +1,3 @@", "-const limit = 10;", "+const most = 10;", " kept", "-abc def", "+xyz"]);
+  const diff = diffOf([
+    "@@ -1,3 +1,3 @@",
+    "-const limit = 10;",
+    "+const most = 10;",
+    " kept",
+    "-abc def",
+    "+xyz",
+    "+more",
+  ]);
   expect(marked(diff, "removed-word").filter(Boolean)).toEqual(["limit"]);
   expect(marked(diff, "added-word").filter(Boolean)).toEqual(["most"]);
 });

@@ -52,13 +52,13 @@ function linesOf(diff: readonly string[]): Line[] {
   return lines;
 }
 
-/** Lines that were taken out, and as many that were put in after them, are compared one by one. */
+/** Lines that were taken out are compared, one by one, with those that were put in after them. */
 function compared(lines: readonly Line[]): readonly Line[] {
   const out = [...lines];
   for (let at = 0; at < lines.length; ) {
     const removed = count(lines, at, "-");
     const added = count(lines, at + removed, "+");
-    for (let nth = 0; removed === added && nth < removed; nth += 1) {
+    for (let nth = 0; nth < Math.min(removed, added); nth += 1) {
       const [before, after] = [lines[at + nth]!, lines[at + removed + nth]!];
       const parts = differing(before.text, after.text);
       if (parts === undefined) continue;
