@@ -212,8 +212,8 @@ class App {
         live: (event) => this.#onEvent(event),
       });
     });
-    // A thread that another process holds has its commands there.
-    if (row !== undefined && row.lease === undefined) this.#left.ask(threadId);
+    // A thread that another process holds has its commands there; the claim of a dead one may take a moment to lapse.
+    if (row !== undefined && (row.lease === undefined || session.pauseType === "crash")) this.#left.ask(threadId);
   }
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
