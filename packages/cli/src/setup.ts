@@ -52,8 +52,10 @@ export interface SetupOptions {
   readonly unattended?: boolean;
   /** False: no MCP servers. */
   readonly mcp?: boolean;
-  /** Told of MCP servers that take their time to come up: nothing else happens until then. */
+  /** Called with the MCP servers that take their time to come up, if they are waited for. */
   readonly slowServers?: (servers: readonly string[]) => void;
+  /** False: MCP servers come up meanwhile, and their tools are added when they do. True by default. */
+  readonly waitForServers?: boolean;
   /** How long the demo model takes over each word; not at all by default. */
   readonly delayMs?: number;
 }
@@ -85,6 +87,8 @@ export interface BelaySetup {
   readonly configFolder: string;
   /** What the person should know before the first prompt: a server that did not start, say. */
   readonly warnings: readonly Problem[];
+  /** MCP servers that come up meanwhile; `warnings` may grow until all of them are ready. */
+  readonly servers: Pick<Connected, "pending" | "ready"> | undefined;
   /** runner.open(), which also notes the folder of a new thread. Throws `FOLDER_OTHER` for one that is about another. */
   openThread(threadId?: string): Promise<Session>;
   /**
@@ -112,18 +116,19 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     folder,
     permissions,
     remembered,
-    tools: () => tools,
+    tools: () => tools(),
     leadsTo: (path) => leadsTo(folder, path),
   });
   const { judge } = policy;
   const servers =
-    options.mcp === false
-      ? undefined
-      : await mcpServers({ configFolder, dataFolder, folder }, judge, options.slowServers);
-  const tools: readonly Tool<unknown>[] = [
-    ...folderTools(folder, judge, (threadId) => factsOf(runner, threadId), dataFolder),
-    ...(servers?.tools ?? []),
-  ];
+    options.mcp === false ? undefined : await mcpServers({ configFolder, dataFolder, folder }, judge, options);
+  const own = folderTools(folder, judge, (threadId) => factsOf(runner, threadId), dataFolder);
+  let known: { readonly of: unknown; readonly all: readonly Tool<unknown>[] } = { of: undefined, all: own };
+  const tools = () => {
+    const of = servers?.tools;
+    if (of !== known.of) known = { of, all: [...own, ...(of ?? [])] };
+    return known.all;
+  };
   const guides = readGuides(folder);
   let wish: { readonly focus: string } | undefined;
   const wanted = () => {
@@ -168,6 +173,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     dataFolder,
     configFolder,
     warnings: servers?.warnings ?? [],
+    servers,
     setMode(mode) {
       policy.mode = mode;
     },
@@ -221,11 +227,12 @@ async function forgetAllowed(runner: Runner, session: Session): Promise<void> {
 async function mcpServers(
   places: Places,
   judge: Judge,
-  slow: SetupOptions["slowServers"],
+  { slowServers, waitForServers = true }: SetupOptions,
 ): Promise<Connected | undefined> {
   const files = [join(places.configFolder, "mcp.json"), join(places.folder, ".mcp.json")];
   if (!files.some((file) => existsSync(file))) return undefined;
-  return (await import("./mcp/connect.ts")).connectServers(places, judge, slow);
+  const { connectServers, startServers } = await import("./mcp/connect.ts");
+  return waitForServers ? connectServers(places, judge, slowServers) : startServers(places, judge);
 }
 
 function realFolder(path: string): string {

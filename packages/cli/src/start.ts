@@ -41,10 +41,8 @@ export async function start(options: StartOptions): Promise<number> {
   const unattended = !interactive && options.ask === "deny";
   const delayMs = interactive ? DEMO_DELAY_MS : 0;
   const texts = textsFor(options.lang);
-  const slowServers = (servers: readonly string[]) => {
-    if (interactive) stdout.write(`${sanitizeLine(texts.app.slowServers(servers.join(", ")), 400)}\n`);
-  };
-  const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs, slowServers });
+  const waitForServers = !interactive;
+  const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs, waitForServers });
   const chosen: { elsewhere?: string } = {};
   const isElsewhere = (threadId: string) => {
     const about = readNote(dataFolder, threadId)?.folder;

@@ -23,6 +23,10 @@ test("C1: after SIGKILL in a command that was approved, --continue says so befor
     ready: "This thread was cut off in the middle.",
   });
   await second.untilSeen("It was running: shell echo $((40+2)); sleep 20.");
+  // The command has outlived the program: the person says first what becomes of that.
+  await second.untilSeen("Leave it running");
+  second.press(`${ESC}[A${ENTER}`);
+  await second.untilGone("Leave it running");
   second.press(ENTER);
   await second.untilSeen("shell was cut off by a crash. What became of it?");
   await sleep(SEEN_MS);

@@ -51,6 +51,10 @@ const GRACE_MS = 120;
 /** Between two drawings of what streams; keys are drawn at once. */
 const FRAME_MS = 33;
 const TICK_MS = 100;
+/** After this long the person learns which MCP servers are still on their way. */
+const SLOW_SERVERS_MS = 1_000;
+/** How long a thread that is resumed waits for them. */
+const MOST_SERVERS_MS = 3_000;
 
 /** Talks until the person quits; resolves to the exit code. `setup` stays open. */
 export function runApp(setup: BelaySetup, options: AppOptions = {}): Promise<number> {
@@ -123,8 +127,8 @@ class App {
     this.#stdin.on("data", this.#onData).on("end", this.#onEnd);
     this.#stdout.on("resize", this.#onResize);
     this.#stdout.write(backgroundQuestion(process.env));
-    for (const warning of this.#setup.warnings)
-      this.#happen({ type: "note", text: problemWords(warning, this.#texts), tone: "stop" });
+    this.#warn(0);
+    void this.#awaitServers();
     try {
       // Told to end, it does not wait for what it was about to open.
       return await Promise.race([this.#begin().then(() => ended), ended]);
@@ -133,9 +137,30 @@ class App {
     }
   }
 
+  #warn(from: number): void {
+    for (const warning of this.#setup.warnings.slice(from))
+      this.#happen({ type: "note", text: problemWords(warning, this.#texts), tone: "stop" });
+  }
+
+  /** Servers that take their time are named; what is wrong with one is told when that is known. */
+  async #awaitServers(): Promise<void> {
+    const { servers, warnings } = this.#setup;
+    if (servers === undefined || servers.pending.length === 0) return;
+    const told = warnings.length;
+    await Promise.race([servers.ready, sleep(SLOW_SERVERS_MS, undefined, { ref: false })]);
+    const slow = servers.pending.join(", ");
+    if (slow !== "") this.#happen({ type: "note", text: this.#texts.app.slowServers(slow), tone: "dim" });
+    await servers.ready;
+    if (slow !== "") this.#happen({ type: "note", text: this.#texts.app.serversUp, tone: "dim" });
+    this.#warn(told);
+  }
+
   async #begin(): Promise<void> {
     const { threadId, fork, pick, initial } = this.#options;
     this.#draw();
+    // A thread that is there may wait for a call of a server.
+    if (threadId !== undefined)
+      await Promise.race([this.#setup.servers?.ready, sleep(MOST_SERVERS_MS, undefined, { ref: false })]);
     if (pick) return this.#pick();
     await this.#open(threadId, fork);
     if (initial !== undefined && initial.trim() !== "") {

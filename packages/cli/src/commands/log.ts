@@ -140,6 +140,8 @@ function actionRows(action: (Fact & { type: "action" })["action"], inner: string
   if (exit !== undefined) return [[says.exit, `${inner}${shortly(exit.output)}`]];
   if (transferToAgent !== undefined) return [[says.transfer, `${inner}${says.to(transferToAgent.name)}`]];
   if (breakLoop !== undefined) return [[says.break, `${inner}${shortly(breakLoop.output)}`]];
+  // The change that a call made to a file: the call before it says which.
+  if (typeof customized === "object" && customized !== null && "change" in customized) return [];
   return [[says.action, `${inner}${shortly(customized)}`]];
 }
 

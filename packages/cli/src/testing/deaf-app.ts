@@ -46,6 +46,7 @@ const setup: BelaySetup = {
   dataFolder,
   configFolder: folder,
   warnings: [],
+  servers: undefined,
   openThread: (threadId) => runner.open(threadId),
   forkThread: (threadId, options) => runner.fork(threadId, options ?? { at: 0 }),
   setMode: () => {},

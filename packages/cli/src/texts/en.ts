@@ -20,7 +20,8 @@ export const en = {
     welcomeDemo:
       "No model is set up: rules stand in for one, offline. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama.",
     welcomeKeys: "Esc stops · Enter while it runs steers · Tab queues · / commands · ? keys",
-    slowServers: (servers: string) => `Waiting for MCP servers: ${servers} (--no-mcp: without them)`,
+    slowServers: (servers: string) => `MCP servers still starting: ${servers}. Their tools are added when they are up.`,
+    serversUp: "All MCP servers have answered, or failed.",
     earlier: (n: number) => `… ${count(n, "earlier entry", "earlier entries")}`,
     goodbye: (id: string) => `Resume with: belay --resume ${id}`,
     thought: (took: string) => (took === "" ? "thought" : `thought for ${took}`),

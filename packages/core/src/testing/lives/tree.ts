@@ -7,6 +7,7 @@ import { rerun } from "../../graph/rerun.ts";
 import { END, START } from "../../graph/shape.ts";
 import { humanInput } from "../../interrupt/request.ts";
 import { jsonSchema } from "../../schema/schema.ts";
+import type { Tool } from "../../tool/tool.ts";
 import { agentTool } from "../../workflow/agent-tool.ts";
 import { loop } from "../../workflow/loop.ts";
 import { parallel } from "../../workflow/parallel.ts";
@@ -94,7 +95,7 @@ class Grower {
     const json = dice(6) === 0 && manner.handsTo === undefined;
     const said = { most: 1 + dice(3), kit: oneOf(dice, kits), prefill: dice(3) === 0, json, ...manner };
     const alone = !json && manner.handsTo === undefined;
-    const tools = [...lifeTools(this.#scene), ...(more.tools ?? [])];
+    const tools = [...lifeTools(this.#scene), ...((more.tools ?? []) as readonly Tool<unknown>[])];
     const options: Options = {
       name,
       model: lifeModel(this.#scene, name, said),
