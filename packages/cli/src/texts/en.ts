@@ -302,6 +302,7 @@ export const en = {
     mcpSignedIn: (server: string, tools: number) => `Signed in at ${server}: ${count(tools, "tool")}.`,
   },
   log: {
+    change: "change",
     person: "person",
     agent: "agent",
     runtime: "runtime",
