@@ -18,9 +18,9 @@ test("Q4: answers and stops in the app are by the person's name, in log and in b
   terminal.ask("make them");
   await terminal.untilSeen("2 requests open");
   for (const [request, keys] of [
-    ["Create a.txt?", ["y"]],
-    ["Create b.txt?", ["n", "not that\r"]],
-    ["Which door?", ["1"]],
+    ["Create a.txt?", ["y", "\r"]],
+    ["Create b.txt?", ["n", "\r", "not that\r"]],
+    ["Which door?", ["1", "\r"]],
   ] as const) {
     await terminal.untilSeen(request);
     for (const key of keys) {

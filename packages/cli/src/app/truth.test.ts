@@ -20,12 +20,12 @@ describe("a finished change is its difference", () => {
     writeFileSync(join(first.folder, "a.txt"), "one\ntwo\nthree\n");
     first.ask("translate");
     await first.untilSeen("Edited.");
-    await first.untilSeen(/✓ edit a\.txt .*-two .*\+zwei/);
+    await first.untilSeen(/✓ edit a\.txt .*-two \d+ \+zwei/);
     expect(JSON.stringify((await first.wire.arrived(2)).body.messages)).not.toContain("+zwei");
     first.kill();
     await first.exited;
     const second = await talk([], { folder: first.folder, args: ["--continue"], rules: anything });
-    await second.untilSeen(/✓ edit a\.txt .*-two .*\+zwei/);
+    await second.untilSeen(/✓ edit a\.txt .*-two \d+ \+zwei/);
   });
 
   test("past 20 lines it is folded, and ctrl-o shows all of it", async () => {

@@ -94,7 +94,6 @@ describe("looking back", () => {
       `answer     ${ids[0]} approve by maria`,
       expect.stringMatching(/^call {7}write \{"path":"OUT.md"/),
       "result     write ok: Made OUT.md, 30 bytes.  (…)",
-      "change     OUT.md +3 -0",
       "state      running",
       "agent      Done: Made OUT.md, 30 bytes.",
       expect.stringMatching(/^end {8}completed, \d+ \+ \d+ tokens$/),

@@ -127,13 +127,6 @@ function messageRows(message: Message, inner: string, says: Texts["log"]): Row[]
   return [[who, `${inner}${text}${cut}`]];
 }
 
-/** How many lines a difference adds and takes away. */
-function sizeOf(diff: string): string {
-  const lines = diff.split("\n").filter((line) => !/^(?:---|\+\+\+) /.test(line));
-  const count = (sign: string) => lines.filter((line) => line.startsWith(sign)).length;
-  return `+${count("+")} -${count("-")}`;
-}
-
 function actionRows(action: (Fact & { type: "action" })["action"], inner: string, says: Texts["log"]): Row[] {
   const { interrupted, exit, transferToAgent, breakLoop, customized } = action;
   if (interrupted !== undefined) {
@@ -147,9 +140,8 @@ function actionRows(action: (Fact & { type: "action" })["action"], inner: string
   if (exit !== undefined) return [[says.exit, `${inner}${shortly(exit.output)}`]];
   if (transferToAgent !== undefined) return [[says.transfer, `${inner}${says.to(transferToAgent.name)}`]];
   if (breakLoop !== undefined) return [[says.break, `${inner}${shortly(breakLoop.output)}`]];
-  const { change } = (customized ?? {}) as { readonly change?: { readonly path?: Json; readonly diff?: Json } };
-  if (typeof change?.path === "string" && typeof change.diff === "string")
-    return [[says.change, `${inner}${change.path} ${sizeOf(change.diff)}`]];
+  // The change that a call made to a file: the call before it says which.
+  if (typeof customized === "object" && customized !== null && "change" in customized) return [];
   return [[says.action, `${inner}${shortly(customized)}`]];
 }
 

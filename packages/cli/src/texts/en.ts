@@ -302,7 +302,6 @@ export const en = {
     mcpSignedIn: (server: string, tools: number) => `Signed in at ${server}: ${count(tools, "tool")}.`,
   },
   log: {
-    change: "change",
     person: "person",
     agent: "agent",
     runtime: "runtime",

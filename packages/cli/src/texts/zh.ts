@@ -335,7 +335,6 @@ export const zh: Texts = {
     mcpSignedIn: (server, tools) => `已登录 ${server}：${tools} 个工具。`,
   },
   log: {
-    change: "修改",
     person: "人",
     agent: "智能体",
     runtime: "运行时",
