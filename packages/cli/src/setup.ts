@@ -172,7 +172,9 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     folder,
     dataFolder,
     configFolder,
-    warnings: servers?.warnings ?? [],
+    get warnings() {
+      return servers?.warnings ?? [];
+    },
     servers,
     setMode(mode) {
       policy.mode = mode;

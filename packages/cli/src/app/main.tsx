@@ -127,8 +127,7 @@ class App {
     this.#stdin.on("data", this.#onData).on("end", this.#onEnd);
     this.#stdout.on("resize", this.#onResize);
     this.#stdout.write(backgroundQuestion(process.env));
-    this.#warn(0);
-    void this.#awaitServers();
+    void this.#awaitServers(this.#warn([]));
     try {
       // Told to end, it does not wait for what it was about to open.
       return await Promise.race([this.#begin().then(() => ended), ended]);
@@ -137,16 +136,18 @@ class App {
     }
   }
 
-  #warn(from: number): void {
-    for (const warning of this.#setup.warnings.slice(from))
+  /** Tells what is wrong, but for what was `told`; gives all of it. */
+  #warn(told: readonly Problem[]): readonly Problem[] {
+    const { warnings } = this.#setup;
+    for (const warning of warnings.filter((each) => !told.includes(each)))
       this.#happen({ type: "note", text: problemWords(warning, this.#texts), tone: "stop" });
+    return warnings;
   }
 
   /** Servers that take their time are named; what is wrong with one is told when that is known. */
-  async #awaitServers(): Promise<void> {
-    const { servers, warnings } = this.#setup;
-    if (servers === undefined || servers.pending.length === 0) return;
-    const told = warnings.length;
+  async #awaitServers(told: readonly Problem[]): Promise<void> {
+    const { servers } = this.#setup;
+    if (servers === undefined) return;
     await Promise.race([servers.ready, sleep(SLOW_SERVERS_MS, undefined, { ref: false })]);
     const slow = servers.pending.join(", ");
     if (slow !== "") this.#happen({ type: "note", text: this.#texts.app.slowServers(slow), tone: "dim" });

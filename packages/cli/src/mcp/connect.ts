@@ -55,10 +55,7 @@ export async function connectServers(
 /** Returns at once; the tools come as their servers do. */
 export function startServers({ configFolder, dataFolder, folder }: Places, judge: Judge): Connected {
   const { servers, untrusted } = readMcpConfig(configFolder, folder);
-  const warnings: Problem[] = [];
-  if (untrusted !== undefined) {
-    warnings.push(problem("MCP_UNTRUSTED", { ...untrusted, folder }));
-  }
+  const first = untrusted === undefined ? [] : [problem("MCP_UNTRUSTED", { ...untrusted, folder })];
   const all = [...servers].map(([name, config]) => {
     if (config.kind !== "http") return new McpServer(name, config, { folder });
     const signIn = new SignIn(signInFile(dataFolder, name, config), config.oauth ?? {});
@@ -68,13 +65,14 @@ export function startServers({ configFolder, dataFolder, folder }: Places, judge
   const taken = new Set<string>();
   /** By server, in the order of the config: names do not depend on which one was faster, unless two are the same. */
   const found = all.map((): readonly Tool<unknown>[] => []);
+  const problems: (readonly Problem[])[] = all.map(() => []);
   let tools: readonly Tool<unknown>[] = [];
   const come = async (server: McpServer, at: number) => {
     try {
       found[at] = mcpTools(server, await server.tools(), judge, taken);
       tools = found.flat();
     } catch (error) {
-      warnings.push(asProblem(server.name, error));
+      problems[at] = [asProblem(server.name, error)];
     }
     pending.delete(server.name);
   };
@@ -83,7 +81,9 @@ export function startServers({ configFolder, dataFolder, folder }: Places, judge
     get tools() {
       return tools;
     },
-    warnings,
+    get warnings() {
+      return [...first, ...problems.flat()];
+    },
     get pending() {
       return [...pending];
     },
