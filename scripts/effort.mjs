@@ -9,7 +9,8 @@
  * @typedef {{ [name in keyof Amounts]: Amounts[name][Tier] } & { tier: Tier, seed: number, firstSeed: number }} Effort
  */
 
-const every = Number.POSITIVE_INFINITY;
+/** More than there are. A whole number: some sweeps check that. */
+const every = Number.MAX_SAFE_INTEGER;
 
 export const amounts = {
   /** Points at which a process is killed, its store in a file. */

@@ -163,6 +163,7 @@ export interface Effect {
 
 interface Known {
   readonly address: string;
+  readonly callId: string;
   readonly runId: string;
   started: number;
   told: string | undefined;
@@ -182,12 +183,12 @@ export function effectProblems(facts: readonly Fact[], effects: readonly Effect[
   const steps = new Map<string, number>();
   for (const fact of facts) {
     if (fact.type === "tool-start" && callOf(fact) === undefined) {
-      calls.push({ address: fact.address, runId: fact.runId, started: fact.seq, told: undefined });
+      calls.push({ address: fact.address, callId: fact.callId, runId: fact.runId, started: fact.seq, told: undefined });
     } else if (fact.type === "tool-end" && !fact.held) {
       const call = callOf(fact);
-      const { address, runId, outcome: told } = fact;
+      const { address, callId, runId, outcome: told } = fact;
       if (call !== undefined) call.told = told;
-      else calls.push({ address, runId, started: Number.POSITIVE_INFINITY, told });
+      else calls.push({ address, callId, runId, started: Number.POSITIVE_INFINITY, told });
     } else if (fact.type === "action") {
       const { interrupted: interrupt } = fact.action;
       if (interrupt !== undefined) asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
@@ -215,9 +216,11 @@ export function effectProblems(facts: readonly Fact[], effects: readonly Effect[
       if (isBelow(name, address) && seq <= head) problems.push(`effect ${name} happened when its step was recorded`);
     }
     for (const { interrupt, decided } of asks.values()) {
-      const { kind, key, address } = interrupt;
+      const { kind, key, address, callId } = interrupt;
+      // A turn that was dropped gave its address to the next one: the request of another call is not its gate.
+      const isOfIt = call?.address !== address.slice(0, address.lastIndexOf("/")) || callId === call.callId;
       const gates =
-        kind === "approval" && key === undefined && isBelow(name, address.slice(0, address.lastIndexOf("/")));
+        kind === "approval" && key === undefined && isOfIt && isBelow(name, address.slice(0, address.lastIndexOf("/")));
       if (gates && (!allows(interrupt, decided) || decided!.seq > head)) {
         problems.push(`effect ${name} happened, and its request is ${decided?.answer.type ?? "open"}`);
       }
