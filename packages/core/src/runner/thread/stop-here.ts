@@ -17,7 +17,7 @@ import type { Standing } from "../read/recall.ts";
 import type { GoingOn } from "./going-on.ts";
 import type { LiveThread, RestingStop } from "./live-thread.ts";
 import { recordedReceipt, stopElsewhere } from "./stop-elsewhere.ts";
-import { eitherOf } from "./tenure.ts";
+import { eitherOf } from "./stops.ts";
 
 /** How long a stop waits for who goes on by a handle, and has asked to before it: a store need not give word of that at all. */
 const BEGIN_MS = 1_000;

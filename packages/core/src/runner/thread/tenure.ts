@@ -1,22 +1,21 @@
-// The time in which this process holds the lease of a thread: it takes the lease, runs the agent or only the calls that
-// people answered, records how that ended, and returns the lease. Invariants:
+// The time in which this process holds the lease of a thread. It takes the lease, runs the agent or only the answered
+// calls, records the end, and returns the lease. Invariants:
 // 1. The code that ends it ends the Run and every receipt handed out for it. Every end is idempotent.
 // 2. Input is appended first, then the stop counts: a stop in the same tick costs no model request.
 // 3. The receipt of a stop comes when the work has stopped and that is recorded (X3).
 // 4. A command is recorded before the end, or is for the next tenure: it is never taken and then forgotten.
 // 5. A run that is asked for while answered calls run waits as `next`. A stop, a close and a termination meet both.
 //
-// Long, and still one piece: everything that may end it (the agent, a stop, a lost lease) must agree on one end.
+// Long, and still one piece: the agent, a stop and a lost lease may each end it, and must agree on one end.
 
 import type { Agent, Ended } from "../../agent.ts";
 import { type BelayError, belayError, UserInterrupt } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { Frame, type FramePlace } from "../../frame.ts";
 import { report } from "../../hooks/call-hooks.ts";
-import { overriding, type Stop, StopSignal, withdrawing } from "../../interrupt/stop-signal.ts";
+import type { Stop } from "../../interrupt/stop-signal.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
-import { keyOf } from "../../journal/taken.ts";
 import { addUsage } from "../../message.ts";
 import { runReply } from "../../reply.ts";
 import type { Change, Command as Row } from "../../store/store.ts";
@@ -24,18 +23,8 @@ import { sayAfterStop, speakersOf } from "../decide/after-stop.ts";
 import { prepare } from "../decide/check-answer.ts";
 import type { Command } from "../decide/command.ts";
 import { type Decision, decide, hasSubject, type Outcome, outcomeOf, recordOf } from "../decide/decide.ts";
-import {
-  type Circumstances,
-  type Ending,
-  endingOf,
-  interruptOf,
-  isAsked,
-  leftOpen,
-  type Receipt,
-  receiptOf,
-  resultOf,
-} from "../decide/ending.ts";
-import { commandFact, turnEnd } from "../decide/facts.ts";
+import { endingOf, interruptOf, isAsked, leftOpen, type Receipt, receiptOf, resultOf } from "../decide/ending.ts";
+import { turnEnd } from "../decide/facts.ts";
 import type { StopMail } from "../decide/mail.ts";
 import type { Opening } from "../decide/opening.ts";
 import { type InterruptOptions, readStop } from "../given/options.ts";
@@ -44,21 +33,22 @@ import { busy, storeError } from "../read/store-error.ts";
 import { Drive, type DriveHost } from "../write/drive.ts";
 import type { HotSession } from "../write/hot.ts";
 import { Mailbox } from "../write/mailbox.ts";
+import { eitherOf, Stops } from "./stops.ts";
 
 export interface TenureHost extends DriveHost {
   readonly hot: HotSession;
   readonly agent: Agent<unknown, never>;
   readonly deps: unknown;
-  /** What a run() with this id gave before. */
+  /** Ends `run` with the recorded result of the earlier run() with this id. */
   replay(id: string, run: LiveRun): void;
-  /** The thread as it is now; `fresh` reads what others have written. */
+  /** Returns the thread as it is now. With `fresh`, it reads the facts that other processes have written. */
   load(fresh: boolean, whole: boolean): Promise<ThreadState>;
-  /** Called when the tenure is on record, and when it is over: before any reader can see either. */
+  /** Called when the tenure is on record, and when it is over, each before a reader can see it. */
   opened(tenure: Tenure, state: ThreadState): void;
   ended(tenure: Tenure, state: ThreadState | undefined): void;
-  /** Gives back a lease that a stretch that failed had; where that fails, too, it is tried again before the next one. */
+  /** Returns the lease of a tenure that failed. If that fails too, the next tenure tries it again first. */
   letGo(fence?: number): Promise<void>;
-  /** There is such a lease. */
+  /** True while there is such a lease. */
   readonly isHolding: boolean;
 }
 
@@ -78,38 +68,23 @@ export class Tenure {
   readonly run: LiveRun;
   /** The caller's id of the run() that began it. */
   readonly askedBy: string | undefined;
-  readonly signal = new StopSignal();
-  /** Resolves when the stretch is on record, or to why it could not begin. */
+  readonly #stops: Stops;
+  /** Resolves when the tenure is on record, or to the error that kept it from beginning. */
   readonly opening: Promise<BelayError | undefined>;
   #opened: (error: BelayError | undefined) => void = () => {};
   #drive: Drive | undefined;
-  #receipt: { readonly promise: Promise<Receipt>; readonly resolve: (receipt: Receipt) => void } | undefined;
-  /** Who asked for a stop, where someone did: decides the kind of pause. */
-  #asked: Stop | undefined;
-  /** pause() was asked for. */
-  #parking = false;
-  /** pause() is being written, and leaves what people are asked. */
-  #parked = false;
-  /** Stops to put on record with the end: those with an id, and those that came by a row. */
-  #stops: Map<string, { readonly by: string; readonly refusal: BelayError | undefined }> | undefined;
-  #intent: "terminate" | "close" | undefined;
-  #deadline: unknown;
   #over = false;
   readonly #mailbox: Mailbox;
   #unwatch: (() => void) | undefined;
-  /** False: it runs the calls that people answered, and the thread stays paused. */
+  /** False if it runs only answered calls: the thread stays paused. */
   readonly mayCallModel: boolean;
   /** The run that begins when these calls have ended. */
   next: Tenure | undefined;
   /** The head of the thread before it. */
   #from = 0;
-  /** What hooks say about the stop. */
-  #said: readonly Fact[] = [];
   /** Commands that are being taken. */
   #taking: Set<Promise<void>> | undefined;
-  /** It has ended by a stop that keeps open requests, and there are some. */
-  #keptRequests = false;
-  /** Its end is being written: answers are for whoever comes next. */
+  /** True while its end is being appended: answers are for the next tenure. */
   #closing = false;
   /** Resolves when it is over. */
   readonly over: Promise<void>;
@@ -122,7 +97,8 @@ export class Tenure {
     this.askedBy = askedBy;
     this.mayCallModel = mayCallModel;
     this.over = new Promise((resolve) => (this.#isOver = resolve));
-    const { store } = host.setup;
+    const { store, clock } = host.setup;
+    this.#stops = new Stops(clock);
     this.#mailbox = new Mailbox(
       store,
       host.key,
@@ -135,17 +111,21 @@ export class Tenure {
     this.opening = new Promise((resolve) => (this.#opened = resolve));
   }
 
-  /** What waits, told once. Who has read only what is open does not know what was told: whoever goes on does. */
+  /**
+   * Returns the events for waiting commands that have none yet. A tenure that has read only the open requests cannot tell
+   * which have one, and leaves that to the next tenure.
+   */
   #news(): readonly Fact[] {
     const { state } = this;
     return state?.openOnly ? [] : this.#mailbox.queued(this.#place, state?.queued);
   }
 
+  /** Returns true if it, or the run after it, ended by a stop that keeps open requests, and some were open. */
   get keptRequests(): boolean {
-    return this.#keptRequests || (this.next?.keptRequests ?? false);
+    return this.#stops.keptRequests || (this.next?.keptRequests ?? false);
   }
 
-  /** The thread's state once the tenure is on record. */
+  /** Returns the thread's state once the tenure is on record. */
   get state(): ThreadState | undefined {
     return this.#drive?.state;
   }
@@ -156,58 +136,66 @@ export class Tenure {
       state = await this.#open(opening);
     } catch (error) {
       const { key } = this.#host;
-      const closed = this.#intent === "close" && error instanceof UserInterrupt;
+      const closed = this.#stops.intent === "close" && error instanceof UserInterrupt;
       return this.#fail(closed ? belayError("SESSION_CLOSED", { threadId: key.threadId }) : storeError(key, error));
     }
     let ended = await this.#runToEnd(state);
+    let said: readonly Fact[] = [];
     const speakers = this.#speakers(ended, state);
-    if (speakers !== undefined) ended = await this.#speak(ended, state, speakers);
+    if (speakers !== undefined) ({ ended, said } = await this.#speak(ended, state, speakers));
     const { gone } = this.#host.hot;
-    if (gone !== undefined && this.signal.stop !== undefined) await this.#untilGone(gone);
-    if (!this.#over) this.#close(ended, state);
+    if (gone !== undefined && this.#stops.signal.stop !== undefined) await this.#untilGone(gone);
+    if (!this.#over) this.#close(ended, state, said);
   }
 
-  /** A stop is not told of before the processes of calls that only waited have ended, too. */
+  /** Waits for the processes of parked calls to end: the receipt of a stop comes after that. */
   async #untilGone(gone: Promise<unknown>): Promise<void> {
-    const forced = { stopped: () => this.signal.forced && this.#host.hot.force() };
+    const { signal } = this.#stops;
+    const forced = { stopped: () => signal.forced && this.#host.hot.force() };
     forced.stopped();
-    this.signal.on(forced);
+    signal.on(forced);
     await gone;
-    this.signal.off(forced);
+    signal.off(forced);
   }
 
-  /** Who has something to say about a person's stop; undefined where nobody has. */
+  /** Returns the agents with a hook for a person's stop, or undefined if there are none. */
   #speakers(ended: Ended, state: ThreadState): ReturnType<typeof speakersOf> | undefined {
+    const { asked, intent, signal } = this.#stops;
     const stopped = ended.how === "stopped" || ended.how === "asking";
-    if (!stopped || this.#over || this.#asked === undefined || this.#intent !== undefined) return undefined;
-    if (this.#asked.keepsRequests && isAsked(state, ended.facts)) return undefined;
-    const speakers = speakersOf(this.#host, this.#place, state, this.signal);
+    if (!stopped || this.#over || asked === undefined || intent !== undefined) return undefined;
+    if (asked.keepsRequests && isAsked(state, ended.facts)) return undefined;
+    const speakers = speakersOf(this.#host, this.#place, state, signal);
     return speakers.length === 0 ? undefined : speakers;
   }
 
-  /** What the stop has cut is on record before hooks take their time; what they say is recorded with the stop. */
-  async #speak(ended: Ended, state: ThreadState, speakers: ReturnType<typeof speakersOf>): Promise<Ended> {
+  /** Records the work that the stop has cut, then calls the hooks. Their messages are recorded with the stop. */
+  async #speak(
+    ended: Ended,
+    state: ThreadState,
+    speakers: ReturnType<typeof speakersOf>,
+  ): Promise<{ readonly ended: Ended; readonly said: readonly Fact[] }> {
     const { how, turn } = ended;
-    if ((how !== "stopped" && how !== "asking") || this.#asked === undefined) return ended;
+    if ((how !== "stopped" && how !== "asking") || this.#stops.asked === undefined) return { ended, said: [] };
     const drive = this.#drive!;
     const cut = how === "stopped" && ended.facts.length > 0;
     if (cut) await new Promise<void>((recorded) => drive.record({ facts: () => ended.facts, recorded }));
+    const { asked } = this.#stops;
     const now = this.#host.setup.clock.now();
     const at = turn ?? state.scopes.get(this.#place.runPath)?.turn ?? 0;
-    const interrupt = interruptOf(this.#place, at, ended.calls, { asked: this.#asked, late: this.#late, now });
+    const interrupt = interruptOf(this.#place, at, ended.calls, { asked, late: this.#late, now });
     const partialText = how === "stopped" ? ended.partialText : "";
-    this.#said = await sayAfterStop(speakers, { interrupt, partialText, graceMs: this.#asked.graceMs });
-    return cut ? { ...ended, facts: [] } : ended;
+    const said = await sayAfterStop(speakers, { interrupt, partialText, graceMs: asked.graceMs });
+    return { ended: cut ? { ...ended, facts: [] } : ended, said };
   }
 
-  /** Answers that came while it settled down to wait for them let it go on. */
+  /** Runs the agent until it ends. Answers that arrive before the pause is recorded continue the run. */
   async #runToEnd(state: ThreadState): Promise<Ended> {
     const drive = this.#drive!;
     for (;;) {
-      // What is decided by now the agent reads from the fold.
+      // The agent reads earlier decisions from the fold.
       drive.unheard = false;
       const ended = await this.#runAgent(state);
-      // What was sent before the pause lets it go on, also where no hint has told of it yet.
+      // An answer that was sent before the pause continues the run, also if the store has given no hint of it yet.
       if (ended.how === "asking" && openRequests(state).length > 0) await this.#mailbox.look();
       while (this.#taking?.size && !this.#over) await Promise.race([...this.#taking, this.over]);
       if (ended.how !== "asking" || !drive.unheard || this.#over) return ended;
@@ -215,7 +203,7 @@ export class Tenure {
     }
   }
 
-  /** What would be recorded with the pause, where there is none after all. */
+  /** Records the facts of the turn if no pause will. */
   async #endTurn(drive: Drive, { facts, turn }: Ended): Promise<void> {
     if (facts.length > 0) await new Promise<void>((recorded) => drive.record({ facts: () => facts, recorded }));
     if (turn !== undefined)
@@ -227,7 +215,7 @@ export class Tenure {
 
   /**
    * Applies a command between two appends. Resolves to undefined if this tenure ends first, or has to be over first. Rejects
-   * with a refusal. `byRow`: it came by a row of the store, and a refusal is recorded for its sender.
+   * with a refusal. `byRow`: the command came by a row of the store, and a refusal is recorded for its sender.
    */
   take<C extends Command>(command: C, byRow = false): Promise<{ readonly outcome: Outcome<C> } | undefined> {
     const drive = this.#drive;
@@ -246,14 +234,14 @@ export class Tenure {
     byRow: boolean,
   ): Promise<{ readonly outcome: Outcome<C> } | undefined> {
     let doubt: BelayError | undefined;
-    // The append in flight may be what the command is about: the store shows a request before its owner has the answer of
-    // the store. And this process may have lost the thread.
+    // The append in flight may raise the request that the command answers: readers of the store see it before its owner has
+    // the store's reply. Or this process may have lost the lease.
     if (!hasSubject(drive.state, command)) {
       doubt = await this.renew();
       await drive.alone(() => []);
     }
-    // A stop withdraws requests; it does not wait for user code that looks at an answer.
-    const prepared = await this.signal.orStopped(prepare(this.#host, drive.state, command));
+    // A stop withdraws requests. It does not wait for user code that checks an answer.
+    const prepared = await this.#stops.signal.orStopped(prepare(this.#host, drive.state, command));
     if (prepared === undefined) return undefined;
     let decision: Decision = prepared;
     let facts: readonly Fact[] = [];
@@ -275,7 +263,7 @@ export class Tenure {
     if (host.isHolding) await host.letGo();
     let state = await host.load(false, this.mayCallModel);
     for (let tries = 1; ; tries++) {
-      if (this.#intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
+      if (this.#stops.intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
       const begun = await this.#begin(opening, state);
       const { facts } = begun;
       state = begun.state;
@@ -293,11 +281,11 @@ export class Tenure {
       });
       if (refusal === undefined) break;
       if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
-      // A new run is begun by the input that was taken back, answered calls by their answer; a steer is left out of the next try.
+      // The withdrawn command would begin this tenure: an input a new run, an answer its calls. The next try leaves out a steer.
       if (refusal.why === "gone" && (!this.mayCallModel || this.#place.segment === 1)) {
         throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
       }
-      // It was there: somebody has deleted it.
+      // The thread was deleted.
       if (refusal.why === "conflict" && refusal.head < from) throw host.recall.gone();
       if (tries === REOPEN_TRIES) {
         throw belayError("STORE_CONFLICT", { threadId: host.key.threadId, expected: from, found: state.head });
@@ -310,7 +298,7 @@ export class Tenure {
     return state;
   }
 
-  /** Reads the commands that wait, and from now on each that comes. */
+  /** Reads each command that arrives from now on. */
   #openMail(): void {
     const { store } = this.#host.setup;
     const look = (what?: Change): void => {
@@ -319,48 +307,43 @@ export class Tenure {
     this.#unwatch = store.watch(this.#host.key, look, "command");
   }
 
-  /** Commands that this process has just sent: no need to wait for the store's hint. */
+  /** Takes a command that this process has just sent, without waiting for the store's hint. */
   deliver(command: Row): void {
     this.#mailbox.deliver([command]);
   }
 
-  /** A stop of another process is for one segment: if that is over, it hits nothing else (S2). */
+  /** Takes a stop of another process. It is for one segment; if that is over, it has no effect (S2). */
   #stopByRow({ runId, segment, options }: StopMail, key: string): void {
     const { clock } = this.#host.setup;
     const by = typeof options?.by === "string" ? options.by : "user";
     if (runId !== this.#place.runId || segment !== this.#place.segment) {
-      this.#keep(key, by, belayError("STALE", { threadId: this.#place.threadId, runId, segment }));
+      this.#stops.record(key, by, belayError("STALE", { threadId: this.#place.threadId, runId, segment }));
       return;
     }
-    this.#keep(key, by);
+    this.#stops.record(key, by);
     if (this.#over) return;
     try {
       void this.interrupt(readStop(options, clock.now()), options);
     } catch {
-      // A newer release may send options that are not known here: it is a stop all the same.
+      // A newer release may send options that this one refuses. Stop all the same.
       void this.interrupt(readStop({}, clock.now()), {});
     }
   }
 
-  #keep(key: string, by: string, refusal?: BelayError): void {
-    this.#stops ??= new Map();
-    if (!this.#stops.has(key)) this.#stops.set(key, { by, refusal });
-  }
-
-  /** A stop under this id that was for an earlier segment: sent again, it is not for this one either. */
+  /** Returns true if a stop with this id was for an earlier segment. Sent again, it is not for this one either. */
   hasMissed(id: string): boolean {
-    return this.#stops?.get(keyOf.stop(id))?.refusal !== undefined;
+    return this.#stops.hasMissed(id);
   }
 
-  /** True when commands wait that nobody has consumed, as of the last append, or inputs have come since. */
+  /** Returns true if unconsumed commands waited at the last append, or inputs have arrived since. */
   get mail(): boolean {
     return (this.#drive?.mail ?? false) || this.#mailbox.hadInput;
   }
 
   /**
-   * The facts to begin with, and the thread that they are for. A refusal is one of the thread as the store has it, whole:
-   * what this session knew may be old, or only a part. What the thread's state does not allow is THREAD_BUSY while
-   * someone else moves it.
+   * Returns the first facts, and the state of the thread that they are for. A refusal counts only for the whole thread as
+   * the store has it: the state in this session may be old, or only a part. While another process has the lease, the refusal
+   * is THREAD_BUSY.
    */
   async #begin(
     opening: Opening,
@@ -368,18 +351,18 @@ export class Tenure {
   ): Promise<{ readonly facts: readonly Fact[]; readonly state: ThreadState }> {
     const { head, openOnly } = state;
     try {
-      return { facts: await opening(state, this.#at(state), this.signal), state };
+      return { facts: await opening(state, this.#at(state), this.#stops.signal), state };
     } catch (refusal) {
       const { key, recall } = this.#host;
       const row = (await recall.read(head))?.row;
       if (row?.lease !== undefined) throw busy(key.threadId, row.lease.owner, row.lease.until);
       if (row === undefined || (row.head === head && !openOnly)) throw refusal;
       const whole = await this.#host.load(true, true);
-      return { facts: await opening(whole, this.#at(whole), this.signal), state: whole };
+      return { facts: await opening(whole, this.#at(whole), this.#stops.signal), state: whole };
     }
   }
 
-  /** Where it is: answered calls run in the stretch that the thread rests after, whichever that is by now. */
+  /** Returns its place. Answered calls run in the last segment of the thread, which may have changed since. */
   #at({ run }: ThreadState): FramePlace {
     if (!this.mayCallModel && run !== undefined) this.#place = { ...this.#place, runId: run.id, segment: run.segment };
     return this.#place;
@@ -389,88 +372,56 @@ export class Tenure {
     const { agent, deps, setup } = this.#host;
     const scope = state.scopes.get(this.#place.runPath)!;
     const beginning = { mayCallModel: this.mayCallModel, from: this.#from };
-    const frame = new Frame(this.#place, scope, this.signal, setup.clock, deps, this.#drive!, beginning);
+    const frame = new Frame(this.#place, scope, this.#stops.signal, setup.clock, deps, this.#drive!, beginning);
     return runReply(agent, frame);
   }
 
-  /** Asks for a stop; all callers get the same receipt. It meets a run that waits for these calls, too. */
+  /** Stops it and a run that waits for it. All callers get the same receipt. */
   interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
-    return eitherOf(this.next?.interrupt(stop, options), this.#interrupt(stop, options))!;
+    return eitherOf(this.next?.interrupt(stop, options), this.#stops.interrupt(stop, options))!;
   }
 
-  #interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
-    const { id, mode = "now", timeoutMs, force = false } = options;
-    if (id !== undefined) this.#keep(keyOf.stop(id), stop.by);
-    const now = mode === "now" || force;
-    if (this.#asked === undefined) this.#asked = stop;
-    else if (now && this.signal.stop === undefined) this.#asked = overriding(this.#asked, stop);
-    else if (this.#asked.keepsRequests && !stop.keepsRequests) {
-      this.#asked = withdrawing(this.#asked);
-      this.signal.withdraw();
-    }
-    if (now) this.signal.raise(this.#asked);
-    else this.signal.haltAt(mode);
-    if (force) this.signal.force();
-    if (timeoutMs !== undefined) this.#escalateAfter(timeoutMs);
-    const receipt = this.#waitForReceipt();
-    // What was accepted then is the pause: the stop is for what that has left open.
-    return this.#parked && !stop.keepsRequests ? receipt.then((told) => ({ ...told, accepted: false })) : receipt;
-  }
-
-  /** Parks at the next boundary, whichever it is. Calls that people have answered run: the thread is paused as it is. */
+  /** Pauses at the next boundary. Answered calls run to their end: their thread is paused already. */
   pause(): Promise<Receipt> {
     if (this.next !== undefined) return this.next.pause();
-    if (!this.mayCallModel) return this.#waitForReceipt();
-    this.#parking = true;
-    this.signal.haltAt("after-model");
-    this.signal.haltAt("after-tools");
-    return this.#waitForReceipt();
+    return this.mayCallModel ? this.#stops.pause() : this.#stops.receipt;
   }
 
-  /** Lets go of the thread at the next boundary; it reads paused / crash, and goes on elsewhere. */
+  /** Lets go of the thread at the next boundary. It reads paused / crash, and continues elsewhere. */
   drain(): Promise<Receipt> {
-    // What people have allowed runs, whether or not it has begun: they were told so (Q3).
-    if (!this.mayCallModel) return this.#waitForReceipt();
-    this.#intent ??= "close";
-    this.signal.haltAt("after-model");
-    this.signal.haltAt("after-tools");
-    return this.#waitForReceipt();
+    // Approved calls run, whether or not they have begun (Q3).
+    return this.mayCallModel ? this.#stops.drain() : this.#stops.receipt;
   }
 
+  /** Ends the run for good. */
   async terminate(stop: Stop): Promise<void> {
-    const next = this.next?.terminate(stop);
-    this.#intent = "terminate";
-    this.signal.raise(stop);
-    await Promise.all([next, this.#waitForReceipt()]);
+    await Promise.all([this.next?.terminate(stop), this.#stops.terminate(stop)]);
   }
 
-  /** Lets go of the thread: work in flight is aborted, what it gave is recorded, and the thread reads paused / crash. */
+  /** Lets go of the thread: work in flight is aborted, its results are recorded, and the thread reads paused / crash. */
   async close(stop: Stop): Promise<void> {
-    const next = this.next?.close(stop);
-    this.#intent ??= "close";
-    this.signal.raise(stop);
-    await Promise.all([next, this.#waitForReceipt()]);
+    await Promise.all([this.next?.close(stop), this.#stops.close(stop)]);
   }
 
-  /** Gives no more grace to what it runs. */
+  /** Ends all grace. */
   force(): void {
     this.next?.force();
-    this.signal.force();
+    this.#stops.signal.force();
   }
 
-  /** Has a run begin when these answered calls have ended. `says`: a person's words are in it, which are recorded in any case. */
+  /** Begins a run when these answered calls have ended. `says`: it has a person's words, which are recorded in any case. */
   async precede(next: Tenure, opening: Opening, says: boolean): Promise<void> {
     this.next = next;
     await this.over;
     const result = await this.run.result;
     const isOver = result.status === "terminated" || (result.status === "interrupted" && !says);
-    if (next.signal.stop === undefined || !isOver) return next.start(opening);
+    if (next.#stops.signal.stop === undefined || !isOver) return next.start(opening);
     // The stop met both: there is nothing left to begin.
-    next.#finish(undefined, result, await this.#waitForReceipt());
+    next.#finish(undefined, result, await this.#stops.receipt);
     next.#opened(undefined);
   }
 
-  /** Makes the lease last longer; a lost one ends the tenure. Resolves to an error if the store does not say whether it is lost. */
+  /** Renews the lease; a lost one ends the tenure. Resolves to an error if the store does not say whether it is lost. */
   async renew(): Promise<BelayError | undefined> {
     const drive = this.#drive;
     if (drive === undefined || this.#over) return undefined;
@@ -479,7 +430,7 @@ export class Tenure {
     try {
       kept = await store.renew(this.#host.key, drive.fence, leaseTtlMs);
     } catch (error) {
-      // The next append tells whether the store is gone; the lease is not lost before its time.
+      // The next append shows whether the store is gone. The lease is valid until it expires.
       return storeError(this.#host.key, error);
     }
     if (!kept && !this.#over && !drive.isReleasing) {
@@ -489,96 +440,58 @@ export class Tenure {
     return undefined;
   }
 
-  #escalateAfter(ms: number): void {
-    const { clock } = this.#host.setup;
-    const due = clock.now() + ms;
-    const set = this.#deadline as { due: number; timer: unknown } | undefined;
-    if (set !== undefined && set.due <= due) return;
-    if (set !== undefined) clock.clearTimeout(set.timer);
-    const timer = clock.setTimeout(() => this.#asked && this.signal.raise(this.#asked), ms);
-    this.#deadline = { due, timer };
-  }
-
-  #waitForReceipt(): Promise<Receipt> {
-    if (this.#receipt === undefined) {
-      let resolve: (receipt: Receipt) => void = () => {};
-      const promise = new Promise<Receipt>((r) => (resolve = r));
-      this.#receipt = { promise, resolve };
-    }
-    return this.#receipt.promise;
-  }
-
-  #close(ended: Ended, state: ThreadState): void {
+  /** Records the end with the circumstances as of its append, and returns the lease. */
+  #close(ended: Ended, state: ThreadState, said: readonly Fact[]): void {
     this.#closing = true;
     const place = this.#place;
-    const { clock, tokenTtlMs } = this.#host.setup;
     const { mayCallModel } = this;
-    let ending: Ending | undefined;
-    let intent: Circumstances["intent"];
-    let asked: Stop | undefined;
-    let told = ended;
+    const { clock, tokenTtlMs } = this.#host.setup;
+    const decided = () => {
+      const stops = this.#stops.atEnd(place, isAsked(state, ended.facts));
+      const cut = stops.kept === undefined ? ended : leftOpen(ended, state);
+      const { halts } = this.#drive!;
+      const more = { late: this.#late, said, halts, now: clock.now(), tokenTtlMs, mayCallModel, from: this.#from };
+      return { stops, cut, ending: endingOf(cut, place, state, { ...stops, ...more }) };
+    };
+    let end: ReturnType<typeof decided> | undefined;
     const make = (): readonly Fact[] => {
-      asked = this.#asked;
-      this.#parked = asked === undefined && this.#parking && isAsked(state, ended.facts);
-      const stopped = asked !== undefined || this.#parking;
-      intent = this.#intent === "close" ? (stopped ? undefined : "let-go") : this.#intent;
-      // What keeps the questions, and finds some, is a pause() in all but its haste and its words.
-      const kept = asked?.keepsRequests && isAsked(state, ended.facts) ? asked : undefined;
-      this.#keptRequests = kept !== undefined;
-      if (kept !== undefined) {
-        asked = undefined;
-        told = leftOpen(ended, state);
-      }
-      const commands = [...(this.#stops ?? [])].map(([key, { by, refusal }]) =>
-        commandFact(place, { key, by }, refusal),
-      );
-      const now = clock.now();
-      ending = endingOf(told, place, state, {
-        intent,
-        asked,
-        kept,
-        commands,
-        late: this.#late,
-        said: this.#said,
-        halts: this.#drive!.halts,
-        now,
-        tokenTtlMs,
-        mayCallModel,
-        from: this.#from,
-      });
-      return ending.facts;
+      end = decided();
+      return end.ending.facts;
     };
     const released = () => {
-      const result = resultOf(this.#host.agent, told, place, state, intent, ending?.pause);
-      // One that came while this was being written is for whoever comes next.
+      const { stops, cut, ending } = end!;
+      const { intent, asked } = stops;
+      const result = resultOf(this.#host.agent, cut, place, state, intent, ending.pause);
+      // A stop that arrived during the append is not accepted here: its caller applies it to the pause.
       const accepted = intent === undefined && asked !== undefined;
-      this.#finish(state, result, receiptOf(told, place, this.#late, accepted));
+      this.#finish(state, result, receiptOf(cut, place, this.#late, accepted));
     };
-    // The turn ends after its own facts and before those that end the stretch.
+    // The turn ends after its own facts and before those that end the segment.
     const { turn } = ended;
     const event = turn === undefined ? undefined : turnEnd(speaking(place, state), turn, clock.now());
-    this.#drive!.release(make, released, event && { event, before: () => ending?.tail ?? 0 });
+    this.#drive!.release(make, released, event && { event, before: () => end?.ending.tail ?? 0 });
   }
 
   get #late(): readonly string[] {
     return [...this.#host.behind];
   }
 
-  /** Nothing more can be recorded: everything in flight is aborted, and the thread is as the store has it. */
+  /** Ends it if nothing more can be recorded: work in flight is aborted, and the thread is as the store has it. */
   #fail(error: BelayError): void {
     if (this.#over) return;
     const { runId, segment } = this.#place;
     const usage = this.state?.run?.usage ?? addUsage(undefined, undefined);
     const fence = this.#drive?.fence;
     this.#drive?.abandon();
-    // It may have the thread still: whoever goes on need not wait for the end of its lease.
+    // It may still have the lease. Return it, so that the next owner need not wait until it expires.
     if (fence !== undefined && error.code !== "FENCED") void this.#host.letGo(fence);
-    // First, so that receipts tell what is left behind by it.
+    // The signal comes first: the receipt lists the calls that it leaves behind.
+    const { signal } = this.#stops;
     const { clock } = this.#host.setup;
     const blank = { reason: error.code, message: undefined, rollbackPartial: true, graceMs: 0 };
-    this.signal.raise({ at: clock.now(), by: "error", ...blank });
-    this.signal.force();
-    // Stopped before it began: there is nothing to tell of but that.
+    signal.raise({ at: clock.now(), by: "error", ...blank });
+    signal.force();
+    // A stop before the beginning is accepted, and its receipt is empty.
     const accepted = error instanceof UserInterrupt;
     const receipt = { ...receiptOf(undefined, this.#place, this.#late), accepted };
     const known = error.code === "RUN_KNOWN" && this.askedBy !== undefined;
@@ -588,36 +501,21 @@ export class Tenure {
     this.#opened(error);
   }
 
-  /** Without a result the run's end is told by someone else. */
+  /** Ends the Run and the receipt. Without a result, the caller ends the Run. */
   #finish(state: ThreadState | undefined, result: RunResult<never> | undefined, receipt: Receipt): void {
     if (this.#over) return;
     this.#over = true;
-    const deadline = this.#deadline as { timer: unknown } | undefined;
-    if (deadline !== undefined) this.#host.setup.clock.clearTimeout(deadline.timer);
     this.#unwatch?.();
     this.#host.feed.live = undefined;
     this.#host.ended(this, state);
     this.#isOver();
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
-    this.#receipt?.resolve(receipt);
+    this.#stops.over(receipt);
   }
 }
 
-/** The agent that has the word there: it may have been handed over. */
+/** Returns the place with the agent that speaks there: the run may have been handed over to it. */
 function speaking(place: FramePlace, { scopes }: ThreadState): FramePlace {
   const active = scopes.get(place.runPath)?.active;
   return active === undefined ? place : { ...place, agentName: active };
-}
-
-/** A resume may come to nothing because the stop withdrew what it answers: then the stop did what it did to the calls. */
-export function eitherOf(
-  run: Promise<Receipt> | undefined,
-  calls: Promise<Receipt> | undefined,
-): Promise<Receipt> | undefined {
-  if (run === undefined || calls === undefined) return run ?? calls;
-  return run.then(async (told) => {
-    if (told.accepted) return told;
-    const ofCalls = await calls;
-    return ofCalls.accepted ? ofCalls : told;
-  });
 }

@@ -1,0 +1,171 @@
+// The stops that one tenure was asked for: interrupt(), pause(), drain(), close() and terminate(). They set the signal, and
+// the tenure ends by itself; it reads the circumstances of its end here. Invariants:
+// 1. All stops are one interrupt with one receipt (S2).
+// 2. Stops merge: now dominates later, the earliest deadline wins, and none goes back (S6).
+// 3. A stop with an id, or one that came by a row of the store, is recorded with the end.
+
+import type { Clock } from "../../clock.ts";
+import type { BelayError } from "../../error.ts";
+import type { FramePlace } from "../../frame.ts";
+import { overriding, type Stop, StopSignal, withdrawing } from "../../interrupt/stop-signal.ts";
+import { keyOf } from "../../journal/taken.ts";
+import type { Circumstances, Receipt } from "../decide/ending.ts";
+import { commandFact } from "../decide/facts.ts";
+import type { InterruptOptions } from "../given/options.ts";
+
+/** Merges the stops of one tenure, sets its signal, and holds the receipt that they share. */
+export class Stops {
+  readonly #clock: Clock;
+  readonly signal = new StopSignal();
+  /** The receipt that all stops share. It resolves when the tenure is over. */
+  readonly receipt: Promise<Receipt>;
+  #settle: (receipt: Receipt) => void = () => {};
+  #asked: Stop | undefined;
+  #isPausing = false;
+  #intent: "terminate" | "close" | undefined;
+  /** The commands to record with the end, by key. */
+  readonly #commands = new Map<string, { readonly by: string; readonly refusal: BelayError | undefined }>();
+  #deadline: { readonly due: number; readonly timer: unknown } | undefined;
+  /** Says whether pause() or a stop left requests open, as of the append that records the end. */
+  #keeps: "pause" | "stop" | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.receipt = new Promise((resolve) => (this.#settle = resolve));
+  }
+
+  /** Returns the merged stop of all calls of interrupt(); it decides the kind of pause. */
+  get asked(): Stop | undefined {
+    return this.#asked;
+  }
+
+  /** Returns whether the thread is to be terminated, or closed in this process. */
+  get intent(): "terminate" | "close" | undefined {
+    return this.#intent;
+  }
+
+  /** Returns true if the tenure ended by a stop that keeps open requests, and some were open. */
+  get keptRequests(): boolean {
+    return this.#keeps === "stop";
+  }
+
+  /** Merges a stop with the earlier ones and sets the signal before it returns. */
+  interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
+    const { id, mode = "now", timeoutMs, force = false } = options;
+    if (id !== undefined) this.record(keyOf.stop(id), stop.by);
+    const now = mode === "now" || force;
+    this.#asked = this.#merge(stop, now);
+    if (now) this.signal.raise(this.#asked);
+    else this.signal.haltAt(mode);
+    if (force) this.signal.force();
+    if (timeoutMs !== undefined) this.#escalateAfter(timeoutMs);
+    // The pause is already being appended: this stop is for the requests that the pause leaves open.
+    const isTooLate = this.#keeps === "pause" && !stop.keepsRequests;
+    return isTooLate ? this.receipt.then((receipt) => ({ ...receipt, accepted: false })) : this.receipt;
+  }
+
+  #merge(stop: Stop, now: boolean): Stop {
+    const asked = this.#asked;
+    if (asked === undefined) return stop;
+    if (now && this.signal.stop === undefined) return overriding(asked, stop);
+    if (!asked.keepsRequests || stop.keepsRequests) return asked;
+    this.signal.withdraw();
+    return withdrawing(asked);
+  }
+
+  #escalateAfter(ms: number): void {
+    const due = this.#clock.now() + ms;
+    if (this.#deadline !== undefined && this.#deadline.due <= due) return;
+    this.#clearDeadline();
+    const timer = this.#clock.setTimeout(() => this.#asked && this.signal.raise(this.#asked), ms);
+    this.#deadline = { due, timer };
+  }
+
+  #clearDeadline(): void {
+    if (this.#deadline !== undefined) this.#clock.clearTimeout(this.#deadline.timer);
+  }
+
+  /** Records a stop under its key with the end. With `refusal`, it had no effect. The first one under a key counts. */
+  record(key: string, by: string, refusal?: BelayError): void {
+    if (!this.#commands.has(key)) this.#commands.set(key, { by, refusal });
+  }
+
+  /** Returns true if a stop with this id was for an earlier segment. Sent again, it is not for this one either. */
+  hasMissed(id: string): boolean {
+    return this.#commands.get(keyOf.stop(id))?.refusal !== undefined;
+  }
+
+  /** Pauses at the next boundary. */
+  pause(): Promise<Receipt> {
+    this.#isPausing = true;
+    return this.#haltAtBoundary();
+  }
+
+  /** Closes at the next boundary. */
+  drain(): Promise<Receipt> {
+    this.#intent ??= "close";
+    return this.#haltAtBoundary();
+  }
+
+  #haltAtBoundary(): Promise<Receipt> {
+    this.signal.haltAt("after-model");
+    this.signal.haltAt("after-tools");
+    return this.receipt;
+  }
+
+  /** Stops now and lets go of the thread. A termination stays one. */
+  close(stop: Stop): Promise<Receipt> {
+    this.#intent ??= "close";
+    this.signal.raise(stop);
+    return this.receipt;
+  }
+
+  /** Stops now, for good. */
+  terminate(stop: Stop): Promise<Receipt> {
+    this.#intent = "terminate";
+    this.signal.raise(stop);
+    return this.receipt;
+  }
+
+  /**
+   * Returns the circumstances of the end, for the append that records it. `isAsked`: requests are open. A stop that arrives
+   * later joins the receipt and does not change the end.
+   */
+  atEnd(place: FramePlace, isAsked: boolean): Pick<Circumstances, "intent" | "asked" | "kept" | "commands"> {
+    const asked = this.#asked;
+    const isStopped = asked !== undefined || this.#isPausing;
+    const commands = [...this.#commands].map(([key, { by, refusal }]) => commandFact(place, { key, by }, refusal));
+    // A stop or a pause is recorded as such, also if the thread is closed at the same time.
+    const letGo = isStopped ? undefined : "let-go";
+    const intent = this.#intent === "close" ? letGo : this.#intent;
+    // A stop that keeps requests, and finds some, is recorded as a pause.
+    if (isAsked && asked?.keepsRequests) {
+      this.#keeps = "stop";
+      return { intent, asked: undefined, kept: asked, commands };
+    }
+    this.#keeps = isAsked && asked === undefined && this.#isPausing ? "pause" : undefined;
+    return { intent, asked, kept: undefined, commands };
+  }
+
+  /** Hands out the receipt. No deadline is due any more. */
+  over(receipt: Receipt): void {
+    this.#clearDeadline();
+    this.#settle(receipt);
+  }
+}
+
+/**
+ * Merges the receipts of one stop that met a run and the answered calls before it. The run may come to nothing because the
+ * stop withdrew the requests that it answers. Then the receipt is that of the calls.
+ */
+export function eitherOf(
+  run: Promise<Receipt> | undefined,
+  calls: Promise<Receipt> | undefined,
+): Promise<Receipt> | undefined {
+  if (run === undefined || calls === undefined) return run ?? calls;
+  return run.then(async (ofRun) => {
+    if (ofRun.accepted) return ofRun;
+    const ofCalls = await calls;
+    return ofCalls.accepted ? ofCalls : ofRun;
+  });
+}
