@@ -41,11 +41,11 @@ import type { Opening } from "../decide/opening.ts";
 import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
 import { busy, storeError } from "../read/store-error.ts";
-import { Drive, type DriveHost } from "../write/drive.ts";
+import { type DeskHost, ThreadDesk } from "../write/desk.ts";
 import type { HotSession } from "../write/hot.ts";
 import { Mailbox } from "../write/mailbox.ts";
 
-export interface TenureHost extends DriveHost {
+export interface TenureHost extends DeskHost {
   readonly hot: HotSession;
   readonly agent: Agent<unknown, never>;
   readonly deps: unknown;
@@ -82,7 +82,7 @@ export class Tenure {
   /** Resolves when the stretch is on record, or to why it could not begin. */
   readonly opening: Promise<BelayError | undefined>;
   #opened: (error: BelayError | undefined) => void = () => {};
-  #drive: Drive | undefined;
+  #drive: ThreadDesk | undefined;
   #receipt: { readonly promise: Promise<Receipt>; readonly resolve: (receipt: Receipt) => void } | undefined;
   /** Who asked for a stop, where someone did: decides the kind of pause. */
   #asked: Stop | undefined;
@@ -216,7 +216,7 @@ export class Tenure {
   }
 
   /** What would be recorded with the pause, where there is none after all. */
-  async #endTurn(drive: Drive, { facts, turn }: Ended): Promise<void> {
+  async #endTurn(drive: ThreadDesk, { facts, turn }: Ended): Promise<void> {
     if (facts.length > 0) await new Promise<void>((recorded) => drive.record({ facts: () => facts, recorded }));
     if (turn !== undefined)
       drive.publish({
@@ -241,7 +241,7 @@ export class Tenure {
   }
 
   async #take<C extends Command>(
-    drive: Drive,
+    drive: ThreadDesk,
     command: C,
     byRow: boolean,
   ): Promise<{ readonly outcome: Outcome<C> } | undefined> {
@@ -250,14 +250,14 @@ export class Tenure {
     // the store. And this process may have lost the thread.
     if (!hasSubject(drive.state, command)) {
       doubt = await this.renew();
-      await drive.alone(() => []);
+      await drive.writer.alone(() => []);
     }
     // A stop withdraws requests; it does not wait for user code that looks at an answer.
     const prepared = await this.signal.orStopped(prepare(this.#host, drive.state, command));
     if (prepared === undefined) return undefined;
     let decision: Decision = prepared;
     let facts: readonly Fact[] = [];
-    await drive.alone(() => {
+    await drive.writer.alone(() => {
       const context = { place: this.#place, now: this.#host.setup.clock.now(), groups: this.#host.setup.groups, byRow };
       const callsRun = !this.mayCallModel;
       if (!("refusal" in prepared)) decision = decide(drive.state, command, { ...context, callsRun });
@@ -280,10 +280,10 @@ export class Tenure {
       const { facts } = begun;
       state = begun.state;
       const failed = (error: BelayError) => this.#fail(error);
-      const drive = new Drive(host, host.agent.name, state, failed, undefined, this.#mailbox);
+      const drive = new ThreadDesk(host, state, { agent: host.agent.name, failed, mailbox: this.#mailbox });
       const from = state.head;
       this.#from = from;
-      const refusal = await drive.open(facts, () => {
+      const refusal = await drive.writer.open(facts, () => {
         this.#drive = drive;
         this.#mailbox.begunWith(facts);
         host.hot.check(from, state);
@@ -305,7 +305,7 @@ export class Tenure {
       state = await host.load(true, this.mayCallModel);
     }
     this.#openMail();
-    if (this.#drive!.mail) await this.#mailbox.look();
+    if (this.#drive!.writer.mail) await this.#mailbox.look();
     this.#opened(undefined);
     return state;
   }
@@ -354,7 +354,7 @@ export class Tenure {
 
   /** True when commands wait that nobody has consumed, as of the last append, or inputs have come since. */
   get mail(): boolean {
-    return (this.#drive?.mail ?? false) || this.#mailbox.hadInput;
+    return (this.#drive?.writer.mail ?? false) || this.#mailbox.hadInput;
   }
 
   /**
@@ -477,13 +477,13 @@ export class Tenure {
     const { store, leaseTtlMs } = this.#host.setup;
     let kept: boolean;
     try {
-      kept = await store.renew(this.#host.key, drive.fence, leaseTtlMs);
+      kept = await store.renew(this.#host.key, drive.writer.fence, leaseTtlMs);
     } catch (error) {
       // The next append tells whether the store is gone; the lease is not lost before its time.
       return storeError(this.#host.key, error);
     }
-    if (!kept && !this.#over && !drive.isReleasing) {
-      drive.abandon();
+    if (!kept && !this.#over && !drive.writer.isReleasing) {
+      drive.writer.abandon();
       this.#fail(belayError("FENCED", { threadId: this.#host.key.threadId }));
     }
     return undefined;
@@ -557,7 +557,7 @@ export class Tenure {
     // The turn ends after its own facts and before those that end the stretch.
     const { turn } = ended;
     const event = turn === undefined ? undefined : turnEnd(speaking(place, state), turn, clock.now());
-    this.#drive!.release(make, released, event && { event, before: () => ending?.tail ?? 0 });
+    this.#drive!.writer.release(make, released, event && { event, before: () => ending?.tail ?? 0 });
   }
 
   get #late(): readonly string[] {
@@ -569,8 +569,8 @@ export class Tenure {
     if (this.#over) return;
     const { runId, segment } = this.#place;
     const usage = this.state?.run?.usage ?? addUsage(undefined, undefined);
-    const fence = this.#drive?.fence;
-    this.#drive?.abandon();
+    const fence = this.#drive?.writer.fence;
+    this.#drive?.writer.abandon();
     // It may have the thread still: whoever goes on need not wait for the end of its lease.
     if (fence !== undefined && error.code !== "FENCED") void this.#host.letGo(fence);
     // First, so that receipts tell what is left behind by it.
