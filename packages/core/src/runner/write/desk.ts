@@ -17,6 +17,7 @@ import type { PermissionRule } from "../../permission/rule.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import type { LateMail } from "../decide/mail.ts";
 import type { Setup } from "../given/setup.ts";
+import type { Feed } from "../read/feed.ts";
 import type { HotRoom } from "./hot.ts";
 import type { LatePost } from "./late-post.ts";
 import type { Mailbox } from "./mailbox.ts";
@@ -47,6 +48,7 @@ export class ThreadDesk implements Desk {
   readonly state: ThreadState;
   readonly #host: DeskHost;
   readonly #setup: RunnerSetup;
+  readonly #feed: Feed;
   readonly #mailbox: Mailbox | undefined;
   /** The path of the agent that each call id of this segment was given to, by the id. */
   #callIds: Map<string, string> | undefined;
@@ -61,6 +63,7 @@ export class ThreadDesk implements Desk {
   constructor(host: DeskHost, state: ThreadState, options: Omit<WriterOptions, "decided" | "rows">) {
     this.#host = host;
     this.#setup = host.setup;
+    this.#feed = host.feed;
     this.state = state;
     this.#mailbox = options.mailbox;
     const decided = (id: string, decision: Decision) => this.#decided(id, decision);
@@ -76,7 +79,7 @@ export class ThreadDesk implements Desk {
   }
 
   get watched(): boolean {
-    return this.#host.feed.watched;
+    return this.#feed.watched;
   }
 
   get head(): number {

@@ -75,6 +75,7 @@ export class Writer {
   readonly #host: WriterHost;
   readonly #setup: Setup;
   readonly #key: ThreadKey;
+  readonly #feed: Feed;
   readonly #agent: string;
   readonly #failed: WriterOptions["failed"];
   readonly #decided: WriterOptions["decided"];
@@ -97,6 +98,7 @@ export class Writer {
     this.#host = host;
     this.#setup = host.setup;
     this.#key = host.key;
+    this.#feed = host.feed;
     this.#agent = agent;
     this.#failed = failed;
     this.#decided = decided;
@@ -116,7 +118,7 @@ export class Writer {
   }
 
   publish(draft: Draft): void {
-    if (!this.#over) this.#host.feed.publish(draft);
+    if (!this.#over) this.#feed.publish(draft);
   }
 
   /**
@@ -324,14 +326,14 @@ export class Writer {
   }
 
   #show(facts: readonly Fact[], draft: Waiting["draft"]): void {
-    if (!this.#host.feed.watched) return;
+    if (!this.#feed.watched) return;
     if (draft === undefined) {
-      for (const fact of facts) this.#host.feed.publish(fact);
+      for (const fact of facts) this.#feed.publish(fact);
     } else {
       const events: BelayEvent[] = [...facts];
       const at = facts.length - draft.before();
       events.splice(at, 0, { ...draft.event, seq: facts[0]!.seq - 1 + at });
-      for (const event of events) this.#host.feed.publish(event);
+      for (const event of events) this.#feed.publish(event);
     }
   }
 }
