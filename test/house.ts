@@ -300,21 +300,37 @@ export const cliArrows: Record<string, readonly string[]> = {
   // Markdown, code, differences: text in, rows of a screen out.
   rows: ["terminal"],
   // What there is to see: one pure function. It draws nothing and calls nobody.
-  view: ["texts", "keys", "terminal", "rows", "output-text"],
+  view: ["texts", "keys", "terminal", "rows", "output-text", "permissions", "preview", "problem"],
   data: ["problem"],
   preview: [],
+  // What is on record of a thread.
+  facts: [],
   "request-words": ["texts"],
   "output-text": [],
   "user-name": [],
   "run-by": [],
   // How any program lets go of a thread.
   "last-stop": ["run-by"],
-  instructions: [],
+  // What the folder and the person ask of every agent, in AGENTS.md.
+  guides: [],
+  instructions: ["guides"],
   model: ["problem", "data"],
   tools: ["problem", "data", "permissions"],
   permissions: ["problem", "data"],
   mcp: ["problem", "data", "permissions"],
-  setup: ["problem", "preview", "instructions", "data", "model", "tools", "permissions", "mcp", "user-name"],
+  setup: [
+    "problem",
+    "preview",
+    "facts",
+    "guides",
+    "instructions",
+    "data",
+    "model",
+    "tools",
+    "permissions",
+    "mcp",
+    "user-name",
+  ],
   app: [
     "texts",
     "request-words",
@@ -327,6 +343,9 @@ export const cliArrows: Record<string, readonly string[]> = {
     "preview",
     "data",
     "problem",
+    "permissions",
+    "facts",
+    "guides",
     "commands",
     "user-name",
     "last-stop",
@@ -339,6 +358,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "terminal",
     "setup",
     "preview",
+    "facts",
     "data",
     "problem",
     "permissions",
@@ -370,4 +390,8 @@ export const privateDoors = ["@belay/core/inside"];
 export const testExceptions: Record<string, string> = {
   "packages/cli/src/docs.test.ts": "holds docs/cli.md to the texts and exit codes of the whole program",
   "packages/cli/src/model/demo-model.test.ts": "plays the demo in the setup that opens it",
+  "packages/cli/src/consent.test.ts": "reads the rules that the whole program has stored",
+  "packages/cli/src/guides.test.ts": "holds the instructions of the agent to the guides that they quote",
+  "packages/cli/src/permissions/policy.test.ts": "judges calls of the real tools by the built-in rules",
+  "packages/cli/src/problem.test.ts": "meets the problems of a real tool",
 };

@@ -77,7 +77,7 @@ function program(texts: Texts): Command {
     .argument("[words...]", usage.words)
     .option("--value <json>", usage.value)
     .option("--args <json>", usage.args)
-    .addOption(new Option("--remember <where>", usage.remember).choices(["thread", "always"]))
+    .addOption(new Option("--remember <where>", usage.remember).choices(["thread", "always", "everywhere"]))
     .option("--by <name>", usage.by, userName())
     .option("--json", usage.json)
     .option("--no-mcp", usage.answerNoMcp)
@@ -161,6 +161,16 @@ function program(texts: Texts): Command {
     .action((id: string, options) =>
       command(root, async (io) =>
         (await import("./commands/rules.ts")).removeRule(id, { ...paths(root), ...rules.opts(), ...options }, io),
+      ),
+    );
+  rules
+    .command("keep")
+    .description(usage.rulesKeep)
+    .argument("<rule>", usage.itsId)
+    .option("--everywhere", usage.rulesKeepEverywhere)
+    .action((id: string, options) =>
+      command(root, async (io) =>
+        (await import("./commands/rules.ts")).keepRule(id, { ...paths(root), ...options }, io),
       ),
     );
   rules

@@ -99,7 +99,7 @@ describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () =>
   test("is not opened from the list where another folder was named; the list stays, and nothing is asked there", async () => {
     const first = await talk([[write("made.txt")]]);
     first.ask("make it");
-    await first.untilSeen("Make made.txt?");
+    await first.untilSeen("Create made.txt?");
     first.press(CTRL_D);
     await first.exited;
     const other = join(first.folder, "other");
@@ -115,9 +115,9 @@ describe("Q5: a thread that is about another folder", { timeout: 60_000 }, () =>
     await list.untilSeen(/is about \S+ not about \S+/);
     await list.untilSeen("❯ make it");
     await sleep(SEEN_MS);
-    list.press("y");
+    list.press(`y${ENTER}`);
     await sleep(SEEN_MS);
-    expect(list.text()).not.toContain("Make made.txt?");
+    expect(list.text()).not.toContain("Create made.txt?");
     expect(["made.txt", "other/made.txt"].filter((file) => existsSync(join(first.folder, file)))).toEqual([]);
   });
 });

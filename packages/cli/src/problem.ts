@@ -26,22 +26,82 @@ export function problem<C extends ProblemCode>(code: C, details: ProblemDetails<
   return new Problem(code, details, cause);
 }
 
-/** What the runtime says to programs and people need in other words; undefined where its own will do. */
-export function forPeople(error: unknown): Problem | undefined {
+interface Said {
+  readonly code?: string;
+  readonly message?: string;
+  readonly details?: { readonly threadId?: string; readonly problem?: string; readonly owner?: string };
+}
+
+/**
+ * The words for people of an error that the runtime words for programs; undefined if its own will do. An error that was read
+ * from a journal has no details: the values are taken from its message. `owner` is the runner of this program.
+ */
+export function forPeople(error: unknown, owner?: string): Problem | undefined {
   if (error instanceof Problem) return error;
-  const { code, details = {} } = (error ?? {}) as { readonly code?: string; readonly details?: Said };
+  const { code, message = "", details = {} } = (error ?? {}) as Said;
   const { threadId: thread, problem: misfit } = details;
-  if (code === "THREAD_BUSY" && thread !== undefined) return problem("THREAD_ELSEWHERE", { thread }, error);
+  if (code === "THREAD_BUSY" && thread !== undefined) {
+    // It could not give the thread back: its own claim has to run out.
+    const isOurs = owner !== undefined && details.owner === owner;
+    return isOurs ? problem("THREAD_UNSAVED", { thread }, error) : problem("THREAD_ELSEWHERE", { thread }, error);
+  }
   if (code === "TOKEN_SPENT" && thread !== undefined) return problem("THREAD_MOVED", { thread }, error);
   if (code === "ANSWER_INVALID" && misfit !== undefined) return problem("ANSWER_MISFIT", { misfit }, error);
   // Whatever else the system refuses is told as what it is.
   if (error instanceof Error && "syscall" in error) return problem("SYSTEM_REFUSED", { reason: error.message }, error);
-  return undefined;
+  return ofModel(code, message) ?? ofStore(code, message);
 }
 
-interface Said {
-  readonly threadId?: string;
-  readonly problem?: string;
+/** The variables that keys are read from, by the provider in the model's name. */
+const KEYS: Readonly<Record<string, string>> = { anthropic: "ANTHROPIC_API_KEY", openai: "OPENAI_API_KEY" };
+
+function ofModel(code: string | undefined, message: string): Problem | undefined {
+  switch (code) {
+    case "MODEL_FAILED": {
+      const [, model = "", tries = "", said = message] =
+        /^Model (.*?) failed after (\d+) tr\w+: (.*)$/s.exec(message) ?? [];
+      const [suffix = "", status = "", url = ""] = / \(status (\d+)(?: at (\S+))?\)$/.exec(said) ?? [];
+      const reason = said.slice(0, said.length - suffix.length).replace(/[.\s]+$/, "");
+      if (status === "401" || status === "403") {
+        const variable = KEYS[model.split("/")[0]!] ?? "BELAY_API_KEY";
+        return problem("MODEL_KEY_REFUSED", { model, variable, status, reason });
+      }
+      if (status === "404") return problem("MODEL_NOT_FOUND", { model, url, reason });
+      return problem("MODEL_BROKEN", { model, tries: Number(tries), status, reason });
+    }
+    case "MODEL_TIMEOUT": {
+      const [, model = "", ms = ""] = /^Model (.*?) exceeded \w+ \((\d+) ms\)/.exec(message) ?? [];
+      return problem("MODEL_SILENT", { model, seconds: Math.round(Number(ms) / 1_000) });
+    }
+    case "MAX_TOKENS":
+      return problem("ANSWER_CUT", {});
+    case "MAX_TURNS":
+      return problem("TURNS_USED", { turns: Number(/(\d+) turns/.exec(message)?.[1] ?? 0) });
+    case "CONTEXT_OVERFLOW":
+      return problem("CONTEXT_FULL", { reason: message.replace(/^.*?: /s, "").replace(/\.$/, "") });
+    default:
+      return undefined;
+  }
+}
+
+function ofStore(code: string | undefined, message: string): Problem | undefined {
+  if (code !== "STORE_FULL" && code !== "STORE_FAILED") return undefined;
+  const reason = message.replace(/^.*?: /s, "").replace(/\.$/, "");
+  return code === "STORE_FULL" ? problem("DISK_FULL", { reason }) : problem("NOT_SAVED", { reason });
+}
+
+/** A hint that names the interface of the library says nothing to a person at a terminal. */
+const FOR_PROGRAMS = /\w\(|\b(?:runner|session|settings|createRunner|timeouts|maxTurns|maxBytes)\b/;
+
+/** An error in the words of this program, or in its own; then what to do, if that is something a person can do. */
+export function peopleWords(error: unknown, texts: Pick<Texts, "problems">, owner?: string): readonly string[] {
+  const known = forPeople(error, owner);
+  if (known !== undefined) {
+    const { message, hint } = wordsOf(known.code, known.details, texts);
+    return [message, hint];
+  }
+  const { message = String(error), hint = "" } = (error ?? {}) as { readonly message?: string; readonly hint?: string };
+  return FOR_PROGRAMS.test(hint) || hint === "" ? [message] : [message, hint];
 }
 
 /** What happened, then what to do. */

@@ -105,3 +105,19 @@ async function allowed({ openThread }: BelaySetup): Promise<Session> {
   expect(await session.resume().result).toMatchObject({ status: "completed" });
   return session;
 }
+
+test("plan mode holds for what was allowed in the thread, too", async () => {
+  const setup = await openBelay({ dataFolder: join(scratch(), "data"), folder: scratch(), model: "demo" });
+  const session = await setup.openThread();
+  await session.run("run echo hi").result;
+  await session.answer(session.interrupts[0]!.id, approve({ remember: "thread" }));
+  await session.resume().result;
+  expect(await session.run("run echo hi").result).toMatchObject({
+    status: "completed",
+    text: expect.stringMatching(/\bhi\b/),
+  });
+  setup.setMode("plan");
+  const planned = await session.run("run echo hi").result;
+  expect(planned).toMatchObject({ status: "completed", text: expect.stringContaining("plan mode") });
+  await setup.close();
+});

@@ -1,5 +1,6 @@
 // openBelay: everything that a front end needs, ready to use. The app, -p and the commands all begin here.
 
+import { randomUUID } from "node:crypto";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -8,6 +9,7 @@ import {
   createRunner,
   type InboxItem,
   type Interrupt,
+  type PermissionRule,
   type Runner,
   type Session,
   type Tool,
@@ -16,13 +18,21 @@ import { sqliteStore } from "@belay/core/sqlite";
 import { configFolderOf, currentFolder, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
 import { checkFolder, noteThread, readNote } from "./data/thread-notes.ts";
+import { factsOf } from "./facts.ts";
+import { type Guide, readGuides } from "./guides.ts";
 import { instructions } from "./instructions.ts";
 import type { Connected, Places } from "./mcp/connect.ts";
 import { chooseModel } from "./model/choose.ts";
-import { type Judge, judgeBy } from "./permissions/judge.ts";
+import { asPermissionRule, readRules, rulesIn, saveRule } from "./permissions/folder-rules.ts";
+import type { Judge } from "./permissions/judge.ts";
+import type { Mode } from "./permissions/mode.ts";
+import { Policy } from "./permissions/policy.ts";
+import { type ApprovedCall, patternOf, type Scope } from "./permissions/remember.ts";
 import { readRulesFile } from "./permissions/rules-file.ts";
+import { storeWithoutRules } from "./permissions/store-without-rules.ts";
 import { type Preview, previewOf } from "./preview.ts";
 import { type Problem, problem } from "./problem.ts";
+import { leadsTo } from "./tools/paths.ts";
 import { folderTools } from "./tools/tools.ts";
 import { userName } from "./user-name.ts";
 
@@ -42,14 +52,18 @@ export interface SetupOptions {
   readonly unattended?: boolean;
   /** False: no MCP servers. */
   readonly mcp?: boolean;
-  /** Told of MCP servers that take their time to come up: nothing else happens until then. */
+  /** Called with the MCP servers that take their time to come up, if they are waited for. */
   readonly slowServers?: (servers: readonly string[]) => void;
+  /** False: MCP servers come up meanwhile, and their tools are added when they do. True by default. */
+  readonly waitForServers?: boolean;
   /** How long the demo model takes over each word; not at all by default. */
   readonly delayMs?: number;
 }
 
 /** With what is on record up to a seq or with a message, or before a message was there. */
 type ForkPoint = { readonly at: number | string } | { readonly before: string };
+
+const FIRST_TOKEN_MS = 300_000;
 
 /** Threads are its; it is in every journal. */
 export const AGENT = "belay";
@@ -61,12 +75,20 @@ export interface BelaySetup {
   readonly modelName: string;
   /** True where rules stand in for a model. */
   readonly demo: boolean;
+  /** Tokens from which on a thread is summed up; undefined: never. */
+  readonly contextTokens: number | undefined;
+  /** What the folder says about work in it, as it was when this began. */
+  readonly guides: readonly Guide[];
+  /** Has the thread summed up before its next request to the model. */
+  compactNext(focus: string): void;
   /** With all links resolved. */
   readonly folder: string;
   readonly dataFolder: string;
   readonly configFolder: string;
   /** What the person should know before the first prompt: a server that did not start, say. */
   readonly warnings: readonly Problem[];
+  /** MCP servers that come up meanwhile; `warnings` may grow until all of them are ready. */
+  readonly servers: Pick<Connected, "pending" | "ready"> | undefined;
   /** runner.open(), which also notes the folder of a new thread. Throws `FOLDER_OTHER` for one that is about another. */
   openThread(threadId?: string): Promise<Session>;
   /**
@@ -74,6 +96,10 @@ export interface BelaySetup {
    * is about another folder, nothing that it asked or was allowed counts in this one.
    */
   forkThread(threadId: string, point?: ForkPoint): ReturnType<Runner["fork"]>;
+  /** What the person lets run from now on, beside the rules. */
+  setMode(mode: Mode): void;
+  /** Allows a call that was approved from now on, and others like it. Gives the rule's id; undefined where there is no rule to make. */
+  remember(call: ApprovedCall, scope: Scope, by: string): string | undefined;
   /** What to show a person of a call that waits for approval; undefined for other requests. */
   previewOf(request: Interrupt | InboxItem): Preview | undefined;
   close(): Promise<void>;
@@ -85,14 +111,35 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   const configFolder = configFolderOf(options.config);
   const { permissions } = readRulesFile(configFolder);
   const { model, name: modelName, demo, contextTokens } = await chooseModel(options);
-  const judge = judgeBy(permissions, () => tools);
+  const remembered = () => rulesIn(readRules(dataFolder), folder).map(asPermissionRule);
+  const policy = new Policy({
+    folder,
+    permissions,
+    remembered,
+    tools: () => tools(),
+    leadsTo: (path) => leadsTo(folder, path),
+  });
+  const { judge } = policy;
   const servers =
-    options.mcp === false
-      ? undefined
-      : await mcpServers({ configFolder, dataFolder, folder }, judge, options.slowServers);
-  const tools: readonly Tool<unknown>[] = [...folderTools(folder, judge), ...(servers?.tools ?? [])];
-  const context = contextTokens === undefined ? {} : { context: { maxTokens: contextTokens } };
-  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder), ...context });
+    options.mcp === false ? undefined : await mcpServers({ configFolder, dataFolder, folder }, judge, options);
+  const own = folderTools(folder, judge, (threadId) => factsOf(runner, threadId), dataFolder);
+  let known: { readonly of: unknown; readonly all: readonly Tool<unknown>[] } = { of: undefined, all: own };
+  const tools = () => {
+    const of = servers?.tools;
+    if (of !== known.of) known = { of, all: [...own, ...(of ?? [])] };
+    return known.all;
+  };
+  const guides = readGuides(folder);
+  let wish: { readonly focus: string } | undefined;
+  const wanted = () => {
+    const now = wish;
+    wish = undefined;
+    return now;
+  };
+  const context = contextTokens === undefined ? {} : { context: { maxTokens: contextTokens, wanted } };
+  // Some models think for minutes before their first word; a stream that has begun and falls silent is another matter.
+  const timeouts = { firstTokenMs: FIRST_TOKEN_MS };
+  const guide = agent({ name: AGENT, model, tools, instructions: instructions(folder, guides), timeouts, ...context });
   const db = await openDatabase(dataFolder).catch(async (error) => {
     await servers?.close();
     throw error;
@@ -100,8 +147,16 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   const runner = createRunner({
     agent: guide,
     // A prompt that waits looks fifty times a second whether another process has written: a tenth of what a person notices.
-    store: sqliteStore(db, { pollMs: 20 }),
-    permissions,
+    store: storeWithoutRules(sqliteStore(db, { pollMs: 20 })),
+    // The policy decides, by each tool's `needsApproval` and by the hook. What must hold whatever was approved is judged once
+    // more by the runtime.
+    permissions: { rules: permissions.rules?.filter(isStrict) ?? [], default: "allow" },
+    hooks: {
+      beforeTool: async ({ tool, args }) => {
+        const reject = await policy.denial(tool, args);
+        return reject === undefined ? undefined : { reject };
+      },
+    },
     unattended: options.unattended ?? false,
   });
   return {
@@ -109,10 +164,28 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     agent: guide,
     modelName,
     demo,
+    contextTokens,
+    guides,
+    compactNext(focus) {
+      if (contextTokens !== undefined) wish = { focus };
+    },
     folder,
     dataFolder,
     configFolder,
-    warnings: servers?.warnings ?? [],
+    get warnings() {
+      return servers?.warnings ?? [];
+    },
+    servers,
+    setMode(mode) {
+      policy.mode = mode;
+    },
+    remember(call, scope, by) {
+      const pattern = patternOf(call, scope);
+      if (pattern === undefined) return undefined;
+      const id = `rule.${randomUUID().slice(0, 8)}`;
+      saveRule(dataFolder, { id, ...pattern, ...(scope !== "everywhere" && { folder }), by, at: Date.now() });
+      return id;
+    },
     async openThread(threadId) {
       if (threadId !== undefined) checkFolder(dataFolder, threadId, folder);
       const session = await runner.open(threadId);
@@ -140,6 +213,10 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   };
 }
 
+function isStrict({ effect }: PermissionRule): boolean {
+  return effect === "deny" || effect === "always-ask";
+}
+
 /** What was asked and allowed about another folder says nothing about this one. */
 async function forgetAllowed(runner: Runner, session: Session): Promise<void> {
   const { threadId } = session;
@@ -152,11 +229,12 @@ async function forgetAllowed(runner: Runner, session: Session): Promise<void> {
 async function mcpServers(
   places: Places,
   judge: Judge,
-  slow: SetupOptions["slowServers"],
+  { slowServers, waitForServers = true }: SetupOptions,
 ): Promise<Connected | undefined> {
   const files = [join(places.configFolder, "mcp.json"), join(places.folder, ".mcp.json")];
   if (!files.some((file) => existsSync(file))) return undefined;
-  return (await import("./mcp/connect.ts")).connectServers(places, judge, slow);
+  const { connectServers, startServers } = await import("./mcp/connect.ts");
+  return waitForServers ? connectServers(places, judge, slowServers) : startServers(places, judge);
 }
 
 function realFolder(path: string): string {

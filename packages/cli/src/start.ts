@@ -2,12 +2,13 @@
 
 import { findId } from "./commands/find.ts";
 import { currentFolder, dataFolderOf } from "./data/folders.ts";
+import { stillRunning } from "./data/running-commands.ts";
 import { folderOfThread, readNote } from "./data/thread-notes.ts";
 import type { OutputFormat } from "./headless/run-headless.ts";
 import { problem, problemWords } from "./problem.ts";
 import { type BelaySetup, openBelay, type SetupOptions } from "./setup.ts";
 import { sanitizeLine } from "./terminal/sanitize.ts";
-import { textsFor } from "./texts/texts.ts";
+import { type Texts, textsFor } from "./texts/texts.ts";
 
 export interface StartOptions extends SetupOptions {
   /** True without a text of its own. */
@@ -31,7 +32,7 @@ export async function start(options: StartOptions): Promise<number> {
   const { stdin, stdout } = process;
   const interactive = options.print === undefined && Boolean(stdin.isTTY && stdout.isTTY);
   const goesOn = options.continue === true || options.resume !== undefined;
-  const input = interactive ? options.prompt : await readInput(options, goesOn);
+  const input = interactive ? options.prompt : await readInput(options, goesOn, textsFor(options.lang));
   if (!interactive && (options.resume === true || (input === undefined && !goesOn))) throw problem("NO_PROMPT", {});
 
   const dataFolder = dataFolderOf(options.dataFolder);
@@ -40,10 +41,8 @@ export async function start(options: StartOptions): Promise<number> {
   const unattended = !interactive && options.ask === "deny";
   const delayMs = interactive ? DEMO_DELAY_MS : 0;
   const texts = textsFor(options.lang);
-  const slowServers = (servers: readonly string[]) => {
-    if (interactive) stdout.write(`${sanitizeLine(texts.app.slowServers(servers.join(", ")), 400)}\n`);
-  };
-  const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs, slowServers });
+  const waitForServers = !interactive;
+  const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs, waitForServers });
   const chosen: { elsewhere?: string } = {};
   const isElsewhere = (threadId: string) => {
     const about = readNote(dataFolder, threadId)?.folder;
@@ -61,6 +60,7 @@ export async function start(options: StartOptions): Promise<number> {
       if (chosen.elsewhere === undefined) return code;
     } else {
       const { runHeadless } = await import("./headless/run-headless.ts");
+      if (threadId !== undefined) await warnOfLeft(setup, threadId, texts);
       const session =
         options.fork && threadId !== undefined
           ? (await setup.forkThread(threadId)).session
@@ -72,6 +72,14 @@ export async function start(options: StartOptions): Promise<number> {
   }
   // As if it had been named: rules, servers and tools are those of its folder.
   return start({ ...options, resume: chosen.elsewhere });
+}
+
+/** Commands of the thread that outlived a crash are named: without a person there is nobody to decide about them. */
+async function warnOfLeft(setup: BelaySetup, threadId: string, texts: Texts): Promise<void> {
+  const row = (await setup.runner.threads()).find((each) => each.threadId === threadId);
+  const commands = row?.lease === undefined ? stillRunning(setup.dataFolder, threadId) : [];
+  for (const { pid, command } of commands)
+    process.stderr.write(`${sanitizeLine(texts.left.found(`pid ${pid} · ${command}`), 400)}\n`);
 }
 
 function appOptions(
@@ -89,14 +97,20 @@ function appOptions(
   };
 }
 
-/** A text that was given, what is piped in, or, with --stdin, both. Without either there may be something to go on with. */
-async function readInput({ print, prompt, stdin }: StartOptions, goesOn: boolean): Promise<string | undefined> {
+/**
+ * The prompt and the text that is piped in, or either of them. A pipe by which nothing comes is not waited for, unless
+ * --stdin or the lack of a prompt says that something will.
+ */
+async function readInput(options: StartOptions, continues: boolean, texts: Texts): Promise<string | undefined> {
+  const { print, prompt, stdin } = options;
   const given = typeof print === "string" ? print : prompt;
-  const wantsStdin = stdin === true || given === "-" || (given === undefined && !goesOn && !process.stdin.isTTY);
   const text = given === "-" ? "" : (given ?? "");
-  if (!wantsStdin) return filled(text);
-  const { readStdin } = await import("./headless/read-stdin.ts");
-  return filled([text, await readStdin()].filter((part) => part.trim() !== "").join("\n\n"));
+  const { readPipe, readStdin, stdinKind } = await import("./headless/read-stdin.ts");
+  const isNeeded = stdin === true || given === "-" || (given === undefined && !continues && !process.stdin.isTTY);
+  const kind = isNeeded ? "file" : stdinKind();
+  const piped = kind === "file" ? await readStdin() : kind === "pipe" ? await readPipe() : "";
+  if (piped === undefined) process.stderr.write(`${texts.commands.pipeSilent}\n`);
+  return filled([text, piped ?? ""].filter((part) => part.trim() !== "").join("\n\n"));
 }
 
 function filled(text: string): string | undefined {

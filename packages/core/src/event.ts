@@ -290,12 +290,51 @@ export interface SupersededEvent extends EventBase {
   readonly messageId: string;
 }
 
+/** A piece of the arguments of a call that the model is still writing. */
+export interface ToolInputDeltaEvent extends EventBase {
+  readonly type: "tool-input-delta";
+  /** The id that the provider gave the call; the recorded call may have another one. Empty if the model names none. */
+  readonly callId: string;
+  readonly tool: string;
+  readonly text: string;
+  readonly messageId: string;
+}
+
+/** A model call waits: for a summary of the history, or for its next try. */
+export interface ModelWaitEvent extends EventBase {
+  readonly type: "model-wait";
+  /** A turn of the conversation, or a summary that must exist before it. */
+  readonly reason: "turn" | "summary";
+  /** Set between two tries; `attempt` is the one that follows. */
+  readonly retry?: ModelRetry;
+}
+
+export interface ModelRetry {
+  /** When the next try begins, in milliseconds since 1970. */
+  readonly dueAt: number;
+  /** The number of the next try of this call, from 2, and how many are made at most. */
+  readonly try: number;
+  readonly tries: number;
+  /** The HTTP status of the failed try, if it had one. */
+  readonly status?: number;
+  /** The words of the failed try. */
+  readonly problem: string;
+}
+
 /** This reader fell behind; deltas are missing, facts follow. */
 export interface GapEvent extends EventBase {
   readonly type: "gap";
 }
 
-export type Draft = TurnStartEvent | TurnEndEvent | DeltaEvent | ToolProgressEvent | SupersededEvent | GapEvent;
+export type Draft =
+  | TurnStartEvent
+  | TurnEndEvent
+  | DeltaEvent
+  | ToolInputDeltaEvent
+  | ToolProgressEvent
+  | ModelWaitEvent
+  | SupersededEvent
+  | GapEvent;
 
 export type BelayEvent = Fact | Draft;
 

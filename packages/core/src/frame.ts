@@ -11,12 +11,14 @@ import type {
   EventBase,
   Fact,
   MessageEvent,
+  ModelWaitEvent,
   RequestAnsweredEvent,
   RunEndEvent,
   RunStartEvent,
   StepEvent,
   SupersededEvent,
   ToolEndEvent,
+  ToolInputDeltaEvent,
   ToolProgressEvent,
   ToolStartEvent,
   TurnEndEvent,
@@ -38,6 +40,7 @@ import type { StandardSchema } from "./schema/schema.ts";
 const noBranches: readonly string[] = [];
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 
+type Bare<T extends EventBase> = Omit<T, keyof EventBase>;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** One thing to write down. */
@@ -374,6 +377,10 @@ export class Frame {
     const { address } = call;
     const draft: ToolProgressEvent = { type: "tool-progress", callId, tool, address, data, ...this.#base(1) };
     this.desk.publish(draft);
+  }
+
+  draft(draft: Bare<ToolInputDeltaEvent> | Bare<ModelWaitEvent>, attempt: number): void {
+    if (this.desk.watched) this.desk.publish({ ...draft, ...this.#base(attempt) });
   }
 
   superseded(messageId: string, attempt: number): void {

@@ -1,4 +1,4 @@
-// What was chosen in a dialog, as the answer that a session takes.
+// What was chosen in a dialog, as the answer that a session takes. Rules for a folder are the app's own, and not part of it.
 
 import { type Answer, approve, reject, respond } from "@belay/core";
 import type { DialogAnswer } from "../view/view.ts";
@@ -7,7 +7,7 @@ export function answerOf(given: DialogAnswer, by: string): Answer {
   switch (given.type) {
     case "approve": {
       const { remember, args } = given;
-      return approve({ by, ...(remember !== undefined && { remember }), ...(args !== undefined && { args }) });
+      return approve({ by, ...(remember === "thread" && { remember }), ...(args !== undefined && { args }) });
     }
     case "reject":
       return reject(given.reason, { by });

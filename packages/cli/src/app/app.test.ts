@@ -59,7 +59,7 @@ describe("while it runs", () => {
     await terminal.untilSeen("› and then");
     go();
     await terminal.untilSeen("The end.");
-    await terminal.untilSeen(/› and then · ready/);
+    await terminal.untilSeen(/› and then ─+ · ask · ready/);
     terminal.press(ENTER);
     await terminal.untilSeen("Next.");
     expect(await terminal.untilSeen("· ready")).toContain("› Ask, or tell it");
@@ -74,7 +74,7 @@ describe("while it runs", () => {
     terminal.ask("count");
     await terminal.untilSeen("begun");
     terminal.press(ESC);
-    await terminal.untilGone("esc to interrupt");
+    await terminal.untilGone("esc to stop");
     terminal.press(`instead this${ENTER}`);
     await terminal.untilSeen("Two.");
     expect(said((await terminal.wire.arrived(2)).body)).toContain("instead this");
@@ -82,13 +82,13 @@ describe("while it runs", () => {
 });
 
 describe("a request", () => {
-  test("shows the difference that would be made; y makes it, once", async () => {
+  test("shows the difference that would be made; y and Enter make it, once", async () => {
     const terminal = await talk([["I write.", write("a.txt")], ["Written."]]);
     terminal.ask("write");
     await terminal.untilSeen("+hello");
     expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
     await sleep(SEEN_MS);
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("Written.");
     expect(readFileSync(join(terminal.folder, "a.txt"), "utf8")).toBe("hello\n");
   });
@@ -99,7 +99,7 @@ describe("a request", () => {
     terminal.ask("run");
     await terminal.untilSeen("echo \\u{202e}gnp\\u{1b}[1A; rm -rf ./nothing");
     await sleep(SEEN_MS);
-    terminal.press("n");
+    terminal.press(`n${ENTER}`);
     await terminal.untilSeen("Why not?");
     terminal.press(`it is a trick${ENTER}`);
     await terminal.untilSeen("Ran.");
@@ -111,7 +111,7 @@ describe("a request", () => {
     terminal.ask("run");
     await terminal.untilSeen("Yes, once");
     await sleep(SEEN_MS);
-    terminal.press("e");
+    terminal.press(`e${ENTER}`);
     await terminal.untilSeen("› echo wrong");
     terminal.press(`${CTRL_U}echo right${ENTER}`);
     await terminal.untilSeen("Ran.");
@@ -126,7 +126,7 @@ describe("a request", () => {
     await terminal.untilSeen("Yes, once");
     await sleep(SEEN_MS);
     terminal.press(`${ESC}[B${ESC}[B`);
-    await terminal.untilSeen('makes the rule: allow shell {"command":"echo ruled"}');
+    await terminal.untilSeen("makes the rule: allow shell echo ruled, in this folder");
     terminal.press(ENTER);
     await terminal.untilSeen("Ran.");
     terminal.ask("again");
@@ -147,12 +147,14 @@ describe("a request", () => {
     terminal.press("e");
     await terminal.untilSeen("› yes please");
     expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
-    // Cleared, and y at once: too early to have been meant.
+    // Cleared, and y at once: too early to have been meant for the request.
     terminal.press(`${CTRL_U}y`);
     await terminal.untilGone("› yes please");
-    await sleep(SEEN_MS);
+    await terminal.untilSeen("› y");
+    terminal.press(CTRL_U);
+    await sleep(3 * SEEN_MS);
     expect(existsSync(join(terminal.folder, "a.txt"))).toBe(false);
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("Written.");
   });
 
@@ -163,16 +165,16 @@ describe("a request", () => {
     await terminal.untilSeen("3 requests open");
     await sleep(SEEN_MS);
     terminal.press("\u000e");
-    await terminal.untilSeen(/❯ write Make b\.txt/);
-    terminal.press("y");
+    await terminal.untilSeen(/❯ write b\.txt/);
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("2 requests open");
     await sleep(SEEN_MS);
-    terminal.press("n");
+    terminal.press(`n${ENTER}`);
     await terminal.untilSeen("Why not?");
     terminal.press(ENTER);
     await terminal.untilGone("requests open");
     await sleep(SEEN_MS);
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("All said.");
     expect(["a.txt", "b.txt", "c.txt"].map((name) => existsSync(join(terminal.folder, name)))).toEqual([
       false,
@@ -196,11 +198,11 @@ describe("a request", () => {
     terminal.ask("help me buy");
     await terminal.untilSeen("Which rope?");
     await sleep(SEEN_MS);
-    terminal.press("w");
+    terminal.press(`w${ENTER}`);
     await terminal.untilSeen("Enter answers, Esc back");
     terminal.press(ESC);
     await terminal.untilSeen("Something else, in your own words");
-    terminal.press("2");
+    terminal.press(`2${ENTER}`);
     await terminal.untilSeen("How long?");
     await terminal.untilSeen("Enter answers, Esc stops");
     await sleep(SEEN_MS);
@@ -231,7 +233,7 @@ describe("going on", () => {
       args: ["--continue"],
       ready: "cut off by a crash",
     });
-    const seen = await second.untilSeen("Enter alone goes on");
+    const seen = await second.untilSeen("Enter alone continues");
     expect(seen).toContain("› remember the rope");
     expect(seen).toContain("✓ write a.txt");
     second.press(ENTER);
@@ -313,7 +315,7 @@ describe("another terminal", () => {
     expect(await belay(terminal, "-p", "hello", "--continue")).toMatch(
       /^Thread \S+ is running in another terminal\. Follow it with belay log/,
     );
-    await terminal.untilSeen("esc to interrupt");
+    await terminal.untilSeen("esc to stop");
   });
 
   test("runs a thread that is open here: it is followed, and does not end with this one", async () => {
@@ -324,15 +326,15 @@ describe("another terminal", () => {
     const args = ["--base-url", terminal.wire.url, "--model", "test", "--no-mcp"];
     const other = belay(terminal, "-p", "go on there", "--continue", ...args);
     await terminal.untilSeen("› go on there");
-    await terminal.untilSeen("esc to interrupt");
+    await terminal.untilSeen("esc to stop");
     await terminal.wire.arrived(2);
     terminal.press(CTRL_D);
     expect(await terminal.exited).toBe(0);
     const [row] = (await belay(terminal, "threads", "--json")).trim().split("\n");
     const { id, state } = JSON.parse(row!) as { id: string; state: string };
     expect(state).toBe("running");
-    expect(await belay(terminal, "interrupt", id)).toContain("Interrupted.");
-    expect(await other).toContain("To go on: belay --resume");
+    expect(await belay(terminal, "interrupt", id)).toContain("Stopped.");
+    expect(await other).toContain("Resume with: belay --resume");
   });
 
   test("P6: Esc where a run of another terminal is looked on at stops it there, and both screens say so", async () => {
@@ -344,12 +346,12 @@ describe("another terminal", () => {
     // Before it is opened there it could be refused: its prompt comes first.
     await second.untilSeen("› begin");
     first.ask("count");
-    await second.untilSeen("esc to interrupt");
+    await second.untilSeen("esc to stop");
     await first.untilSeen("Two");
     second.press(ESC);
-    await first.untilSeen("■ Interrupted.");
-    await second.untilSeen("■ Interrupted.");
-    await second.untilSeen("Enter alone to go on");
+    await first.untilSeen("── stopped");
+    await second.untilSeen("── stopped");
+    await second.untilSeen("Enter alone to continue");
     expect(await (await first.wire.arrived(2)).ended).toBe("closed");
   });
 
@@ -360,7 +362,7 @@ describe("another terminal", () => {
     const [row] = (await belay(terminal, "threads", "--json")).trim().split("\n");
     const { id, threadId } = JSON.parse(row!) as { id?: string; threadId?: string };
     await belay(terminal, "interrupt", (threadId ?? id)!);
-    await terminal.untilSeen("■ Interrupted.");
+    await terminal.untilSeen("── stopped");
     expect(await (await terminal.wire.arrived(1)).ended).toBe("closed");
     terminal.press(ENTER);
     await terminal.untilSeen("… two.");

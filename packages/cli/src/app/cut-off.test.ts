@@ -13,7 +13,7 @@ test("C1: after SIGKILL in a command that was approved, --continue says so befor
   first.ask("run it");
   await first.untilSeen("Yes, once");
   await sleep(SEEN_MS);
-  first.press("y");
+  first.press(`y${ENTER}`);
   await first.untilSeen(" 42 ");
   first.kill();
   await first.exited;
@@ -23,9 +23,13 @@ test("C1: after SIGKILL in a command that was approved, --continue says so befor
     ready: "This thread was cut off in the middle.",
   });
   await second.untilSeen("It was running: shell echo $((40+2)); sleep 20.");
+  // The command outlived its program: what becomes of it is asked first.
+  await second.untilSeen("What about it?");
+  second.press(ESC);
+  await second.untilGone("What about it?");
   second.press(ENTER);
   await second.untilSeen("shell was cut off by a crash. What became of it?");
   await sleep(SEEN_MS);
   second.press(ESC);
-  await second.untilSeen("■ Interrupted.");
+  await second.untilSeen("── stopped");
 });

@@ -7,14 +7,14 @@ export function isDumb({ TERM }: Environment): boolean {
   return TERM === "dumb";
 }
 
-/** BELAY_ESC_MS: for lines so slow that an arrow key comes in pieces. */
-export function escapeWait({ BELAY_ESC_MS = "" }: Environment): { readonly escapeMs?: number } {
-  return /^\d{1,4}$/.test(BELAY_ESC_MS) ? { escapeMs: Number(BELAY_ESC_MS) } : {};
-}
-
 /** Asks for the colour of the background, where a terminal may know it; else nothing. */
 export function backgroundQuestion({ TERM = "", BELAY_THEME }: Environment): string {
   return BELAY_THEME === undefined && /^(?:xterm|alacritty|foot|rxvt|tmux)/.test(TERM) ? "\u001b]11;?\u0007" : "";
+}
+
+/** Whether a terminal of this name may be asked for the kitty keyboard protocol: others would show the question. */
+export function mayKnowKitty({ TERM = "" }: Environment): boolean {
+  return /^(?:xterm|alacritty|foot|ghostty|wezterm|contour|rio|tmux)/.test(TERM);
 }
 
 /** A terminal that does not know says 0. */

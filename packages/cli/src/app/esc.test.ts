@@ -10,7 +10,7 @@ import { CTRL_D, CTRL_S, CTRL_U, ENTER, ESC, TAB } from "../testing/terminal.ts"
 
 const { talk } = testTalks(wireServer, "deaf-app");
 
-const GO_ON = "Enter alone to go on";
+const GO_ON = "Enter alone to continue";
 
 const anyShell = { rules: [{ tool: "shell", effect: "allow" }] };
 const shell = (command: string, id = "c1") => ({ call: "shell", id, args: { command } });
@@ -52,14 +52,14 @@ describe("ESC", () => {
     const terminal = await talk([["One two three ", { stall: true }], ["four five."]]);
     terminal.ask("count");
     await terminal.untilSeen("One two three");
-    await terminal.untilSeen(/(answering|thinking) · \d+s · esc to interrupt/);
+    await terminal.untilSeen(/(answering|thinking) · \d+ s · esc to stop/);
     terminal.press("my draft");
     await terminal.untilSeen("› my draft");
     terminal.press(ESC);
-    await terminal.untilSeen("interrupted · enter to go on");
+    await terminal.untilSeen("stopped · ⏎ to continue");
     expect(await (await terminal.wire.arrived(1)).ended).toBe("closed");
-    expect(terminal.view().join("\n")).not.toContain("esc to interrupt");
-    expect(await terminal.untilSeen("■ Interrupted.")).toContain("› my draft");
+    expect(terminal.view().join("\n")).not.toContain("esc to stop");
+    expect(await terminal.untilSeen("── stopped")).toContain("› my draft");
     terminal.press("\u0015");
     await terminal.untilSeen(GO_ON);
     terminal.press(ENTER);
@@ -109,8 +109,8 @@ describe("ESC", () => {
     await terminal.untilSeen("begun");
     expect(running(`sleep ${mark}`).length).toBeGreaterThan(0);
     terminal.press(ESC);
-    const seen = await terminal.untilSeen(/Interrupted\. (Stopped|Left behind, still running): shell echo be''gun/);
-    expect(seen).toMatch(/· interrupted( · \S+)? begun ■/);
+    const seen = await terminal.untilSeen(/── stopped .*(Stopped|Left behind, still running): shell echo be''gun/);
+    expect(seen).toMatch(/· stopped( \d+ s)? └ begun ──/);
     await untilNoneRuns(`sleep ${mark}`);
     terminal.press(ENTER);
     await terminal.untilSeen("Stopped.");
@@ -141,7 +141,7 @@ describe("ESC", () => {
     await terminal.untilSeen("begun");
     terminal.press(ESC);
     await terminal.untilSeen(GO_ON);
-    expect(await terminal.untilSeen("■ Interrupted.")).toMatch(/(Stopped|Left behind, still running): shell trap/);
+    expect(await terminal.untilSeen("── stopped")).toMatch(/(Stopped|Left behind, still running): shell trap/);
     await untilNoneRuns(mark);
     terminal.ask("go on without it");
     await terminal.untilSeen("On.");
@@ -155,7 +155,7 @@ describe("ESC", () => {
     await terminal.untilSeen("begun");
     terminal.press(ESC);
     terminal.press(ESC);
-    const told = await terminal.untilSeen(/■ Interrupted\. (Stopped|Left behind, still running): shell/);
+    const told = await terminal.untilSeen(/── stopped .*(Stopped|Left behind, still running): shell/);
     if (told.includes("Left behind")) await terminal.untilSeen("ended after all");
     await untilNoneRuns(mark);
     terminal.ask("go on without it");
@@ -167,12 +167,12 @@ describe("ESC", () => {
     const call = { call: "deaf", id: "c1", args: { file: "end" } };
     const terminal = await talk([["Waiting.", call], ["Without it, then."], ["So it is done."]], { main: "deaf-app" });
     terminal.ask("wait for it");
-    await terminal.untilSeen(/deaf .*\d+s/);
+    await terminal.untilSeen(/deaf .*\d+ s/);
     terminal.press("my draft");
     await terminal.untilSeen("› my draft");
     terminal.press(ESC);
-    await terminal.untilSeen("interrupted · enter to go on");
-    expect(await terminal.untilSeen("■ Interrupted. Left behind, still running: deaf end.")).toContain("› my draft");
+    await terminal.untilSeen("stopped · ⏎ to continue");
+    expect(await terminal.untilSeen(/── stopped .*Left behind, still running: deaf end\./)).toContain("› my draft");
     terminal.press(CTRL_U);
     await terminal.untilSeen(GO_ON);
     terminal.ask("go on without it");
@@ -199,7 +199,7 @@ describe("ESC", () => {
     const call = { call: "deaf", id: "c1", args: { file: "end" } };
     const terminal = await talk([["Waiting.", call], ["Good."]], { main: "deaf-app" });
     terminal.ask("wait for it");
-    await terminal.untilSeen(/deaf .*\d+s/);
+    await terminal.untilSeen(/deaf .*\d+ s/);
     terminal.press(ESC);
     await terminal.untilSeen(GO_ON);
     writeFileSync(join(terminal.folder, "end"), "");
@@ -242,9 +242,9 @@ describe("ESC", () => {
     terminal.ask("write it");
     await terminal.untilSeen("Yes, once");
     terminal.press(ESC);
-    await terminal.untilSeen("Not started: write a.txt.");
+    await terminal.untilSeen("Never began: write a.txt.");
     await terminal.untilGone("Yes, once");
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.untilSeen("› y");
     terminal.press(`\u007f${ENTER}`);
     await terminal.untilSeen("Then not.");
@@ -261,9 +261,9 @@ describe("ESC", () => {
     await sleep(100);
     terminal.press(`${ESC}[201~`);
     await terminal.untilSeen(/› one two three/);
-    expect(await terminal.untilSeen("esc to interrupt")).not.toContain("Interrupted");
+    expect(await terminal.untilSeen("esc to stop")).not.toContain("── stopped");
     terminal.press(ESC);
-    await terminal.untilSeen("■ Interrupted.");
+    await terminal.untilSeen("── stopped");
   });
 
   test("arrow keys split over packets move the cursor, and stop nothing", async () => {
@@ -278,7 +278,7 @@ describe("ESC", () => {
     }
     terminal.press("b");
     await terminal.untilSeen("› abc");
-    expect(await terminal.untilSeen("esc to interrupt")).not.toContain("Interrupted");
+    expect(await terminal.untilSeen("esc to stop")).not.toContain("── stopped");
   });
 
   test("Y11: with nothing running it interrupts nothing: it clears the draft, and twice opens the way back", async () => {
@@ -294,7 +294,7 @@ describe("ESC", () => {
     await terminal.untilSeen("Esc again to rewind");
     terminal.press(ESC);
     await terminal.untilSeen("Rewind to before which message? ❯ say it");
-    expect(terminal.text()).not.toContain("Interrupted");
+    expect(terminal.text()).not.toContain("── stopped");
     terminal.press(ENTER);
     await terminal.untilSeen("A new thread begins here");
     await terminal.untilSeen("› say it");

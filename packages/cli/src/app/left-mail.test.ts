@@ -9,7 +9,7 @@ import { ALT_UP, CTRL_D, CTRL_S, ENTER, ESC, TAB } from "../testing/terminal.ts"
 
 const { program, talk } = testTalks(wireServer);
 
-const GO_ON = "Enter alone to go on";
+const GO_ON = "Enter alone to continue";
 
 /** A process that is killed with a steer and two inputs for the next run unread; the next one is opened on its thread. */
 async function killed(replies: readonly WireReply[], how: "continue" | "resume", before?: string) {
@@ -80,7 +80,7 @@ describe("what an earlier process was told and never read", () => {
 
   test("also where it was held by a stop before", async () => {
     const terminal = await killed([["On."], ["One."], ["Two."]], "continue", ESC);
-    expect(await terminal.untilSeen("pending: mind the rope")).toContain("interrupted · enter to go on");
+    expect(await terminal.untilSeen("pending: mind the rope")).toContain("stopped · ⏎ to continue");
     terminal.press(ENTER);
     await terminal.untilSeen("Two.");
     expect(await terminal.untilSeen("· ready")).not.toMatch(/pending:|queued:|held:/);

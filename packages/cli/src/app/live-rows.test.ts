@@ -21,7 +21,7 @@ const request = (id: string, more: object = {}) =>
     kind: "approval",
     tool: "write",
     args: { path: id },
-    reason: `Make ${id}?`,
+    reason: `Create ${id}?`,
     raisedAt: 0,
     by: "a",
     address: "a",
@@ -90,12 +90,12 @@ test("however small the terminal, who answers sees which request it is, somethin
       requests: ["a", "b", "c"].map((id) => request(id)),
     };
     const { dialog, ...view } = openDialog(asked);
-    for (const [cursor, answer] of ["❯ y", "❯ t", "❯ a", "❯ e", "❯ n"].entries()) {
+    for (const [cursor, answer] of ["❯ y", "❯ s", "❯ e", "❯ n"].entries()) {
       const lines = textOf({ ...view, dialog: { ...dialog!, cursor } });
       expect(lines.length).toBeLessThan(rows);
-      expect(lines.filter((line) => line === "? Make a?")).toHaveLength(1);
-      expect(lines.some((line) => line.startsWith("│ "))).toBe(true);
-      expect(lines.some((line) => line.startsWith(answer))).toBe(true);
+      expect(lines.filter((line) => line.startsWith("╭─ Create a? ─"))).toHaveLength(1);
+      expect(lines.some((line) => /^│ ( *\d+ \+line|\d+–\d+ of )/.test(line))).toBe(true);
+      expect(lines.some((line) => line.startsWith(`│ ${answer}`))).toBe(true);
     }
   }
 });
@@ -103,20 +103,30 @@ test("however small the terminal, who answers sees which request it is, somethin
 test("a deadline says how long there is, and what happens then", () => {
   const expires = (more: object) =>
     openDialog({ ...first, state: "paused", requests: [request("a", { expiresAt: 91_000, ...more })] });
-  expect(textOf(expires({})).join("\n")).toContain("⏱ 1m 30s left, then it is rejected");
+  expect(textOf(expires({})).join("\n")).toContain("⏱ 1 min 30 s left, then it is rejected");
   expect(textOf(expires({ onExpire: "approve" })).join("\n")).toContain("then it is approved");
 });
 
-test("the status is true: state, time, what ESC does, tokens; the first of them stay where there is no room", () => {
-  const running: View = { ...first, state: "running", startedAt: 0, now: 75_000, tokens: 12_345 };
-  expect(textOf(running).at(-1)).toMatch(/^\S thinking · 1m 15s · esc to interrupt · 12\.3k tokens$/);
-  expect(textOf({ ...running, stopping: 1 }).at(-1)).toMatch(/interrupting… · 1m 15s · esc again to force/);
+test("the status is true: state, time and what ESC does at the left, model and context at the right while there is room", () => {
+  const running: View = {
+    ...first,
+    state: "running",
+    startedAt: 0,
+    now: 75_000,
+    contextTokens: 12_345,
+    contextMost: 150_000,
+  };
+  expect(textOf(running).at(-1)).toMatch(
+    /^\S ask · thinking · 1 min 15 s · esc to stop {2,}claude-sonnet-4-5 · 8 % context$/,
+  );
+  expect(textOf({ ...running, columns: 60 }).at(-1)).toMatch(/esc to stop {2,}8 % context$/);
+  expect(textOf({ ...running, stopping: 1 }).at(-1)).toMatch(/ask · stopping… · 1 min 15 s · esc again to force/);
   expect(textOf({ ...running, stopping: 2 }).at(-1)).toMatch(/forcing the stop…/);
   expect(textOf({ ...first, state: "paused", pauseType: "user_interrupt" }).at(-1)).toContain(
-    "interrupted · enter to go on",
+    "stopped · ⏎ to continue",
   );
   expect(textOf({ ...first, state: "paused", pauseType: "crash" }).at(-1)).toContain("cut off by a crash");
-  expect(textOf({ ...running, columns: 40 }).at(-1)).toContain("esc to interrupt");
+  expect(textOf({ ...running, columns: 40 }).at(-1)).toContain("esc to stop");
   // Y10: the words of the screen after a stop.
   expect(textOf({ ...first, state: "paused", pauseType: "user_interrupt" }, zh).at(-1)).toContain("执行已暂停");
 });

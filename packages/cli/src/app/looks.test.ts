@@ -60,7 +60,7 @@ describe("what is drawn", () => {
   test("Chinese, by --lang or the environment", async () => {
     const terminal = await talk([["你好", { stall: true }]], { env: { LANG: "zh_CN.UTF-8" }, ready: "请提问" });
     terminal.ask("你好");
-    await terminal.untilSeen("esc 中断");
+    await terminal.untilSeen("esc 停止");
     terminal.press(ESC);
     // Y10: what a person reads after a stop.
     await terminal.untilSeen("执行已暂停");
@@ -74,7 +74,7 @@ describe("what is drawn", () => {
     await terminal.until("State: waiting for your answer");
     await terminal.until("y: Yes, once");
     await sleep(SEEN_MS);
-    terminal.press("y");
+    terminal.press(`y${ENTER}`);
     await terminal.until("Agent: Written.");
     await terminal.until("State: ready");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal gets.
@@ -103,7 +103,7 @@ describe("what is drawn", () => {
     await terminal.until("queued: then that alt-up takes it back");
     terminal.press(ESC);
     await terminal.until("held: then that ctrl-s sends the queue · alt-up takes it back");
-    await terminal.until("State: interrupted");
+    await terminal.until("State: stopped");
     for (const line of ["pending: mind", "queued: then", "held: then"])
       expect(terminal.text().split(line).length).toBe(2);
   });

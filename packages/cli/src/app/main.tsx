@@ -1,9 +1,12 @@
-// The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session.
+// The app: keys and events go into the view, the view is drawn, and what it wants done is done to the session. Long, and still
+// one piece: every effect is done to the one session that is shown, and a file for each would share all of this state.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
 import { BelayError, type Session } from "@belay/core";
+import { guideNames, guidesDigest, readGuides } from "../guides.ts";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
+import { escapeWait } from "../keys/escape-wait.ts";
 import { InterruptToken } from "../keys/interrupt-token.ts";
 import { lastStop } from "../last-stop.ts";
 import { Problem, problemWords } from "../problem.ts";
@@ -11,6 +14,7 @@ import type { BelaySetup } from "../setup.ts";
 import { TerminalModes } from "../terminal/modes.ts";
 import { type Texts, textsFor } from "../texts/texts.ts";
 import { userName } from "../user-name.ts";
+import { emptyEditor } from "../view/editor.ts";
 import { update } from "../view/update.ts";
 import {
   type DialogAnswer,
@@ -24,19 +28,22 @@ import {
 import { answerOf } from "./answer-of.ts";
 import type { AppOptions } from "./app-options.ts";
 import { caughtUp } from "./caught-up.ts";
+import { earlierInputs } from "./earlier-inputs.ts";
 import { earlyKeys } from "./early-keys.ts";
-import { backgroundQuestion, escapeWait, isDumb, sizeOf } from "./environment.ts";
+import { backgroundQuestion, isDumb, mayKnowKitty, sizeOf } from "./environment.ts";
 import { errorWords } from "./error-words.ts";
 import { goOn, isSaid, resultOf } from "./go-on.ts";
+import { LeftCommands } from "./left-commands.ts";
+import { notification } from "./notify.ts";
 import { PlainScreen } from "./plain-screen.ts";
 import { readThread } from "./read-thread.ts";
 import { effectLabels, listRewind } from "./rewind.ts";
+import { runCommand } from "./run-command.ts";
 import { InkScreen, type Screen } from "./screen.tsx";
 import { stopAnywhere } from "./stop-anywhere.ts";
-import { themeOf, themeOfReport } from "./theme.ts";
+import { lookOf, themeOfReport } from "./theme.ts";
 import { threadsPopup } from "./thread-items.ts";
 import { waitingMail } from "./waiting-mail.ts";
-import { WholePreviews } from "./whole-preview.ts";
 import { wordsOf } from "./words-of.ts";
 
 /** How long tools that are told to stop may take before they are left behind: the prompt must not wait for them. */
@@ -44,6 +51,10 @@ const GRACE_MS = 120;
 /** Between two drawings of what streams; keys are drawn at once. */
 const FRAME_MS = 33;
 const TICK_MS = 100;
+/** After this long the person learns which MCP servers are still on their way. */
+const SLOW_SERVERS_MS = 1_000;
+/** How long a thread that is resumed waits for them. */
+const MOST_SERVERS_MS = 3_000;
 
 /** Talks until the person quits; resolves to the exit code. `setup` stays open. */
 export function runApp(setup: BelaySetup, options: AppOptions = {}): Promise<number> {
@@ -60,7 +71,7 @@ class App {
   readonly #keys: KeyDecoder;
   readonly #token = new InterruptToken();
   readonly #by = userName();
-  readonly #whole: WholePreviews;
+  readonly #left: LeftCommands;
   #view: View;
   #screen: Screen | undefined;
   #session: Session | undefined;
@@ -71,6 +82,8 @@ class App {
   #tookAt = Number.NEGATIVE_INFINITY;
   #ticker: NodeJS.Timeout | undefined;
   #resized: NodeJS.Timeout | undefined;
+  /** The folder's guides, as they were last seen. */
+  #guides: string;
   #done: (code: number) => void = () => {};
 
   constructor(setup: BelaySetup, options: AppOptions) {
@@ -79,10 +92,12 @@ class App {
     this.#texts = textsFor(options.lang);
     this.#stdin = options.stdin ?? process.stdin;
     this.#stdout = options.stdout ?? process.stdout;
-    this.#view = firstView(sizeOf(this.#stdout), Date.now());
-    const { modelName, folder, demo, previewOf } = setup;
-    this.#whole = new WholePreviews(previewOf, this.#texts);
-    const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder } };
+    const { modelName, folder, demo, contextTokens: contextMost } = setup;
+    const guides = guideNames(setup.guides, folder);
+    this.#guides = guidesDigest(setup.guides);
+    this.#view = firstView({ ...sizeOf(this.#stdout), me: this.#by, demo, contextMost }, Date.now());
+    this.#left = new LeftCommands(setup.dataFolder, this.#texts, (happening) => this.#happen(happening));
+    const welcome: Happening = { type: "block", block: { kind: "welcome", model: modelName, demo, folder, guides } };
     this.#view = update(this.#view, welcome, this.#texts).view;
     this.#keys = new KeyDecoder((key) => this.#onKey(key), escapeWait(process.env));
     const events = {
@@ -91,7 +106,8 @@ class App {
       asked: (code: number) => void this.#quit(code),
       ending: () => this.#screen?.close(this.#view),
     };
-    this.#modes = new TerminalModes(this.#stdin, this.#stdout, events, isDumb(process.env));
+    const kind = { isDumb: isDumb(process.env), mayKnowKitty: mayKnowKitty(process.env) };
+    this.#modes = new TerminalModes(this.#stdin, this.#stdout, events, kind);
   }
 
   /** Not before the terminal is ours: a key that is pressed at the sight of the prompt must come through as it is. */
@@ -100,7 +116,7 @@ class App {
     const around = { texts: this.#texts, previewOf, modelName };
     const dumb = isDumb(process.env);
     if (this.#options.plain || dumb) return new PlainScreen(this.#stdout, around, dumb);
-    return new InkScreen(this.#stdout, this.#view, around, themeOf(process.env));
+    return new InkScreen(this.#stdout, this.#view, around, lookOf(process.env));
   }
 
   async run(): Promise<number> {
@@ -111,8 +127,7 @@ class App {
     this.#stdin.on("data", this.#onData).on("end", this.#onEnd);
     this.#stdout.on("resize", this.#onResize);
     this.#stdout.write(backgroundQuestion(process.env));
-    for (const warning of this.#setup.warnings)
-      this.#happen({ type: "note", text: problemWords(warning, this.#texts), tone: "stop" });
+    void this.#awaitServers(this.#warn([]));
     try {
       // Told to end, it does not wait for what it was about to open.
       return await Promise.race([this.#begin().then(() => ended), ended]);
@@ -121,9 +136,32 @@ class App {
     }
   }
 
+  /** Tells what is wrong, but for what was `told`; gives all of it. */
+  #warn(told: readonly Problem[]): readonly Problem[] {
+    const { warnings } = this.#setup;
+    for (const warning of warnings.filter((each) => !told.includes(each)))
+      this.#happen({ type: "note", text: problemWords(warning, this.#texts), tone: "stop" });
+    return warnings;
+  }
+
+  /** Servers that take their time are named; what is wrong with one is told when that is known. */
+  async #awaitServers(told: readonly Problem[]): Promise<void> {
+    const { servers } = this.#setup;
+    if (servers === undefined) return;
+    await Promise.race([servers.ready, sleep(SLOW_SERVERS_MS, undefined, { ref: false })]);
+    const slow = servers.pending.join(", ");
+    if (slow !== "") this.#happen({ type: "note", text: this.#texts.app.slowServers(slow), tone: "dim" });
+    await servers.ready;
+    if (slow !== "") this.#happen({ type: "note", text: this.#texts.app.serversUp, tone: "dim" });
+    this.#warn(told);
+  }
+
   async #begin(): Promise<void> {
     const { threadId, fork, pick, initial } = this.#options;
     this.#draw();
+    // A thread that is there may wait for a call of a server.
+    if (threadId !== undefined)
+      await Promise.race([this.#setup.servers?.ready, sleep(MOST_SERVERS_MS, undefined, { ref: false })]);
     if (pick) return this.#pick();
     await this.#open(threadId, fork);
     if (initial !== undefined && initial.trim() !== "") {
@@ -170,17 +208,17 @@ class App {
         past: (event) => this.#take({ type: "event", event }),
         caughtUp: () => {
           this.#happen(caughtUp(session, begun));
-          this.#showWhole();
           resolve();
         },
         live: (event) => this.#onEvent(event),
       });
     });
+    // A thread that another process holds has its commands there; the claim of a dead one may take a moment to lapse.
+    if (row !== undefined && (row.lease === undefined || session.pauseType === "crash")) this.#left.ask(threadId);
   }
 
   #onEvent(event: Extract<Happening, { type: "event" }>["event"]): void {
     this.#happen({ type: "event", event });
-    if (event.type === "action") this.#showWhole();
     if (event.type === "state" && event.state !== "running") this.#token.clear();
   }
 
@@ -207,13 +245,8 @@ class App {
     clearTimeout(this.#resized);
     this.#resized = setTimeout(() => {
       this.#screen?.redraw(this.#view);
-      this.#showWhole();
     }, 60);
   };
-
-  #showWhole(): void {
-    for (const block of this.#whole.next(this.#view)) this.#happen({ type: "block", block });
-  }
 
   /** Something happened that is no key: it is drawn with the next frame. */
   #happen(happening: Happening): void {
@@ -255,7 +288,12 @@ class App {
   /** Words that were sent and are part of nothing are given back. */
   #refuse(error: BelayError | Problem, input?: string): void {
     const words = input === undefined ? {} : { input };
-    this.#happen({ type: "refused", problem: errorWords(error, this.#texts), ...words, ...this.#standing() });
+    this.#happen({
+      type: "refused",
+      problem: errorWords(error, this.#texts, this.#setup.runner.owner),
+      ...words,
+      ...this.#standing(),
+    });
   }
 
   async #perform(effect: Effect): Promise<void> {
@@ -269,12 +307,40 @@ class App {
         return this.#modes.suspend();
       case "redraw":
         return this.#screen?.redraw(this.#view);
+      case "mode":
+        return this.#setup.setMode(effect.mode);
       case "open":
         return this.#openChosen(effect.threadId);
+      case "theme":
+        this.#screen?.setTheme(effect.theme);
+        return this.#screen?.redraw(this.#view);
+      case "notify":
+        this.#stdout.write(notification(this.#texts.notify[effect.why], process.env));
+        return;
+      case "new":
+        return this.#open(undefined);
+      case "list-threads":
+        return this.#happen({ type: "popup", popup: await threadsPopup(this.#setup, this.#texts, false) });
+      case "list-history": {
+        const { runner, dataFolder } = this.#setup;
+        const items = await earlierInputs(runner, dataFolder);
+        return this.#happen({ type: "popup", popup: { kind: "history", items, cursor: 0, query: emptyEditor } });
+      }
       default:
     }
     if (session === undefined) return;
+    if (effect.do === "run" || effect.do === "resume") this.#tellGuides();
     switch (effect.do) {
+      case "fork":
+        return this.#open(session.threadId, true);
+      case "compact":
+        this.#setup.compactNext(effect.focus);
+        return this.#happen({ type: "note", text: this.#texts.slash.compacts, tone: "soft" });
+      case "command": {
+        const around = { session, texts: this.#texts, columns: this.#view.columns - 4 };
+        const text = (await runCommand(effect, this.#setup, around)).trimEnd();
+        return this.#happen({ type: "note", text, tone: "soft" });
+      }
       case "run":
         return this.#follow(session, effect.input, () => session.run(effect.input));
       case "resume":
@@ -315,6 +381,8 @@ class App {
       }
       case "answer":
         return this.#answer(session, effect.id, effect.answer);
+      case "left":
+        return this.#left.decide(effect.choice, this.#isShown(session));
       case "list-rewind":
         return this.#happen({ type: "rewind-items", items: await listRewind(session) });
       case "rewind":
@@ -322,6 +390,16 @@ class App {
       default:
         return effect satisfies never;
     }
+  }
+
+  /** Instructions are read once: the person learns that a guide has changed since. */
+  #tellGuides(): void {
+    const { folder } = this.#setup;
+    const now = readGuides(folder);
+    if (guidesDigest(now) === this.#guides) return;
+    this.#guides = guidesDigest(now);
+    const names = guideNames(now.length === 0 ? this.#setup.guides : now, folder).join(", ");
+    this.#happen({ type: "note", text: this.#texts.stop.guidesChanged(names), tone: "stop" });
   }
 
   /** What it does comes as events; what only its result tells is told here. */
@@ -336,11 +414,16 @@ class App {
   }
 
   async #answer(session: Session, id: string, given: DialogAnswer): Promise<void> {
+    const request = this.#view.requests.find((each) => each.id === id);
     try {
       await session.answer(id, answerOf(given, this.#by));
+      const scope = given.type === "approve" ? given.remember : undefined;
+      if (scope === undefined || scope === "thread" || request?.tool === undefined) return;
+      // Only once the answer counts: an approval that somebody else was faster with leaves nothing behind.
+      this.#setup.remember({ tool: request.tool, args: request.args ?? null }, scope, this.#by);
     } catch (error) {
       if (!(error instanceof BelayError)) throw error;
-      this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts) });
+      this.#happen({ type: "answer-refused", id, problem: errorWords(error, this.#texts, this.#setup.runner.owner) });
     }
   }
 

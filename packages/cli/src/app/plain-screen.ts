@@ -5,10 +5,11 @@ import type { WriteStream } from "node:tty";
 import { requestWords } from "../request-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import type { Row } from "../terminal/width.ts";
-import { choicesOf, requestOf } from "../view/dialog.ts";
+import { choicesOf, requestOf, ruleText } from "../view/dialog.ts";
+import { previewRows } from "../view/preview-rows.ts";
+import { suggestionsOf } from "../view/suggestions.ts";
 import { isRunning, type View } from "../view/view.ts";
 import { blockRows } from "./block-rows.ts";
-import { previewRows } from "./dialog-rows.ts";
 import { type Around, mailWord, stateWord } from "./live-rows.ts";
 import { popupRows } from "./popup-rows.ts";
 import type { Screen } from "./screen.tsx";
@@ -42,10 +43,15 @@ export class PlainScreen implements Screen {
       const block = view.transcript.at(this.#drawn);
       const lead =
         block.kind === "person" ? texts.plain.you : block.kind === "call" ? texts.plain.tool : this.#leadOf(view);
-      const rows = blockRows(block, 10_000, texts).map(textOf).filter(Boolean);
-      lines.push(...rows.map((row, at) => (at === 0 && lead !== "" ? `${lead} ${row.replace(/^[›✓✗] /, "")}` : row)));
+      const rows = blockRows(block, Number.POSITIVE_INFINITY, texts).map(textOf).filter(Boolean);
+      lines.push(
+        ...rows.map((row, at) =>
+          at === 0 && lead !== "" ? `${lead} ${row.replace(/^[›✓✗●] /, "").trimStart()}` : row,
+        ),
+      );
       this.#drawn += 1;
     }
+    if (this.#said === "") lines.push(...suggestionsOf(view, texts).map((each) => `${texts.demo.try} ${each}`));
     // The status beside a request or a list is said by them.
     const state = stateWord(view, texts);
     if (state !== this.#said && view.popup === undefined) lines.push(`${texts.plain.state} ${state}`);
@@ -106,10 +112,12 @@ export class PlainScreen implements Screen {
     const request = requestOf(view);
     if (request === undefined || dialog === undefined) return [];
     const choices = choicesOf(request, texts);
-    if (same) return [choices[dialog.cursor]?.label ?? ""];
+    const choice = choices[dialog.cursor];
+    const rule = choice === undefined ? undefined : ruleText(request, choice.does, texts);
+    if (same) return [choice?.label ?? "", ...(rule === undefined ? [] : [sanitizeLine(rule, 400)])];
     return [
       sanitizeLine(requestWords(request, texts), 400),
-      ...previewRows(request, 10_000, previewOf, texts).map(textOf),
+      ...previewRows(request, Number.POSITIVE_INFINITY, previewOf, texts).map(textOf),
       ...(dialog.problem === undefined ? [] : [sanitizeLine(dialog.problem, 400)]),
       ...(dialog.mode === "choose"
         ? [texts.plain.choices, ...choices.map(({ key, label }) => `${key}: ${label}`)]
@@ -120,7 +128,7 @@ export class PlainScreen implements Screen {
   #write(lines: readonly string[], view: View): void {
     const dialog = view.draft.text === "" ? view.dialog : undefined;
     const editor =
-      view.popup?.kind === "threads"
+      view.popup !== undefined && "query" in view.popup
         ? view.popup.query
         : dialog !== undefined && dialog.mode !== "choose"
           ? dialog.editor

@@ -3,8 +3,8 @@
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { fit, type Row, width, wrap } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
-import { foundThreads } from "../view/popup.ts";
-import type { Popup } from "../view/view.ts";
+import { foundHistory, foundThreads, helpEntries } from "../view/popup.ts";
+import { LEFT_CHOICES, type Popup } from "../view/view.ts";
 
 interface Drawn {
   readonly rows: readonly Row[];
@@ -14,8 +14,9 @@ interface Drawn {
 export function popupRows(popup: Popup, columns: number, room: number, texts: Texts): Drawn {
   switch (popup.kind) {
     case "help": {
-      const longest = Math.max(...texts.help.keys.map(([key]) => width(key)));
-      const entries = texts.help.keys.map(([key, does]) =>
+      const all = helpEntries(texts);
+      const longest = Math.max(...all.map(([key]) => width(key)));
+      const entries = all.map(([key, does]) =>
         wrap([{ text: `  ${key.padEnd(longest)}  `, style: "accent" }, { text: does }], columns, longest + 4),
       );
       const rows = entries.flat();
@@ -24,6 +25,19 @@ export function popupRows(popup: Popup, columns: number, room: number, texts: Te
       const title: Row = [{ text: texts.help.title, style: "heading" }];
       const close = dimmed(fit(rows.length > shown ? `↑↓ · ${texts.help.close}` : texts.help.close, columns));
       return { rows: [title, ...rows.slice(from, from + shown), close].slice(0, room) };
+    }
+    case "left": {
+      const lines = popup.commands.split("\n");
+      const most = Math.max(1, room - LEFT_CHOICES.length - 2);
+      const told = lines.slice(0, most).map((line): Row => [{ text: fit(`  ${line}`, columns), style: "stop" }]);
+      const list = listRows(
+        LEFT_CHOICES.map((choice) => texts.left.choices[choice]),
+        popup.cursor,
+        columns,
+        Math.max(1, Math.min(LEFT_CHOICES.length, room - told.length - 1)),
+      );
+      const title: Row = [{ text: fit(texts.left.question, columns), style: "ask" }];
+      return { rows: [title, ...told, ...list, dimmed(fit(texts.left.keys, columns))].slice(0, room) };
     }
     case "rewind": {
       const item = popup.items[popup.cursor];
@@ -34,29 +48,47 @@ export function popupRows(popup: Popup, columns: number, room: number, texts: Te
       ];
       const labels = popup.items.map(({ text }) => sanitizeLine(text, 200));
       const list = listRows(labels, popup.cursor, columns, Math.max(1, room - told.length - 2));
-      const title: Row = [{ text: texts.picker.rewind, style: "ask" }];
+      const title: Row = [{ text: texts.picker.rewind, style: "heading" }];
       return { rows: [title, ...list, ...told, dimmed(fit(texts.picker.rewindKeys, columns))] };
     }
     case "threads": {
-      const found = foundThreads(popup);
-      const labels = found.map(({ title, detail }) => {
-        const side = `  ${sanitizeLine(detail, 60)}`;
-        return `${fit(sanitizeLine(title, 200) || texts.picker.untitled, Math.max(8, columns - 2 - width(side)))}${side}`;
-      });
-      const list =
-        found.length === 0
-          ? [dimmed(texts.picker.threadsNone)]
-          : listRows(labels, popup.cursor, columns, Math.max(1, room - 3));
-      const lead = `${texts.picker.threads} › `;
-      const title: Row = [{ text: lead, style: "ask" }, { text: popup.query.text }];
-      return {
-        rows: [title, ...list, dimmed(fit(texts.picker.threadsKeys, columns))],
-        cursor: { x: Math.min(columns, width(lead) + width(popup.query.text.slice(0, popup.query.cursor))), y: 0 },
-      };
+      const found = foundThreads(popup).map(({ title, detail }) => ({
+        text: sanitizeLine(title, 200) || texts.picker.untitled,
+        detail,
+      }));
+      const { threads, threadsNone, threadsKeys } = texts.picker;
+      return searchRows(popup, found, { title: threads, none: threadsNone, keys: threadsKeys }, columns, room);
+    }
+    case "history": {
+      const { history, historyNone, historyKeys } = texts.picker;
+      const words = { title: history, none: historyNone, keys: historyKeys };
+      return searchRows(popup, foundHistory(popup), words, columns, room);
     }
     default:
       return popup satisfies never;
   }
+}
+
+/** A list that what is typed makes shorter: a title with the query, the rows, the keys. */
+function searchRows(
+  { cursor, query }: Extract<Popup, { query: unknown }>,
+  found: readonly { readonly text: string; readonly detail: string }[],
+  words: { readonly title: string; readonly none: string; readonly keys: string },
+  columns: number,
+  room: number,
+): Drawn {
+  const labels = found.map(({ text, detail }) => {
+    const side = `  ${sanitizeLine(detail, 60)}`;
+    const most = Math.max(8, columns - 2 - width(side));
+    const label = fit(sanitizeLine(text, 400), most);
+    return `${label}${" ".repeat(Math.max(0, most - width(label)))}${side}`;
+  });
+  const list = found.length === 0 ? [dimmed(words.none)] : listRows(labels, cursor, columns, Math.max(1, room - 3));
+  const lead = `${words.title} › `;
+  return {
+    rows: [[{ text: lead, style: "heading" }, { text: query.text }], ...list, dimmed(fit(words.keys, columns))],
+    cursor: { x: Math.min(columns, width(lead) + width(query.text.slice(0, query.cursor))), y: 0 },
+  };
 }
 
 /** The rows around the chosen one. */

@@ -45,7 +45,7 @@ test("D40: closed right after a drawing, it leaves what was said, and nothing th
   const note: Happening = { type: "note", text: "This was said.", tone: "dim" };
   const first = take(firstView(size, 0), note);
   const around = { texts: en, previewOf: () => undefined, modelName: "test" };
-  const screen = new InkScreen(stdout, first, around, "dark");
+  const screen = new InkScreen(stdout, first, around, { theme: "dark", depth: "256" });
   screen.draw(first);
   const list: Happening = { type: "popup", popup: { kind: "help", cursor: 0 } };
   for (const view of [take(first, list), first, take(first, { type: "ending" })]) screen.draw(view);

@@ -8,7 +8,7 @@ import type { Row } from "../terminal/width.ts";
 import type { View } from "../view/view.ts";
 import { blockRows } from "./block-rows.ts";
 import { type Around, type Live, liveRows } from "./live-rows.ts";
-import { paint, type ThemeName } from "./theme.ts";
+import { type Look, paint, type ThemeName } from "./theme.ts";
 
 export interface Screen {
   /** Draws what is new; false where there is more than should be drawn at once. */
@@ -33,16 +33,18 @@ export class InkScreen implements Screen {
   readonly #stdout: WriteStream;
   readonly #around: Around;
   readonly #ink: Instance;
-  #theme: ThemeName;
+  #look: Look;
   #write: Write = () => {};
   #drawn = 0;
   #epoch = 0;
   #closed = false;
+  /** The rows that moved when it was last drawn. */
+  #live: readonly Row[] = [];
 
-  constructor(stdout: WriteStream, view: View, around: Around, theme: ThemeName) {
+  constructor(stdout: WriteStream, view: View, around: Around, look: Look) {
     this.#stdout = stdout;
     this.#around = around;
-    this.#theme = theme;
+    this.#look = look;
     this.#ink = render(this.#tree(view), {
       stdout,
       // Ink draws only: keys are ours, and it is given none.
@@ -77,12 +79,10 @@ export class InkScreen implements Screen {
       const blocks = view.transcript.slice(Math.max(0, this.#drawn - 60)).slice(0, 60);
       const rows = blocks.flatMap((block) => blockRows(block, columns, this.#around.texts));
       this.#ink.rerender(this.#tree(view));
-      this.#write(
-        rows
-          .slice(-Math.max(1, view.rows))
-          .map((row) => `${paint(row, this.#theme)}\n`)
-          .join(""),
-      );
+      // No more than fits above the rows that move: a row that scrolls off would stand in the scroll-back twice.
+      const fits = Math.max(0, view.rows - 1 - this.#live.length);
+      const shown = fits === 0 ? [] : rows.slice(-fits);
+      this.#write(shown.map((row) => `${paint(row, this.#look)}\n`).join(""));
     } finally {
       this.#stdout.uncork();
     }
@@ -98,7 +98,8 @@ export class InkScreen implements Screen {
 
   #wipe(): void {
     this.#ink.clear();
-    this.#stdout.write("\u001b[2J\u001b[H");
+    // Erases by going down, not all at once: some terminals keep a copy of a screen that is cleared.
+    this.#stdout.write("\u001b[H\u001b[J");
   }
 
   park(): void {
@@ -106,7 +107,7 @@ export class InkScreen implements Screen {
   }
 
   setTheme(theme: ThemeName): void {
-    if (this.#theme !== "none") this.#theme = theme;
+    if (this.#look.theme !== "none") this.#look = { ...this.#look, theme };
   }
 
   close(view: View): void {
@@ -124,7 +125,7 @@ export class InkScreen implements Screen {
     const rows: string[] = [];
     while (this.#drawn < view.transcript.length && rows.length < MOST_ROWS) {
       const block = view.transcript.at(this.#drawn);
-      for (const row of blockRows(block, columns, this.#around.texts)) rows.push(paint(row, this.#theme));
+      for (const row of blockRows(block, columns, this.#around.texts)) rows.push(paint(row, this.#look));
       this.#drawn += 1;
     }
     return rows;
@@ -132,17 +133,18 @@ export class InkScreen implements Screen {
 
   #tree(view: View) {
     const live = liveRows(view, this.#around);
-    return <LiveRows live={live} theme={this.#theme} onWrite={(write) => (this.#write = write)} />;
+    this.#live = live.rows;
+    return <LiveRows live={live} look={this.#look} onWrite={(write) => (this.#write = write)} />;
   }
 }
 
-function LiveRows(props: { readonly live: Live; readonly theme: ThemeName; readonly onWrite: (write: Write) => void }) {
-  const { live, theme, onWrite } = props;
+function LiveRows(props: { readonly live: Live; readonly look: Look; readonly onWrite: (write: Write) => void }) {
+  const { live, look, onWrite } = props;
   const { write } = useStdout();
   const { setCursorPosition } = useCursor();
   onWrite(write);
   setCursorPosition(live.cursor);
-  return <Text>{live.rows.map((row) => paint(padded(row), theme)).join("\n")}</Text>;
+  return <Text>{live.rows.map((row) => paint(padded(row), look)).join("\n")}</Text>;
 }
 
 /** Ink drops a row that is empty. */

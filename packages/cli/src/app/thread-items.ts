@@ -27,7 +27,7 @@ function ago(ms: number): string {
   return minutes < 1_440 ? `${Math.floor(minutes / 60)}h` : `${Math.floor(minutes / 1_440)}d`;
 }
 
-/** All of them to choose from, with nothing behind. */
-export async function threadsPopup(setup: BelaySetup, texts: Texts): Promise<Popup> {
-  return { kind: "threads", items: await threadItems(setup, texts), cursor: 0, query: emptyEditor, must: true };
+/** All of them to choose from. `must`: there is no thread behind the list. */
+export async function threadsPopup(setup: BelaySetup, texts: Texts, must = true): Promise<Popup> {
+  return { kind: "threads", items: await threadItems(setup, texts), cursor: 0, query: emptyEditor, must };
 }

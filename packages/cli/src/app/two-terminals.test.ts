@@ -28,9 +28,9 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
       ready: "Which floor?",
     });
     for (const question of questions) {
-      await Promise.all([first.untilSeen(`? ${question}`), second.untilSeen(`? ${question}`)]);
+      await Promise.all([first.untilSeen(`╭─ ${question}`), second.untilSeen(`╭─ ${question}`)]);
       await sleep(SEEN_MS);
-      (question === "Which door?" ? second : first).press("1");
+      (question === "Which door?" ? second : first).press(`1${ENTER}`);
     }
     for (const terminal of [first, second]) {
       await terminal.untilSeen("That is all.");
@@ -47,11 +47,11 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     first.ask("begin");
     await first.untilSeen("One");
     first.press(ESC);
-    await first.untilSeen("■ Interrupted.");
+    await first.untilSeen("── stopped");
     const second = await talk([["Two."], ["Three ", { stall: true }]], {
       folder: first.folder,
       args: ["--continue"],
-      ready: "Enter alone to go on",
+      ready: "Enter alone to continue",
     });
     second.ask("go on there");
     await first.untilSeen("Two.");
@@ -61,7 +61,7 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     second.ask("and once more");
     await second.untilSeen("Three");
     second.press(ESC);
-    await first.untilSeen("Enter alone to go on");
+    await first.untilSeen("Enter alone to continue");
     first.ask("go on here");
     await first.untilSeen("Four.");
     await first.untilSeen("· ready");
@@ -122,7 +122,7 @@ describe("two terminals on one thread", { timeout: 60_000 }, () => {
     await other.untilSeen("Yes, once");
     await other.untilSeen(/· ~\/folder-\w+ .*· ~\/folder-\w+ /);
     await sleep(SEEN_MS);
-    other.press("y");
+    other.press(`y${ENTER}`);
     await other.untilSeen("Done.");
     expect(readFileSync(join(first.folder, "where"), "utf8").trim()).toBe(realpathSync(first.folder));
     expect(existsSync(join(other.folder, "where"))).toBe(false);

@@ -66,7 +66,7 @@ test("npm start opens it, and hands its end on", async () => {
   terminal.press(`Summarise this folder${ENTER}`);
   await terminal.untilSeen("First I look");
   terminal.press(ESC);
-  await terminal.until("■ Interrupted.");
+  await terminal.until("── stopped");
   terminal.press(CTRL_D);
   await untilRestored(terminal, 0);
 });
@@ -79,13 +79,13 @@ describe("D40: the terminal is given back", () => {
     const busy = await speaking();
     busy.press(CTRL_D);
     await untilRestored(busy, 0);
-    expect(busy.text()).toContain("To go on: belay --resume");
+    expect(busy.text()).toContain("Resume with: belay --resume");
   });
 
   test("D43: Ctrl-C interrupts like ESC, and twice quits", async () => {
     const terminal = await speaking();
     terminal.press(CTRL_C);
-    await terminal.untilSeen("■ Interrupted.");
+    await terminal.untilSeen("── stopped");
     await terminal.untilSeen("Ctrl-C again quits");
     terminal.press(CTRL_C);
     await untilRestored(terminal, 0);
@@ -114,7 +114,7 @@ describe("D40: the terminal is given back", () => {
   test("SIGINT from elsewhere interrupts, like Ctrl-C", async () => {
     const terminal = await speaking();
     process.kill(terminal.pid(), "SIGINT");
-    await terminal.untilSeen("■ Interrupted.");
+    await terminal.untilSeen("── stopped");
     terminal.press(CTRL_D);
     await untilRestored(terminal, 0);
   });
@@ -170,13 +170,13 @@ describe("P16: told to end, it stops what runs first", () => {
       await first.untilSeen("› a draft");
       process.kill(first.pid, signal);
       expect(await first.exited).toBe(signal === "SIGTERM" ? 143 : 129);
-      expect(await first.until("To go on: belay --resume")).toContain("■ Interrupted.");
+      expect(await first.until("Resume with: belay --resume")).toContain("── stopped");
       isRestored(first.raw);
       expect(await (await first.wire.arrived(1)).ended).toBe("closed");
       const second = await talk([["and the other half."]], {
         folder: first.folder,
         args: ["--continue"],
-        ready: "interrupted · enter to go on",
+        ready: "stopped · ⏎ to continue",
       });
       await second.untilSeen("Half an answer");
       expect(second.text()).not.toContain("cut off");
@@ -206,7 +206,7 @@ describe("P16: told to end, it stops what runs first", () => {
     expect(await first.exited).toBe(143);
     const second = await talk([["Written."]], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
     await sleep(SEEN_MS);
-    second.press("y");
+    second.press(`y${ENTER}`);
     await second.untilSeen("Written.");
     expect(readFileSync(join(first.folder, "a.txt"), "utf8")).toBe("a");
   });
@@ -218,21 +218,21 @@ describe("P16: told to end, it stops what runs first", () => {
     ];
     const first = await talk([["I write.", ...calls]]);
     first.ask("write");
-    await first.untilSeen("Run this command?");
+    await first.untilSeen("❯ shell trap");
     await sleep(SEEN_MS);
-    first.press("y");
+    first.press(`y${ENTER}`);
     const began = join(first.folder, "began");
     while (!existsSync(began) || readFileSync(began, "utf8") === "") await sleep(10);
-    await first.untilSeen("Make a.txt?");
+    await first.untilSeen("Create a.txt?");
     process.kill(first.pid, "SIGTERM");
     expect(await first.exited).toBe(143);
-    await first.until("To go on: belay --resume");
+    await first.until("Resume with: belay --resume");
     await untilEnded(-Number(readFileSync(began, "utf8")));
     const inbox = program.open(["inbox"], { cwd: first.folder, env: first.env });
-    await inbox.until("Make a.txt?");
+    await inbox.until("Create a.txt?");
     const second = await talk([["Written."]], { folder: first.folder, args: ["--continue"], ready: "Yes, once" });
     await sleep(SEEN_MS);
-    second.press("y");
+    second.press(`y${ENTER}`);
     await second.untilSeen("Written.");
     expect(readFileSync(join(first.folder, "a.txt"), "utf8")).toBe("a");
   });
@@ -242,20 +242,20 @@ describe("P16: told to end, it stops what runs first", () => {
     const begun = async () => {
       const terminal = await talk([["Waiting.", call]], { main: "deaf-app" });
       terminal.ask("wait for it");
-      await terminal.untilSeen(/stubborn .*\d+s/);
+      await terminal.untilSeen(/stubborn .*\d+ s/);
       process.kill(terminal.pid, "SIGTERM");
-      await terminal.untilSeen("interrupting…");
+      await terminal.untilSeen("stopping…");
       return terminal;
     };
     const once = await begun();
     expect(await once.exited).toBe(143);
-    await once.until("To go on: belay --resume");
+    await once.until("Resume with: belay --resume");
     isRestored(once.raw);
     const twice = await begun();
     process.kill(twice.pid, "SIGTERM");
     expect(await twice.exited).toBe(143);
     isRestored(twice.raw);
-    expect(twice.text()).not.toContain("To go on");
+    expect(twice.text()).not.toContain("Resume with");
   });
 
   test("its terminal is closed: the run is paused all the same", async () => {
@@ -268,7 +268,7 @@ describe("P16: told to end, it stops what runs first", () => {
     const second = await talk([["and the other half."]], {
       folder: first.folder,
       args: ["--continue"],
-      ready: "interrupted · enter to go on",
+      ready: "stopped · ⏎ to continue",
     });
     expect(second.text()).not.toContain("cut off");
   });

@@ -27,7 +27,7 @@ describe("inbox and answer", () => {
     const { code, stdout } = await home.belay(["answer", ids[0]!, "yes"], { cwd: "/" });
     expect([code, stdout]).toEqual([
       0,
-      `approve: taken. Nothing else is open there.\nTo go on: belay --resume ${threadId}\n`,
+      `approve: taken. Nothing else is open there.\nResume with: belay --resume ${threadId}\n`,
     ]);
     expect(readFileSync(join(home.folder, "made"), "utf8")).toBe(`${home.folder}\n`);
     expect((await home.belay(["inbox"])).stderr).toBe("Nothing waits for an answer.\n");
@@ -103,7 +103,7 @@ describe("inbox and answer", () => {
     const both = await Promise.all(["ada", "bob"].map((by) => home.belay(["answer", ids[0]!, "yes", "--by", by])));
     expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
     const [first, second] = both[0]!.code === 0 ? (["ada", both[1]!] as const) : (["bob", both[0]!] as const);
-    expect(second.stderr).toContain(`Request ${ids[0]} is open no more: approved by ${first}, `);
+    expect(second.stderr).toContain(`Request ${ids[0]} was already answered: approved by ${first}, `);
     expect(readFileSync(join(home.folder, "made"), "utf8")).toBe("once\n");
   });
 
@@ -113,7 +113,7 @@ describe("inbox and answer", () => {
     await home.belay(["answer", question.ids[0]!, "the docs", "--by", "ada"]);
     const time = "20\\d\\d-\\d\\d-\\d\\dT[\\d:.]+Z";
     const over = (id: string, how: string) =>
-      new RegExp(`^Request ${id} is open no more: ${how}\\. The first answer counts`);
+      new RegExp(`^Request ${id} was already answered: ${how}\\. The first answer counts`);
     const again = await home.belay(["answer", question.ids[0]!.slice(0, -3), "the code"]);
     expect([again.code, again.stdout]).toEqual([1, ""]);
     expect(again.stderr).toMatch(over(question.ids[0]!, `answered by ada, ${time}, "the docs"`));
@@ -157,8 +157,8 @@ describe("inbox and answer", () => {
     expect((await home.belay(["-p", "run echo ho"])).stdout).toContain("nobody is there to be asked");
     const [listed] = jsonLines((await home.belay(["rules", "--json"])).stdout) as [{ remembered: { id: string }[] }];
     const { stdout } = await home.belay(["rules"]);
-    expect(stdout).toContain("Remembered for always");
-    expect(stdout).toContain(`allow  shell {"":{"command":"echo hi"}}`);
+    expect(stdout).toContain(`Remembered in ${home.folder} (`);
+    expect(stdout).toContain(`allow  shell {"command":"echo hi"}`);
     expect(await home.belay(["rules", "remove", listed.remembered[0]!.id])).toMatchObject({ code: 0 });
     expect((await home.belay(["-p", "run echo hi"])).stdout).toContain("nobody is there to be asked");
   });

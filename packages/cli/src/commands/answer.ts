@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, approve, BelayError, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
 import { dataFolderOf } from "../data/folders.ts";
 import { checkFolder, readFolder } from "../data/thread-notes.ts";
+import { factsOf } from "../facts.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { type ToldToEnd, toldToEnd } from "../headless/told-to-end.ts";
 import { writeJson } from "../headless/write-json.ts";
@@ -16,7 +17,6 @@ import { openBelay, type SetupOptions } from "../setup.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { type Decided, decidedIn, decidedLately, decidedWords } from "./decided.ts";
 import { openDesk } from "./desk.ts";
-import { factsOf } from "./facts.ts";
 import { findId } from "./find.ts";
 
 export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "config" | "mcp"> {
@@ -27,7 +27,8 @@ export interface AnswerCommand extends CommandOptions, Pick<SetupOptions, "confi
   readonly value?: string;
   /** Other arguments to run with, as JSON. */
   readonly args?: string;
-  readonly remember?: "thread" | "always";
+  /** `always`: in the folder of the thread. */
+  readonly remember?: "thread" | "always" | "everywhere";
   readonly by: string;
 }
 
@@ -62,6 +63,11 @@ export async function answer(options: AnswerCommand, io: CommandIo): Promise<num
     checkFolder(dataFolder, item.threadId, setup.folder);
     const taken = await Promise.race([setup.runner.answer(item.id, said), tooLate(told)]);
     if (taken === undefined) return told.code!;
+    const lasting = said.type === "approve" && options.remember !== "thread" ? options.remember : undefined;
+    if (lasting !== undefined && item.tool !== undefined) {
+      const call = { tool: item.tool, args: (said as { args?: Json }).args ?? item.args ?? {} };
+      setup.remember(call, lasting === "always" ? "folder" : "everywhere", options.by);
+    }
     await untilEnded(setup.runner, item.threadId, told, options.by);
     const { open } = taken;
     const { commands, log } = io.texts;
@@ -141,7 +147,7 @@ export function saidOf(
     return approve({
       by,
       ...(args !== undefined && { args: readJson("--args", args) }),
-      ...(remember && { remember }),
+      ...(remember === "thread" && { remember }),
     });
   }
   throw problem("ANSWER_UNCLEAR", { words });

@@ -17,7 +17,7 @@ describe("interrupt", () => {
     await running.said("paragraph 1");
     const [{ id }] = jsonLines((await home.belay(["threads", "--json"])).stdout) as [{ id: string }];
     const { code, stdout } = await home.belay(["interrupt", id, "--reason", "lunch", "--by", "maria"]);
-    expect([code, stdout]).toEqual([0, "Interrupted.\n"]);
+    expect([code, stdout]).toEqual([0, "Stopped.\n"]);
     const ended = await running.ended;
     expect(ended.code).toBe(130);
     const action = jsonLines(ended.stdout).find(({ type }) => type === "action");
@@ -89,7 +89,7 @@ describe("looking back", () => {
       "call       list {}",
       "result     list ok: README.md  (…)",
       "agent      Now I would write it down.",
-      `request    ${ids[0]} approval of write: Make OUT.md?`,
+      `request    ${ids[0]} approval of write: Create OUT.md?`,
       "state      paused (tool_interrupt)",
       `answer     ${ids[0]} approve by maria`,
       expect.stringMatching(/^call {7}write \{"path":"OUT.md"/),
@@ -148,7 +148,7 @@ describe("looking back", () => {
 
   test("S4: of a command that was cut off, log and export show what it had said, as text", async () => {
     const home = program.home();
-    const rule = { tool: "shell", args: { command: "echo*" }, effect: "allow" };
+    const rule = { tool: "shell", effect: "allow" };
     mkdirSync(home.config);
     writeFileSync(join(home.config, "permissions.json"), JSON.stringify({ rules: [rule] }));
     const running = home.start(["-p", "run echo said; sleep 30", "--output-format", "stream-json"]);
@@ -162,21 +162,31 @@ describe("looking back", () => {
 });
 
 describe("rules", () => {
-  test("the built-in ones are shown, written for editing, and a call is explained by them", async () => {
+  test("TC5: the built-in ones and those of one's own file are shown, and a call is explained by both", async () => {
     const home = program.home();
+    const explain = async (tool: string, args: object) =>
+      (await home.belay(["rules", "explain", tool, JSON.stringify(args)])).stdout;
     const { stdout } = await home.belay(["rules"]);
     expect(stdout).toContain("Built-in rules");
-    expect(stdout).toContain(`env-files  ask  read {"path":"*.env*"}`);
-    expect((await home.belay(["rules", "explain", "read", `{"path":"a/.env.local"}`])).stdout).toMatch(
-      /^ask: read needs approval under rule env-files/,
-    );
-    expect((await home.belay(["rules", "explain", "read", `{"path":"a.txt"}`])).stdout).toMatch(/^allow: /);
-    expect((await home.belay(["rules", "explain", "shell", `{"command":"ls"}`])).stdout).toMatch(/^ask: /);
+    expect(stdout).toContain(`builtin:env  ask  * {"path":"*.env*"}`);
+    expect(await explain("read", { path: "a/.env.local" })).toMatch(/^ask: read needs approval under rule builtin:env/);
+    expect(await explain("read", { path: "a.txt" })).toMatch(/^allow: /);
+    expect(await explain("shell", { command: "ls" })).toMatch(/^ask: /);
     const file = join(home.config, "permissions.json");
     expect((await home.belay(["rules", "init"])).stdout).toBe(`Wrote ${file}.\n`);
     expect(await home.belay(["rules", "init"])).toMatchObject({ code: 1 });
-    expect((await home.belay(["rules"])).stdout).toContain(`Rules of ${file}`);
-    expect(JSON.parse(readFileSync(file, "utf8")).rules).toHaveLength(4);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ builtin: true, rules: [] });
+    const rules = [{ tool: "shell", args: { command: "npm test*" }, effect: "allow" }];
+    writeFileSync(file, JSON.stringify({ rules }));
+    const both = (await home.belay(["rules"])).stdout;
+    expect(both).toContain("builtin:id_rsa  deny");
+    expect(both).toContain(`Rules of ${file}, the later the stronger:\n  file#0  allow  shell {"command":"npm test*"}`);
+    expect(await explain("read", { path: "id_rsa" })).toMatch(/^deny: /);
+    expect(await explain("shell", { command: "npm test" })).toMatch(/^allow: /);
+    expect(await explain("shell", { command: "npm test; rm -rf ." })).toMatch(/^ask: /);
+    writeFileSync(file, JSON.stringify({ builtin: false, rules }));
+    expect((await home.belay(["rules"])).stdout).toContain(`${file} drops the built-in rules.`);
+    expect(await explain("read", { path: "id_rsa" })).toMatch(/^allow: /);
   });
 });
 

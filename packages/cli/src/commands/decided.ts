@@ -1,10 +1,10 @@
 // Requests that are open no more: who decided them, when, and how.
 
 import type { Fact, Runner } from "@belay/core";
+import { factsOf } from "../facts.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import type { Texts } from "../texts/texts.ts";
-import { factsOf } from "./facts.ts";
 
 export type Decided = Extract<Fact, { type: "request-answered" }>;
 

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { type Fact, type Message, messageText, type Part } from "@belay/core";
 import { writing } from "../data/folders.ts";
 import { readNote } from "../data/thread-notes.ts";
+import { factsOf } from "../facts.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { outputText } from "../output-text.ts";
@@ -12,7 +13,6 @@ import type { Texts } from "../texts/texts.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { type Decided, decidedIn, howDecided } from "./decided.ts";
 import { openDesk } from "./desk.ts";
-import { factsOf } from "./facts.ts";
 import { findId } from "./find.ts";
 
 export interface ExportCommand extends CommandOptions {

@@ -36,7 +36,7 @@ describe("in Chinese, where the environment says so", () => {
     const inbox = (await home.belay(["inbox"], { env })).stdout;
     expect(inbox).toMatch(/审批[\s\S]* 新建 notes\/one\.txt？\n[\s\S]* 新建 notes\/two\.txt？\n[\s\S]* 运行此命令？\n/);
     expect(inbox).toContain("- the code");
-    expect((await home.belay(["inbox"])).stdout).toContain("    Make notes/one.txt?\n");
+    expect((await home.belay(["inbox"])).stdout).toContain("    Create notes/one.txt?\n");
   });
 
   test("--help of every command, and --lang before the environment", async () => {

@@ -1,11 +1,11 @@
 // belay interrupt: stops a thread's run, whichever process is running it, and says what that did.
 
+import { factsOf } from "../facts.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { receiptLine } from "../headless/receipt-line.ts";
 import { writeJson } from "../headless/write-json.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { openDesk } from "./desk.ts";
-import { factsOf } from "./facts.ts";
 import { findId } from "./find.ts";
 
 export interface InterruptCommand extends CommandOptions {

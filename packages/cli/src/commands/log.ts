@@ -1,6 +1,7 @@
 // belay log: a thread as a timeline, one line for each thing that happened. With --json, the facts themselves.
 
 import { type Fact, type Json, type Message, messageText } from "@belay/core";
+import { factsOf, isFact } from "../facts.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { outputText } from "../output-text.ts";
@@ -9,7 +10,6 @@ import { fit, width } from "../terminal/width.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { CommandIo, CommandOptions } from "./command.ts";
 import { openDesk } from "./desk.ts";
-import { factsOf, isFact } from "./facts.ts";
 import { findId } from "./find.ts";
 
 export interface LogCommand extends CommandOptions {
@@ -143,6 +143,8 @@ function actionRows(action: (Fact & { type: "action" })["action"], inner: string
   if (exit !== undefined) return [[says.exit, `${inner}${shortly(exit.output)}`]];
   if (transferToAgent !== undefined) return [[says.transfer, `${inner}${says.to(transferToAgent.name)}`]];
   if (breakLoop !== undefined) return [[says.break, `${inner}${shortly(breakLoop.output)}`]];
+  // The change that a call made to a file: the call before it says which.
+  if (typeof customized === "object" && customized !== null && "change" in customized) return [];
   return [[says.action, `${inner}${shortly(customized)}`]];
 }
 

@@ -14,12 +14,14 @@ import { findId } from "./find.ts";
 import { table } from "./table.ts";
 
 export interface McpOptions extends CommandOptions {
+  /** The folder whose .mcp.json is read; the current one by default. */
+  readonly folder?: string;
   readonly config?: string;
 }
 
 /** Each server, and its tools or why it is not there. */
 export async function listServers(options: McpOptions, io: CommandIo): Promise<number> {
-  const folder = currentFolder();
+  const folder = options.folder ?? currentFolder();
   const { servers } = readMcpConfig(configFolderOf(options.config), folder);
   const dataFolder = dataFolderOf(options.dataFolder);
   const found = await Promise.all(

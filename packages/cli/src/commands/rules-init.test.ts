@@ -7,7 +7,7 @@ const program = testProgram();
 const init = (home: Home, env = {}) => home.belay(["rules", "init"], { env });
 const thereIn = (home: Home) => ({
   code: 1,
-  stdout: `${join(home.config, "permissions.json")} is there already.\n`,
+  stdout: `${join(home.config, "permissions.json")} already exists.\n`,
   stderr: "",
 });
 
@@ -67,7 +67,7 @@ test("on a disk that has no links they are made all the same, for their owner on
   expect(readFileSync(join(other.config, "permissions.json"), "utf8")).toBe('{ "rules": [] }');
 });
 
-test("a link that leads nowhere is there already", async () => {
+test("a link that leads nowhere already exists", async () => {
   const home = program.home();
   mkdirSync(home.config);
   symlinkSync(join(home.folder, "nowhere"), join(home.config, "permissions.json"));

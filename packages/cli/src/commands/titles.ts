@@ -1,7 +1,7 @@
 // What a thread is called where threads are listed: the first words of a person in it.
 
 import { messageText, type Runner } from "@belay/core";
-import { factsOf } from "./facts.ts";
+import { factsOf } from "../facts.ts";
 
 /** They come early, or not at all. */
 const LOOK_AT = 20;

@@ -98,7 +98,7 @@ describe("how it ends", () => {
       const failed = await belay(["-p", "hi", ...base]);
       expect([failed.code, failed.stdout]).toEqual([1, ""]);
       expect(failed.stderr).toContain("bad request here");
-      expect(failed.stderr).toContain("resuming repeats only this call");
+      expect(failed.stderr).toContain("continuing repeats only this call");
       wire.script(["second time"]);
       expect(await belay(["-p", "--continue", ...base])).toMatchObject({ code: 0, stdout: "second time\n" });
       wire.script([]);
@@ -107,6 +107,25 @@ describe("how it ends", () => {
       expect(
         (await wire.arrived(2)).body.messages.filter(({ role }: { role: string }) => role === "user"),
       ).toHaveLength(1);
+    } finally {
+      await wire.close();
+    }
+  });
+
+  test("a prompt and a text that is piped in are one input, also without --stdin; a silent pipe is told", async () => {
+    const wire = await wireServer();
+    try {
+      const { belay } = program.home();
+      wire.script(["one"], ["two"], ["three"]);
+      const run = (first: string) => belay(["-p", "review this", "--base-url", wire.url, "--model", "m"], { first });
+      const words = "printf 'the piped words'";
+      expect(await run(`mkfifo a; (${words} > a) & exec < a`)).toMatchObject({ code: 0, stdout: "one\n", stderr: "" });
+      expect(await run(`${words} > b; exec < b`)).toMatchObject({ code: 0, stdout: "two\n", stderr: "" });
+      const silent = await run("mkfifo c; (sleep 20 > c) & exec < c");
+      expect(silent).toMatchObject({ code: 0, stdout: "three\n" });
+      expect(silent.stderr).toBe("Nothing came by the pipe within a second: it was not read. --stdin waits for it.\n");
+      const said = wire.requests.map(({ body }) => body.messages.at(-1).content);
+      expect(said).toEqual(["review this\n\nthe piped words", "review this\n\nthe piped words", "review this"]);
     } finally {
       await wire.close();
     }
@@ -186,7 +205,7 @@ describe("stopping", () => {
       exitCode: 130,
       receipt: { accepted: true },
     });
-    expect(stderr).toMatch(/^Interrupted\.\nTo go on: belay --resume \S+\n$/);
+    expect(stderr).toMatch(/^Stopped\.\nResume with: belay --resume \S+\n$/);
     // S3: what was told is what was kept.
     const told = lines
       .filter(({ type }) => type === "text-delta")
@@ -223,7 +242,7 @@ describe("stopping", () => {
       // On a busy machine its end may come after the grace.
       expect([code, stderr]).toEqual([
         130,
-        expect.stringMatching(/Interrupted\. (Stopped|Left behind, still running): shell\./),
+        expect.stringMatching(/Stopped\. (Stopped|Left behind, still running): shell\./),
       ]);
       // Whoever inherits it may take a moment to notice its end.
       while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -246,7 +265,31 @@ describe("stopping", () => {
     expect(on.filter(({ type, tool }) => type === "tool-start" && tool === "list")).toEqual([]);
   });
 
-  test("P16: SIGTERM lets go at the next boundary and ends with 143; the thread goes on elsewhere", async () => {
+  test("TS3: SIGTERM stops the run: its text is kept and printed, with how to resume, and the exit code is 143", async () => {
+    const wire = await wireServer();
+    try {
+      const home = program.home();
+      wire.script(["Half an answer", { stall: true }], [" and its rest."]);
+      const base = ["--base-url", wire.url, "--model", "m"];
+      const { child, ended } = home.start(["-p", "hi", ...base]);
+      // Nothing is printed before its end: the words are on their way once the request was answered.
+      await wire.arrived(1);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const before = performance.now();
+      child.kill("SIGTERM");
+      const { code, stdout, stderr } = await ended;
+      expect(performance.now() - before).toBeLessThan(4_000);
+      expect([code, stdout]).toEqual([143, "Half an answer\n"]);
+      expect(stderr).toMatch(/^Stopped\.\n\S.*belay --resume \S+\n$/);
+      expect(await (await wire.arrived(1)).ended).toBe("closed");
+      const on = await home.belay(["-p", "--continue", ...base]);
+      expect(on).toMatchObject({ code: 0, stdout: "Half an answer and its rest.\n" });
+    } finally {
+      await wire.close();
+    }
+  });
+
+  test("P16: after SIGTERM the thread continues elsewhere", async () => {
     const home = program.home();
     const { child, ended, said } = home.start(["-p", "long 100", "--output-format", "stream-json"], {
       env: { BELAY_DEMO_DELAY_MS: "5" },
@@ -260,19 +303,22 @@ describe("stopping", () => {
 
   test("told to end by its terminal it ends with 129, however often that is said; by a second SIGTERM at once", async () => {
     const home = program.home();
-    const told = async (signal: "SIGHUP" | "SIGTERM", prompt: string) => {
+    mkdirSync(home.config);
+    writeFileSync(join(home.config, "permissions.json"), `{ "default": "allow" }`);
+    const told = async (signal: "SIGHUP" | "SIGTERM", prompt: string, begun: string) => {
       const { child, ended, said } = home.start(["-p", prompt, "--output-format", "stream-json"], {
         env: { BELAY_DEMO_DELAY_MS: "5" },
       });
-      await said("paragraph 1");
+      await said(begun);
       const again = setInterval(() => child.kill(signal), 1);
       const { code, stdout } = await ended;
       clearInterval(again);
       return [code, jsonLines(stdout.slice(0, stdout.lastIndexOf("\n"))).at(-1)!.type];
     };
-    expect(await told("SIGHUP", "long 20")).toEqual([129, "result"]);
-    expect(await told("SIGTERM", "long 1000")).toEqual([143, "text-delta"]);
-    expect(await home.belay(["-p", "--continue"])).toMatchObject({ code: 0 });
+    expect(await told("SIGHUP", "long 20", "paragraph 1")).toEqual([129, "result"]);
+    // A command that is deaf makes the stop wait for its grace.
+    const deaf = "run trap '' TERM; echo be''gun; while :; do sleep 1; done";
+    expect(await told("SIGTERM", deaf, "begun")).toEqual([143, "tool-progress"]);
   });
 });
 

@@ -57,7 +57,7 @@ describe("a reader goes away", () => {
       const [{ id, threadId }] = jsonLines(asked) as [{ id: string; threadId: string }];
       expect([code, stderr]).toEqual([
         141,
-        `Waits for you: Make made? Answer with: belay answer ${id} yes\nTo go on: belay --resume ${threadId}\n`,
+        `Waits for you: Create made? Answer with: belay answer ${id} yes\nResume with: belay --resume ${threadId}\n`,
       ]);
       const pid = Number(readFileSync(join(home.folder, "pid"), "utf8"));
       while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -1,9 +1,8 @@
 // One run without a screen: -p, or input by a pipe. The words go to stdout, everything about the run to stderr.
 
 import type { BelayEvent, Receipt, Run, RunResult, Session } from "@belay/core";
-import { BelayError } from "@belay/core";
 import { lastStop } from "../last-stop.ts";
-import { forPeople, problemWords } from "../problem.ts";
+import { forPeople, peopleWords, problemWords } from "../problem.ts";
 import { requestWords } from "../request-words.ts";
 import type { BelaySetup } from "../setup.ts";
 import { sanitize, sanitizeLine } from "../terminal/sanitize.ts";
@@ -151,12 +150,12 @@ function told(result: RunResult<string>): object {
   return { ...result, error: { code, message, hint } };
 }
 
-/** How long tools may take to end where nobody gets their output. */
+/** How long tools may take to end when the program must end. */
 const GRACE_MS = 500;
 
 /**
- * Ctrl-C stops the run, and forces it the second time; SIGTERM and SIGHUP let go of it. So does output that nobody gets: that is
- * the end of the program, and not a person's word.
+ * Ctrl-C stops the run, and forces it the second time. SIGTERM, SIGHUP and output that cannot be written stop it too, so that
+ * its text is kept; open requests stay open, because the end of the program is not a person's answer.
  */
 function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: Terminal) {
   const told = toldToEnd(process, ["SIGTERM", "SIGHUP"]);
@@ -168,12 +167,14 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
     receipt = session.interrupt({ reason: "SIGINT", by: userName(), ...(pressed > 1 && { force: true }) });
     receipt.catch(() => {});
   };
-  told.signal.addEventListener("abort", () => void setup.runner.drain({ timeoutMs: 5_000 }));
+  const end = (reason: string) => {
+    receipt ??= lastStop(setup.runner, session, { reason, graceMs: GRACE_MS, by: userName() });
+  };
+  told.signal.addEventListener("abort", () => end(String(told.signal.reason)));
   const broken = (error: NodeJS.ErrnoException) => {
     lost = exitOfLost(error);
     // Each write that fails says so.
-    const reason = "the output cannot be written";
-    receipt ??= lastStop(setup.runner, session, { reason, graceMs: GRACE_MS, by: userName() });
+    end("the output cannot be written");
   };
   process.on("SIGINT", interrupt);
   stdout.on("error", broken);
@@ -192,10 +193,11 @@ function watchSignals(setup: BelaySetup, session: Session, { stdout, process }: 
   };
 }
 
-/** What anything that was thrown says to a person: what, and what to do. */
+/** An error as a person reads it: what happened, and on the next line what to do. */
 export function errorLines(error: unknown, texts: Texts): string {
   const known = forPeople(error);
   if (known !== undefined) return sanitizeLine(problemWords(known, texts), 2_000);
-  if (error instanceof BelayError) return `${sanitizeLine(error.message, 2_000)}\n${sanitizeLine(error.hint, 1_000)}`;
-  return sanitizeLine(error instanceof Error ? error.message : String(error), 2_000);
+  return peopleWords(error, texts)
+    .map((line) => sanitizeLine(line, 2_000))
+    .join("\n");
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Key, KeyDecoder } from "./decoder.ts";
+import { escapeWait } from "./escape-wait.ts";
 
 const ESC = "\u001b";
 
@@ -50,8 +51,15 @@ const known: readonly (readonly [bytes: string, ...keys: string[]])[] = [
   [`${ESC}[13;2u`, "newline"],
   [`${ESC}[27u`, "escape"],
   [`${ESC}[99;5u`, "ctrl-c"],
+  [`${ESC}[99;69u`, "ctrl-c"],
+  [`${ESC}[9;2u`, "back-tab"],
+  [`${ESC}[91;5u`, "escape"],
+  [`${ESC}[106;5u`, "newline"],
+  [`${ESC}[98;3u`, "alt-b"],
   [`${ESC}[27;3;13~`, "alt-enter"],
-  [`${ESC}[I`],
+  [`${ESC}[I`, "focus-in"],
+  [`${ESC}[O`, "focus-out"],
+  [`${ESC}${ESC}[O`, "escape", "focus-out"],
   [`${ESC}[24;80R`],
   [`${ESC}[999;999Z`, "back-tab"],
   [`${ESC}]11;rgb:0000/0000/0000\u0007`, "report:]11;rgb:0000/0000/0000"],
@@ -121,6 +129,71 @@ test("a lone ESC becomes the key by itself, after a moment; the beginning of an 
   decoder.feed("A");
   expect(keys).toEqual(["escape", "up"]);
   decoder.stop();
+});
+
+test.each([5, 50, 200])("TS4: an arrow key split by %d ms is never typed", async (ms) => {
+  const keys: string[] = [];
+  const decoder = new KeyDecoder(({ name, text }) => keys.push(text ?? name));
+  decoder.feed(ESC);
+  await sleep(ms);
+  decoder.feed("[A");
+  await sleep(100);
+  decoder.feed("[");
+  decoder.feed("A");
+  // After 200 ms its ESC was a key: nothing says at that time that it is no stop.
+  expect(keys).toEqual([ms < 60 ? "up" : "escape", "[", "A"]);
+});
+
+test("TS4: under SSH an arrow key split by 200 ms is the arrow key", async () => {
+  const keys: string[] = [];
+  const decoder = new KeyDecoder(({ name }) => keys.push(name), escapeWait({ SSH_TTY: "/dev/pts/1" }));
+  decoder.feed(ESC);
+  await sleep(200);
+  decoder.feed("[A");
+  expect(keys).toEqual(["up"]);
+  decoder.feed(ESC);
+  await expect.poll(() => keys).toEqual(["up", "escape"]);
+});
+
+test("TS4: with the kitty protocol a lone ESC byte is never the key, and the ESC key is one at once", async () => {
+  const keys: string[] = [];
+  const decoder = new KeyDecoder(({ name, text }) => keys.push(text ?? name));
+  decoder.feed(`${ESC}[?1u`);
+  decoder.feed(ESC);
+  await sleep(200);
+  decoder.feed("[A");
+  decoder.feed(`${ESC}[27u`);
+  expect(keys).toEqual(["up", "escape"]);
+  // A terminal that turns it off says so as well.
+  decoder.feed(`${ESC}[?0u`);
+  decoder.feed(ESC);
+  await expect.poll(() => keys).toEqual(["up", "escape", "escape"]);
+});
+
+test.each([
+  ["a byte", ESC],
+  ["a sequence", `${ESC}[27u`],
+])("TS5: ESC as %s in a paste whose end was lost ends the paste and stops", async (_, bytes) => {
+  const keys: string[] = [];
+  const decoder = new KeyDecoder(({ name, text }) => keys.push(text === undefined ? name : `${name}:${text}`));
+  decoder.feed(`${ESC}[200~half a paste`);
+  await sleep(20);
+  decoder.feed(bytes);
+  const pressed = performance.now();
+  await expect.poll(() => keys, { timeout: 3_000 }).toEqual(["paste:half a paste", "escape"]);
+  expect(performance.now() - pressed).toBeLessThan(2_000);
+  decoder.feed("x");
+  expect(keys.at(-1)).toBe("text:x");
+});
+
+test("TS5: an ESC inside a paste that continues is text", async () => {
+  const keys: string[] = [];
+  const decoder = new KeyDecoder(({ name, text }) => keys.push(text === undefined ? name : `${name}:${text}`));
+  decoder.feed(`${ESC}[200~a${ESC}`);
+  await sleep(200);
+  decoder.feed(`b${ESC}`);
+  decoder.feed(`[201~`);
+  expect(keys).toEqual([`paste:a${ESC}b`]);
 });
 
 test("on a line that is said to be slow, the rest of a sequence may be as late as its second byte", async () => {

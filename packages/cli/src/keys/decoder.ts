@@ -1,7 +1,11 @@
 // Bytes of a terminal in, keys out. Invariants:
 // 1. However the bytes are split over reads, the same keys come out.
 // 2. ESC is a key only when nothing follows it for a moment: an arrow key begins with the same byte. ESC ESC is two keys.
-// 3. What is pasted is text, whatever is in it; what a terminal reports about itself is never typed.
+//    A terminal that has reported the kitty keyboard protocol writes the ESC key as a sequence of its own: there a lone ESC
+//    byte is always the beginning of a key.
+// 3. If the rest of an arrow key comes after its ESC has become a key, the rest is dropped: it is never typed.
+// 4. Pasted text is text, whatever is in it; the reports of a terminal about itself are never typed. One exception: an ESC
+//    in the paste that silence follows ends the paste, whose own end was lost, and is the key.
 
 import { StringDecoder } from "node:string_decoder";
 
@@ -16,11 +20,15 @@ export interface KeyDecoderOptions {
   readonly escapeMs?: number;
 }
 
-const ESCAPE_MS = 20;
+const ESCAPE_MS = 60;
 /** A sequence that began is not the ESC key any more: it may take its time. */
 const SEQUENCE_MS = 500;
+/** The rest of a sequence may come this long after its ESC. */
+const LATE_MS = 1_000;
 /** Silence in the middle of a paste: its end was lost. */
 const PASTE_MS = 5_000;
+/** Silence after an ESC in a paste: the person has pressed stop. */
+const PASTE_ESCAPE_MS = 500;
 const MOST_PASTED = 8_000_000;
 const MOST_REPORTED = 4_096;
 
@@ -47,8 +55,23 @@ const tildes: Readonly<Record<string, string>> = {
   8: "end",
 };
 const codes: Readonly<Record<string, string>> = { 9: "tab", 13: "enter", 27: "escape", 127: "backspace" };
+/** Ctrl with these is the same byte as a key of its own, on terminals that write bytes. */
+const sameByte: Readonly<Record<string, string>> = {
+  "[": "escape",
+  i: "tab",
+  j: "newline",
+  m: "enter",
+  h: "backspace",
+};
 
-/** What follows ESC. */
+/** The ESC key at the end of a text, as either kind of terminal writes it. */
+const escapeAtEnd = new RegExp(`(?:${ESC}|${ESC}\\[27(?:;1)?u)$`);
+/** The rest of a key whose ESC came alone: of CSI, or the two bytes of SS3. */
+const lateRest = /^(?:\[[0-9;]*[A-Za-z~]|O[A-HM]$)/;
+/** The answer of a terminal that knows the kitty keyboard protocol: the flags that are on. */
+const kittyReport = /^\?(\d+)$/;
+
+/** The bytes after ESC. */
 const csi = /^\[([0-9;:<=>?]*)[ -/]*([@-~])/;
 const csiBegun = /^\[[0-9;:<=>?]*[ -/]*$/;
 /** Window titles, colours, answers to questions: up to BEL or ESC \. */
@@ -65,6 +88,10 @@ export class KeyDecoder {
   #pastedLength = 0;
   #timer: NodeJS.Timeout | undefined;
   #due: NodeJS.Immediate | undefined;
+  /** The terminal writes the ESC key as a sequence. */
+  #kitty = false;
+  /** When an ESC last became a key because nothing followed it. */
+  #lonelyAt = Number.NEGATIVE_INFINITY;
 
   constructor(onKey: (key: Key) => void, options: KeyDecoderOptions = {}) {
     this.#onKey = onKey;
@@ -73,7 +100,11 @@ export class KeyDecoder {
 
   feed(bytes: Buffer | string): void {
     this.#forget();
-    this.#pending += typeof bytes === "string" ? bytes : this.#utf8.write(bytes);
+    let text = typeof bytes === "string" ? bytes : this.#utf8.write(bytes);
+    if (this.#pending === "" && this.#pasted === undefined && performance.now() - this.#lonelyAt < LATE_MS)
+      text = text.replace(lateRest, "");
+    this.#lonelyAt = Number.NEGATIVE_INFINITY;
+    this.#pending += text;
     this.#takeAll();
     if (this.#pending === "" && this.#pasted === undefined) return;
     // Bytes that came while this process was busy are read before the moment counts as over.
@@ -85,9 +116,15 @@ export class KeyDecoder {
     this.#forget();
     const pending = this.#pending;
     this.#pending = "";
-    if (this.#pasted !== undefined) this.#endPaste(pending);
+    if (this.#pasted !== undefined) {
+      this.#endPaste(pending.replace(escapeAtEnd, ""));
+      if (escapeAtEnd.test(pending)) this.#onKey({ name: "escape" });
+      return;
+    }
     // A sequence without an end is dropped; each ESC that stands alone was the key.
-    else if (onlyEscapes(pending)) for (const _ of pending) this.#onKey({ name: "escape" });
+    if (!onlyEscapes(pending)) return;
+    this.#lonelyAt = performance.now();
+    for (const _ of pending) this.#onKey({ name: "escape" });
   }
 
   /** Forgets what is not complete; nothing is handed out later. */
@@ -103,8 +140,9 @@ export class KeyDecoder {
   }
 
   #waitMs(): number {
-    if (this.#pasted !== undefined) return PASTE_MS;
-    return onlyEscapes(this.#pending) ? this.#escapeMs : Math.max(SEQUENCE_MS, this.#escapeMs);
+    if (this.#pasted !== undefined) return escapeAtEnd.test(this.#pending) ? PASTE_ESCAPE_MS : PASTE_MS;
+    const isKey = onlyEscapes(this.#pending) && !this.#kitty;
+    return isKey ? this.#escapeMs : Math.max(SEQUENCE_MS, this.#escapeMs);
   }
 
   #takeAll(): void {
@@ -154,7 +192,9 @@ export class KeyDecoder {
     if (rest === "") return 0;
     if (rest[0] === "[" || rest[0] === "O") {
       if (PASTE_BEGIN.startsWith(text.slice(1)) && text.length <= PASTE_BEGIN.length) return 0;
-      if (!text.startsWith(PASTE_BEGIN, 1)) {
+      // A report of the focus has no Alt: the ESC before it was the key.
+      const isReport = rest[1] === "I" || rest[1] === "O";
+      if (!text.startsWith(PASTE_BEGIN, 1) && !isReport) {
         const taken = this.#takeSequence(rest, "alt-");
         return taken === 0 ? 0 : taken + 2;
       }
@@ -177,6 +217,8 @@ export class KeyDecoder {
       // No sequence at all: ESC [ is gone, and what follows is read as it is.
       return 1;
     }
+    const report = found[2] === "u" ? kittyReport.exec(found[1]!) : null;
+    if (report !== null) this.#kitty = (Number(report[1]) & 1) === 1;
     const name = csiName(found[1]!, found[2]!, prefix);
     if (name !== undefined) this.#onKey(name.length === 1 ? { name: "text", text: name } : { name });
     return found[0].length;
@@ -226,6 +268,7 @@ function controlName(character: string): string | undefined {
 function csiName(params: string, final: string, prefix: string): string | undefined {
   const [first = "", second = "", third = ""] = params.split(";").map((param) => param.split(":")[0]!);
   if (final === "Z") return `${prefix}back-tab`;
+  if (params === "" && (final === "I" || final === "O")) return final === "I" ? "focus-in" : "focus-out";
   if (finals[final] !== undefined) return held(second) + prefix + finals[final];
   if (final === "~" && first === "27") return charName(third, second, prefix);
   if (final === "~" && tildes[first] !== undefined) return held(second) + prefix + tildes[first];
@@ -237,10 +280,12 @@ function charName(code: string, modifiers: string, prefix: string): string | und
   const named = codes[code];
   const mods = held(modifiers) + prefix;
   if (named === "enter" && mods === "shift-") return "newline";
+  if (named === "tab" && mods === "shift-") return "back-tab";
   if (named !== undefined) return mods + named;
   const point = Number(code);
   if (!(point >= 32 && point < 0xe000)) return undefined;
   const character = String.fromCodePoint(point);
+  if (mods === "ctrl-" && sameByte[character] !== undefined) return sameByte[character];
   return mods === "shift-" ? character : mods + character;
 }
 

@@ -1,4 +1,5 @@
-// All servers of the config, side by side. One that does not come up is told, and the others work.
+// All servers of the config, side by side. One that does not come up is told, and the others work. None is waited for by those
+// that come up sooner.
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -11,8 +12,14 @@ import { SignIn } from "./sign-in.ts";
 import { mcpTools } from "./tools.ts";
 
 export interface Connected {
+  /** The tools of the servers that are up by now: another list each time one comes. */
   readonly tools: readonly Tool<unknown>[];
+  /** What is wrong by now; it may grow until `ready`. */
   readonly warnings: readonly Problem[];
+  /** Servers that have neither come up nor failed. */
+  readonly pending: readonly string[];
+  /** Resolves when none is pending. */
+  readonly ready: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,35 +36,60 @@ export interface Places {
   readonly folder: string;
 }
 
-/** After this long somebody who waits is told for whom. */
+/** After this long a caller that waits is told for which servers. */
 const SLOW_MS = 1_000;
 
+/** Resolves when every server is up or has failed. */
 export async function connectServers(
-  { configFolder, dataFolder, folder }: Places,
+  places: Places,
   judge: Judge,
   slow: (servers: readonly string[]) => void = () => {},
 ): Promise<Connected> {
+  const connected = startServers(places, judge);
+  const timer = setTimeout(() => slow(connected.pending), SLOW_MS);
+  await connected.ready;
+  clearTimeout(timer);
+  return connected;
+}
+
+/** Returns at once; the tools come as their servers do. */
+export function startServers({ configFolder, dataFolder, folder }: Places, judge: Judge): Connected {
   const { servers, untrusted } = readMcpConfig(configFolder, folder);
-  const warnings: Problem[] = [];
-  if (untrusted !== undefined) {
-    warnings.push(problem("MCP_UNTRUSTED", { ...untrusted, folder }));
-  }
+  const first = untrusted === undefined ? [] : [problem("MCP_UNTRUSTED", { ...untrusted, folder })];
   const all = [...servers].map(([name, config]) => {
     if (config.kind !== "http") return new McpServer(name, config, { folder });
     const signIn = new SignIn(signInFile(dataFolder, name, config), config.oauth ?? {});
     return new McpServer(name, config, { folder, signIn });
   });
-  const open = new Set(all.map(({ name }) => name));
-  const timer = setTimeout(() => slow([...open]), SLOW_MS);
-  const listed = await Promise.allSettled(all.map((server) => server.tools().finally(() => open.delete(server.name))));
-  clearTimeout(timer);
+  const pending = new Set(all.map(({ name }) => name));
   const taken = new Set<string>();
-  const tools: Tool<unknown>[] = [];
-  for (const [at, found] of listed.entries()) {
-    if (found.status === "fulfilled") tools.push(...mcpTools(all[at]!, found.value, judge, taken));
-    else warnings.push(asProblem(all[at]!.name, found.reason));
-  }
-  return { tools, warnings, close: async () => void (await Promise.all(all.map((server) => server.close()))) };
+  /** By server, in the order of the config: names do not depend on which one was faster, unless two are the same. */
+  const found = all.map((): readonly Tool<unknown>[] => []);
+  const problems: (readonly Problem[])[] = all.map(() => []);
+  let tools: readonly Tool<unknown>[] = [];
+  const come = async (server: McpServer, at: number) => {
+    try {
+      found[at] = mcpTools(server, await server.tools(), judge, taken);
+      tools = found.flat();
+    } catch (error) {
+      problems[at] = [asProblem(server.name, error)];
+    }
+    pending.delete(server.name);
+  };
+  const ready = Promise.all(all.map(come)).then(() => {});
+  return {
+    get tools() {
+      return tools;
+    },
+    get warnings() {
+      return [...first, ...problems.flat()];
+    },
+    get pending() {
+      return [...pending];
+    },
+    ready,
+    close: async () => void (await Promise.all(all.map((server) => server.close()))),
+  };
 }
 
 function asProblem(server: string, error: unknown): Problem {

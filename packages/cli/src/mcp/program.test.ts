@@ -77,7 +77,7 @@ test("signing in at a server on the web: by a browser once, by what is kept from
     writeFileSync(join(home.config, "mcp.json"), JSON.stringify({ mcpServers: { web: { url } } }));
     const before = await home.belay(["mcp"]);
     expect([before.code, before.stdout]).toEqual([1, expect.stringContaining("belay mcp login")]);
-    expect((await home.belay(["-p", "hello"])).stderr).toContain("The MCP server web wants to know who you are.");
+    expect((await home.belay(["-p", "hello"])).stderr).toContain("The MCP server web needs you to sign in.");
 
     // A browser that follows wherever it is led.
     const browser = join(home.folder, "browser.mjs");

@@ -55,8 +55,11 @@ describe("which model speaks", () => {
       "openai/gpt-5-mini",
       false,
     ]);
-    expect(await names({ env: keys, look: { ports, patienceMs } })).toEqual(["anthropic/claude-sonnet-4-5", false]);
-    expect(await names({ env: { OPENAI_API_KEY: "o" }, look: { ports, patienceMs } })).toEqual(["openai/gpt-5", false]);
+    expect(await names({ env: keys, look: { ports, patienceMs } })).toEqual(["anthropic/claude-sonnet-5-5", false]);
+    expect(await names({ env: { OPENAI_API_KEY: "o" }, look: { ports, patienceMs } })).toEqual([
+      "openai/gpt-5.6",
+      false,
+    ]);
     expect(await names({ look: { ports, patienceMs } })).toEqual(["ollama/qwen3:8b", false]);
     expect(await names({ look: { ports: { ...ports, ollama: 1 }, patienceMs } })).toEqual(["lmstudio/gemma", false]);
     expect(await names({})).toEqual(["demo (offline)", true]);
@@ -74,14 +77,14 @@ describe("which model speaks", () => {
     expect(await names({ env: { BELAY_MODEL: "demo", ...keys } })).toEqual(["demo (offline)", true]);
   });
 
-  test("a long thread is summed up: late for models far away, early for those on this machine, never for the demo", async () => {
+  test("a long thread is summed up: late for models far away, early for those on this machine and the demo", async () => {
     const tokens = async (wish: ModelWish) => (await chooseModel({ look: nowhere, env: {}, ...wish })).contextTokens;
     expect(await tokens({ env: { OPENAI_API_KEY: "o" } })).toBe(150_000);
     expect(await tokens({ baseUrl: "http://127.0.0.1:1/v1", model: "m" })).toBe(24_000);
     expect(await tokens({ baseUrl: "http://127.0.0.1:1/v1", model: "m", env: { BELAY_CONTEXT_TOKENS: "8000" } })).toBe(
       8_000,
     );
-    expect(await tokens({})).toBeUndefined();
+    expect(await tokens({})).toBe(24_000);
   });
 
   test("what cannot be is refused with what to do: no key, no such provider, no server, no address", async () => {
@@ -127,6 +130,36 @@ describe("what is sent", () => {
     expect([anthropic!.headers["x-api-key"], anthropic!.body.model]).toEqual(["key-a", "claude-x"]);
     expect([openai!.headers.authorization, openai!.body.model]).toEqual(["Bearer key-o", "gpt-x"]);
     expect([server!.headers.authorization, server!.body.model]).toEqual(["Bearer key-b", "m"]);
+  });
+
+  test("base URLs are taken as each provider's own tools take them: with or without the version", async () => {
+    const wire = await wired();
+    const host = wire.url.replace(/\/v1$/, "");
+    for (const url of [host, `${host}/`, `${host}/v1`, `${host}/v1/`]) {
+      wire.script(["one"], ["two"]);
+      const env = { ANTHROPIC_API_KEY: "a", ANTHROPIC_BASE_URL: url, OPENAI_API_KEY: "o", OPENAI_BASE_URL: url };
+      expect(await say(await chooseModel({ env, model: "anthropic/x" }))).toMatchObject({ text: "one" });
+      expect(await say(await chooseModel({ env, model: "openai/x" }))).toMatchObject({ text: "two" });
+    }
+    expect(new Set(wire.requests.map(({ path }) => path))).toEqual(new Set(["/v1/messages", "/v1/responses"]));
+  });
+
+  test("Anthropic caches the instructions and the history: both are marked", async () => {
+    const wire = await wired();
+    wire.script(["one"], ["two"]);
+    const env = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: wire.url };
+    const { model } = await chooseModel({ env, model: "anthropic/claude-x" });
+    const session = await createRunner({ agent: agent({ name: "belay", model, instructions: "Be brief." }) }).open();
+    await session.run("first").result;
+    await session.run("second").result;
+    const { system, messages } = (await wire.arrived(2)).body;
+    const cache_control = { type: "ephemeral" };
+    expect(system).toEqual([{ type: "text", text: "Be brief.", cache_control }]);
+    expect(messages).toEqual([
+      { role: "user", content: [{ type: "text", text: "first" }] },
+      { role: "assistant", content: [{ type: "text", text: "one" }] },
+      { role: "user", content: [{ type: "text", text: "second", cache_control }] },
+    ]);
   });
 
   test("S1: a stop reaches the provider's socket", async () => {

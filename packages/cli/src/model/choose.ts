@@ -26,7 +26,7 @@ export interface ModelWish {
   readonly delayMs?: number;
 }
 
-const defaults = { anthropic: "claude-sonnet-4-5", openai: "gpt-5" } as const;
+const defaults = { anthropic: "claude-sonnet-5-5", openai: "gpt-5.6" } as const;
 const providers: readonly string[] = ["demo", "anthropic", "openai", "ollama", "lmstudio"];
 /** What fits a model is for its provider to say; summing up early costs less than being refused. */
 const FAR_TOKENS = 150_000;
@@ -53,7 +53,7 @@ async function choose(wish: ModelWish, env: Env): Promise<ChosenModel> {
   if (filled(env.ANTHROPIC_API_KEY)) return anthropic(defaults.anthropic, env);
   if (filled(env.OPENAI_API_KEY)) return openai(defaults.openai, env);
   const [server] = await localServers(wish.look);
-  if (server !== undefined) return compatible(server.name, server.models[0]!, server.baseUrl, undefined);
+  if (server !== undefined) return compatible(server.name, server.models[0]!, server.baseUrl, undefined, env);
   return demo(wish, env);
 }
 
@@ -70,7 +70,7 @@ async function byName(wanted: string, env: Env, wish: ModelWish): Promise<Chosen
     case "lmstudio": {
       const server = (await localServers(wish.look)).find((each) => each.name === provider);
       if (server === undefined) throw problem("MODEL_SERVER", { server: provider, problem: "silent" });
-      return compatible(provider, name || server.models[0]!, server.baseUrl, undefined);
+      return compatible(provider, name || server.models[0]!, server.baseUrl, undefined, env);
     }
     default:
       throw problem("MODEL_UNKNOWN", { model: wanted });
@@ -86,10 +86,10 @@ function splitName(wanted: string): [provider: string, name: string] {
 async function atServer(baseUrl: string, wanted: string | undefined, env: Env): Promise<ChosenModel> {
   const host = new URL(baseUrl).host;
   const key = filled(env.BELAY_API_KEY) ?? filled(env.OPENAI_API_KEY);
-  if (wanted !== undefined) return compatible(host, wanted, baseUrl, key);
+  if (wanted !== undefined) return compatible(host, wanted, baseUrl, key, env);
   const [first] = await modelsAt(baseUrl, NAMED_PATIENCE_MS);
   if (first === undefined) throw problem("MODEL_SERVER", { server: baseUrl, problem: "no-models" });
-  return compatible(host, first, baseUrl, key);
+  return compatible(host, first, baseUrl, key, env);
 }
 
 function readBaseUrl(given: string): string {
@@ -104,7 +104,10 @@ function anthropic(name: string, env: Env): ChosenModel {
   const apiKey = keyOf(env, "ANTHROPIC_API_KEY", "anthropic");
   return lazily(`anthropic/${name}`, "anthropic.messages", async () => {
     const { createAnthropic } = await import("@ai-sdk/anthropic");
-    return fromAiSdk(createAnthropic({ apiKey, ...baseUrlOf(env.ANTHROPIC_BASE_URL) })(name));
+    const { fetch } = await proxied(env);
+    return fromAiSdk(createAnthropic({ apiKey, fetch, ...anthropicUrl(env.ANTHROPIC_BASE_URL) })(name), {
+      cache: true,
+    });
   });
 }
 
@@ -112,19 +115,37 @@ function openai(name: string, env: Env): ChosenModel {
   const apiKey = keyOf(env, "OPENAI_API_KEY", "openai");
   return lazily(`openai/${name}`, "openai.responses", async () => {
     const { createOpenAI } = await import("@ai-sdk/openai");
-    return fromAiSdk(createOpenAI({ apiKey, ...baseUrlOf(env.OPENAI_BASE_URL) })(name));
+    const { fetch } = await proxied(env);
+    return fromAiSdk(createOpenAI({ apiKey, fetch, ...openaiUrl(env.OPENAI_BASE_URL) })(name));
   });
 }
 
-function baseUrlOf(given: string | undefined): { baseURL?: string } {
-  const baseURL = filled(given);
-  return baseURL === undefined ? {} : { baseURL };
+/** Anthropic's own tools take it without the version, and add that: so do we, if it is missing. */
+function anthropicUrl(given: string | undefined): { baseURL?: string } {
+  const url = filled(given)?.replace(/\/+$/, "");
+  if (url === undefined) return {};
+  return { baseURL: /\/v\d+$/.test(url) ? url : `${url}/v1` };
 }
 
-function compatible(server: string, name: string, baseURL: string, apiKey: string | undefined): ChosenModel {
+/** OpenAI's own tools take it with the version; a bare host has none. */
+function openaiUrl(given: string | undefined): { baseURL?: string } {
+  const url = filled(given)?.replace(/\/+$/, "");
+  if (url === undefined) return {};
+  return { baseURL: /^https?:\/\/[^/]+$/.test(url) ? `${url}/v1` : url };
+}
+
+/** A fetch that goes through the proxy of the environment, loaded only if there is one. */
+async function proxied(env: Env): Promise<{ readonly fetch: typeof fetch | undefined }> {
+  const named = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+  if (!named.some((name) => filled(env[name]) !== undefined)) return { fetch: undefined };
+  return { fetch: (await import("./proxied-fetch.ts")).proxiedFetch(env) };
+}
+
+function compatible(server: string, name: string, baseURL: string, apiKey: string | undefined, env: Env): ChosenModel {
   return lazily(`${server}/${name}`, `${server}.chat`, async () => {
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-    const options = { name: server, baseURL, includeUsage: true, ...(apiKey !== undefined && { apiKey }) };
+    const { fetch } = await proxied(env);
+    const options = { name: server, baseURL, fetch, includeUsage: true, ...(apiKey !== undefined && { apiKey }) };
     return fromAiSdk(createOpenAICompatible(options)(name));
   });
 }
@@ -132,7 +153,7 @@ function compatible(server: string, name: string, baseURL: string, apiKey: strin
 function demo(wish: ModelWish, env: Env): ChosenModel {
   const asked = Number(filled(env.BELAY_DEMO_DELAY_MS));
   const delayMs = Number.isFinite(asked) && env.BELAY_DEMO_DELAY_MS ? asked : (wish.delayMs ?? 0);
-  return { model: demoModel({ delayMs }), name: DEMO, demo: true };
+  return { model: demoModel({ delayMs }), name: DEMO, demo: true, contextTokens: LOCAL_TOKENS };
 }
 
 /** `provider` is what the loaded model calls itself: its opaque data must find its way back to it. */

@@ -32,7 +32,22 @@ export function demoModel({ delayMs = 0 }: DemoOptions = {}): Model {
   };
 }
 
+/** The runtime asks for a summary in these words of its own. */
+function isSummary([first]: readonly Message[]): boolean {
+  return first?.role === "system" && messageText(first).startsWith("Summarise the conversation");
+}
+
+/** The questions of the person: all that the demo needs to know of what came before. */
+function summaryOf(messages: readonly Message[]): string {
+  const asked = messageText(messages.at(-1)!)
+    .split("\n\n")
+    .filter((part) => part.startsWith("user: "))
+    .map((part) => `- ${part.slice("user: ".length, 200).replace(/\s+/g, " ")}`);
+  return ["The person asked:", ...asked].join("\n");
+}
+
 function sayingOf(messages: readonly Message[]): Saying {
+  if (isSummary(messages)) return { say: summaryOf(messages), calls: [] };
   // The runtime's note: the answer before it was cut, go on from there.
   const last = messages.at(-1)!;
   const goesOn = last.origin === "runtime" && last.role === "user";
@@ -74,7 +89,8 @@ function lastWords(message: Message | undefined): string | undefined {
   const words = messageText({ ...message, parts: message.parts.slice(0, -1) })
     .trim()
     .split(/\s+/);
-  return words.slice(-4).join(" ") || undefined;
+  // A script without blanks is one long word.
+  return words.slice(-4).join(" ").slice(-40) || undefined;
 }
 
 function pieces(text: string): readonly string[] {

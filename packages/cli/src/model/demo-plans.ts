@@ -2,7 +2,8 @@
 // and returns its answer. What it says of the folder it has read in it, with the real tools.
 
 import type { Json } from "@belay/core";
-import { asPattern, count, extension, frequent, paragraph, term } from "./phrases.ts";
+import { type DemoWords, demoWordsFor } from "./demo-words.ts";
+import { asPattern, extension, frequent, paragraph, term } from "./phrases.ts";
 
 export interface Call {
   readonly tool: string;
@@ -23,38 +24,52 @@ export interface Saying {
 export type Plan = Generator<Saying, string, readonly Result[]>;
 
 /** By what a person types; the first that fits. docs/cli.md lists them. */
-const rules: readonly (readonly [RegExp, (found: RegExpExecArray) => Plan])[] = [
-  [/^\s*(?:hi|hello|hey|good (?:morning|evening))\b/i, () => saying(`Hello. ${what}`)],
-  [/^\s*\/?help\b|\bwhat can you\b/i, () => saying(help)],
-  [/^\s*(?:run|shell|execute)\b[\s:]*`?([^`]+)`?\s*$/i, ([, command]) => shell(command!.trim())],
-  [/^\s*slow\b(?:\s+(\d+))?/i, ([, seconds]) => shell(counting(Number(seconds ?? 20)))],
-  [/^\s*(?:three|several|many) (?:requests|approvals|questions)\b/i, () => several()],
-  [/^\s*ask me\b\s*(.*)/i, ([, about]) => asking(about!)],
-  [/^\s*(?:fetch|get)\s+(https?:\/\/\S+)/i, ([, url]) => fetching(url!)],
+const rules: readonly (readonly [RegExp, (found: RegExpExecArray, words: DemoWords) => Plan])[] = [
+  [/^\s*(?:hi|hello|hey|good (?:morning|evening))\b|^\s*你好/i, (_, words) => saying(`${words.hello} ${words.what}`)],
+  [/^\s*\/?help\b|\bwhat can you\b|^\s*帮助/i, (_, words) => saying(words.help)],
+  [/^\s*(?:take the |start the )?tour\b|^\s*开始导览|^\s*导览/i, (_, words) => saying(tour(words))],
+  [
+    /^\s*(?:run|shell|execute|运行)(?:\b|(?=\s))[\s:]*`?([^`]+)`?\s*$/i,
+    ([, command], words) => shell(command!.trim(), words),
+  ],
+  [/^\s*slow\b(?:\s+(\d+))?/i, ([, seconds], words) => shell(counting(Number(seconds ?? 20)), words)],
+  [/^\s*(?:three|several|many) (?:requests|approvals|questions)\b/i, (_, words) => several(words)],
+  [/^\s*(?:ask me\b|问我)\s*(.*)/i, ([, about], words) => asking(about!, words)],
+  [/^\s*(?:fetch|get)\s+(https?:\/\/\S+)/i, ([, url], words) => fetching(url!, words)],
   [/^\s*long\b(?:\s+(\d+))?/i, ([, paragraphs]) => saying(long(Number(paragraphs ?? 40)))],
   [/^\s*markdown\b/i, () => saying(markdown)],
-  [/^\s*think\b/i, () => thinking()],
+  [/^\s*think\b/i, (_, words) => thinking(words)],
   [/^\s*fail\b/i, () => failing()],
   [
     /\b(?:edit|change)\s+(\S*[./]\S*?):?\s.*?["“'`]([^"”'`]+)["”'`]\s*(?:to|by|with|into)\s*["“'`]([^"”'`]*)["”'`]/i,
-    ([, path, old, fresh]) => editing(path!, old!, fresh!),
+    ([, path, old, fresh], words) => editing(path!, old!, fresh!, words),
   ],
-  [/\b(?:write|save)\b(?:.*\b(?:to|in|into|as)\s+(\S*[./]\S*))?/i, ([, path]) => writing(path ?? "SUMMARY.md")],
-  [/\bsummar|\boverview\b|\bdescribe\b|\bwhat is (?:this|here|in here)\b/i, () => summary("whole")],
-  [/\b(?:short|shorter|brief|briefly)\b/i, () => summary("short")],
   [
-    /\b(?:mentions?|contains?|search(?: for)?|find|grep|look for|where (?:is|are))\s+(.+)/i,
-    ([, text]) => mentions(term(text!)),
+    /\b(?:write|save)\b(?:.*\b(?:to|in|into|as)\s+(\S*[./]\S*))?|写(?:到|入|成)\s*(\S*[./]\S*)/i,
+    ([, path, other], words) => writing(path ?? other ?? "SUMMARY.md", words),
   ],
-  [/\b(?:read|show|open|explain|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(\S*[./]\S*)/i, ([, path]) => reading(path!)],
-  [/\b(?:list|ls|which files|what files)\b/i, () => listing()],
-  [/\b(?:focus on|only|about|look at|concentrate on)\s+(.+)/i, ([, text]) => topic(term(text!))],
+  [
+    /\bsummar|\boverview\b|\bdescribe\b|\bwhat is (?:this|here|in here)\b|总结|概述|介绍/i,
+    (_, words) => summary("whole", words),
+  ],
+  [/\b(?:short|shorter|brief|briefly)\b|简短|短一点/i, (_, words) => summary("short", words)],
+  [
+    /(?:\b(?:mentions?|contains?|search(?: for)?|find|grep|look for|where (?:is|are))\s+|查找\s*|搜索\s*)(.+)/i,
+    ([, text], words) => mentions(term(text!), words),
+  ],
+  [
+    /(?:\b(?:read|show|open|explain|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?|读取\s*|打开\s*)(\S*[./]\S*)/i,
+    ([, path], words) => reading(path!, words),
+  ],
+  [/\b(?:list|ls|which files|what files)\b|列出/i, (_, words) => listing(words)],
+  [/\b(?:focus on|only|about|look at|concentrate on)\s+(.+)/i, ([, text], words) => topic(term(text!), words)],
 ];
 
 /** `cutAt` is how an answer ended that the person cut off just before. */
 export function* planFor(question: string, cutAt: string | undefined): Plan {
-  const opening = cutAt === undefined ? "" : `You stopped me at “… ${cutAt}”. So, instead: `;
-  const plan = choose(question);
+  const words = demoWordsFor(question);
+  const opening = cutAt === undefined ? "" : words.cut(cutAt);
+  const plan = choose(question, words);
   let step = plan.next([]);
   let first = true;
   while (!step.done) {
@@ -65,32 +80,24 @@ export function* planFor(question: string, cutAt: string | undefined): Plan {
   return first ? opening + step.value : step.value;
 }
 
-function choose(question: string): Plan {
+function choose(question: string, words: DemoWords): Plan {
   for (const [pattern, plan] of rules) {
     const found = pattern.exec(question);
-    if (found) return plan(found);
+    if (found) return plan(found, words);
   }
   const wanted = term(question);
-  return wanted === "" ? saying(help) : topic(wanted);
+  return wanted === "" ? saying(words.help) : topic(wanted, words);
 }
 
-const what =
-  "I am no real model: I follow a few rules, but what I say of this folder I have read in it. " +
-  "Ask me to summarise the folder, which files mention a word, or to write a summary; type help for more. " +
-  "And stop me in the middle: that part is real.";
+/** Long enough to be stopped: as much as is said in some ten seconds. */
+const TOUR_SENTENCES = 40;
 
-const help = `I am no real model: rules stand in for one, so that everything can be tried without a key. Type:
-
-- \`Summarise this folder\`: lists, then reads in parallel
-- \`Which files mention session?\`, \`read README.md\`, \`focus on security\`: search and read
-- \`write a summary to SUMMARY.md\`: asks for approval and shows the file
-- \`edit README.md: "old" to "new"\`: asks for approval and shows a diff
-- \`run ls -la\`: asks for approval and shows the command
-- \`slow 20\`: a command that counts for 20 seconds; stop it with ESC
-- \`three approvals\`: several requests at once, to be answered in any order
-- \`ask me\`: a question to you
-- \`fetch https://example.com\`: a page of the web
-- \`long 40\`, \`markdown\`, \`think\`, \`fail\`: a long answer, formatted text, reasoning, a failure`;
+function tour(words: DemoWords): string {
+  return (
+    Array.from({ length: TOUR_SENTENCES }, (_, at) => words.tour(at) + (at % 4 === 3 ? "\n\n" : "")).join("") +
+    words.tourEnd
+  );
+}
 
 const call = (tool: string, args: Call["args"] = {}): Call => ({ tool, args });
 const failed = (result: Result | undefined): boolean => result?.outcome !== "ok";
@@ -102,48 +109,46 @@ function* saying(text: string): Plan {
   return text;
 }
 
-function* shell(command: string): Plan {
-  const [ran] = yield { say: "I would run this.", calls: [call("shell", { command })] };
-  if (failed(ran)) return `It did not run to its end. ${ran?.text ?? ""}`;
-  return `That is what it gave:\n\n\`\`\`\n${ran!.text.trimEnd()}\n\`\`\``;
+function* shell(command: string, words: DemoWords): Plan {
+  const [ran] = yield { say: words.wouldRun, calls: [call("shell", { command })] };
+  if (failed(ran)) return words.ranNot(ran?.text ?? "");
+  return words.ran(ran!.text.trimEnd());
 }
 
 function counting(seconds: number): string {
   return `for i in $(seq 1 ${Math.min(seconds, 3600)}); do echo "$i of ${seconds}"; sleep 1; done`;
 }
 
-function* several(): Plan {
+function* several(words: DemoWords): Plan {
   const results = yield {
-    say: "I would do three things at once. Answer them in any order.",
+    say: words.several,
     calls: [
       call("write", { path: "notes/one.txt", text: "one\n" }),
       call("write", { path: "notes/two.txt", text: "two\n" }),
       call("shell", { command: "echo three" }),
     ],
   };
-  return `This became of them:\n${results.map(({ outcome, text }) => `- ${outcome}: ${firstLine(text)}`).join("\n")}`;
+  return `${words.became}\n${results.map(({ outcome, text }) => `- ${outcome}: ${firstLine(text)}`).join("\n")}`;
 }
 
-function* asking(about: string): Plan {
-  const question =
-    about.trim() === "" ? "Which part of this folder matters most to you?" : `What about ${about.trim()}?`;
-  const options = ["the code", "the docs", "the tests"];
+function* asking(about: string, words: DemoWords): Plan {
+  const question = about.trim() === "" ? words.which : words.whatAbout(about.trim());
+  const options = [...words.parts];
   const [answer] = yield {
-    say: "There is something only you can tell me.",
+    say: words.onlyYou,
     calls: [call("ask_user", { question, options })],
   };
-  return failed(answer) ? `You would rather not say. ${answer?.text ?? ""}` : `So it is “${answer!.text}”. Thank you.`;
+  return failed(answer) ? words.ratherNot(answer?.text ?? "") : words.soItIs(answer!.text);
 }
 
-function* fetching(url: string): Plan {
-  const [page] = yield { say: `I would fetch ${url}.`, calls: [call("fetch", { url })] };
-  return failed(page) ? `That did not work. ${page?.text ?? ""}` : `It says: “${paragraph(page!.text)}”`;
+function* fetching(url: string, words: DemoWords): Plan {
+  const [page] = yield { say: words.wouldFetch(url), calls: [call("fetch", { url })] };
+  return failed(page) ? words.failed(page?.text ?? "") : words.says(paragraph(page!.text));
 }
 
-function* thinking(): Plan {
-  const think = "The person wants to see me think. Let me look at the folder first, and then say little about it.";
-  const [listed] = yield { think, say: "I thought about it. Now I look.", calls: [call("list", { depth: 1 })] };
-  return failed(listed) ? "I could not list the folder." : `There are ${count(lines(listed!).length, "thing")} here.`;
+function* thinking(words: DemoWords): Plan {
+  const [listed] = yield { think: words.thought, say: words.thoughtSaid, calls: [call("list", { depth: 1 })] };
+  return failed(listed) ? words.listNot("") : words.things(lines(listed!).length);
 }
 
 // biome-ignore lint/correctness/useYield: it fails before it says anything.
@@ -151,31 +156,29 @@ function* failing(): Plan {
   throw new Error("the demo model was told to fail");
 }
 
-function* summary(length: "whole" | "short"): Plan {
-  const [listed] = yield { say: "First I look at what is here.", calls: [call("list")] };
-  if (failed(listed)) return `I could not list the folder. ${listed?.text ?? ""}`;
+function* summary(length: "whole" | "short", words: DemoWords): Plan {
+  const [listed] = yield { say: words.lookFirst, calls: [call("list")] };
+  if (failed(listed)) return words.listNot(listed?.text ?? "");
   const files = filesOf(listed!);
-  if (files.length === 0) return "There is nothing here that I could read.";
+  if (files.length === 0) return words.empty;
   const wanted = files.filter((path) => /^(?:readme(?:\.\w+)?|package\.json|pyproject\.toml|cargo\.toml)$/i.test(path));
   const read =
     wanted.length === 0
       ? []
       : yield {
-          say: `${count(files.length, "file")}. I read ${wanted.join(" and ")}.`,
+          say: words.reads(files.length, wanted),
           calls: wanted.map((path) => call("read", { path })),
         };
-  const about = read.flatMap((result, at) => (failed(result) ? [] : [aboutFile(wanted[at]!, result.text)]));
-  const size = `This folder has ${count(files.length, "file")}.`;
+  const about = read.flatMap((result, at) => (failed(result) ? [] : [aboutFile(wanted[at]!, result.text, words)]));
+  const size = words.size(files.length);
   if (length === "short") return [size, ...about.slice(0, 1)].join(" ");
-  const folders = frequent(
-    files.map((path) => path.split("/").slice(0, -1).slice(0, 2).join("/") || "(the folder itself)"),
-  );
+  const folders = frequent(files.map((path) => path.split("/").slice(0, -1).slice(0, 2).join("/") || words.itself));
   const kinds = frequent(files.map(extension)).slice(0, 5);
   return [
     [size, ...about].join(" "),
-    `By kind: ${kinds.map(([kind, n]) => `${kind} (${n})`).join(", ")}.`,
-    ["By place:", ...folders.slice(0, 8).map(([folder, n]) => `- ${folder}: ${count(n, "file")}`)].join("\n"),
-    `The first and the last of them by name are ${files[0]} and ${files.at(-1)}. Ask me to read any of them, or which of them mention a word.`,
+    words.byKind(kinds.map(([kind, n]) => `${kind} (${n})`).join(", ")),
+    [words.byPlace, ...folders.slice(0, 8).map(([folder, n]) => `- ${folder}: ${words.files(n)}`)].join("\n"),
+    words.ends(files[0]!, files.at(-1)!),
   ].join("\n\n");
 }
 
@@ -183,8 +186,8 @@ function filesOf(listed: Result): string[] {
   return lines(listed).filter((line) => !line.endsWith("/"));
 }
 
-function aboutFile(path: string, text: string): string {
-  if (!path.endsWith(".json")) return `${path} says: “${paragraph(text)}”`;
+function aboutFile(path: string, text: string, words: DemoWords): string {
+  if (!path.endsWith(".json")) return words.fileSays(path, paragraph(text));
   try {
     const { name, description, scripts } = JSON.parse(text) as {
       name?: string;
@@ -193,9 +196,9 @@ function aboutFile(path: string, text: string): string {
     };
     const commands = Object.keys(scripts ?? {});
     const means = description ? ` (“${description}”)` : "";
-    return `${path} calls it ${name}${means}${commands.length ? `; its commands are ${commands.join(", ")}` : ""}.`;
+    return words.fileCalls(path, String(name), means, commands.join(", "));
   } catch {
-    return `${path} is not JSON that I could read.`;
+    return words.notJson(path);
   }
 }
 
@@ -213,21 +216,20 @@ function matchesOf(found: Result | undefined): Match[] {
   });
 }
 
-function* mentions(text: string): Plan {
-  if (text === "") return "Which word shall I look for?";
+function* mentions(text: string, words: DemoWords): Plan {
+  if (text === "") return words.whichWord;
   const pattern = asPattern(text);
-  const [found] = yield { say: `I search for “${text}”.`, calls: [call("search", { pattern, ignoreCase: true })] };
-  if (failed(found)) return `The search did not end. ${found?.text ?? ""}`;
+  const [found] = yield { say: words.searches(text), calls: [call("search", { pattern, ignoreCase: true })] };
+  if (failed(found)) return words.searchNot(found?.text ?? "");
   const matches = matchesOf(found);
-  if (matches.length === 0) return `No file here mentions “${text}”.`;
+  if (matches.length === 0) return words.noneMentions(text);
   const files = frequent(matches.map(({ path }) => path));
   const shown = files.slice(0, 12).map(([path, n]) => {
     const first = matches.find((match) => match.path === path)!;
-    return `- ${path}: ${count(n, "line")}, first in line ${first.line}: ${first.text}`;
+    return words.match(path, n, first.line, first.text);
   });
-  const rest = files.length > 12 ? [`- and ${count(files.length - 12, "more file")}`] : [];
-  const all = `${count(matches.length, "line")} in ${count(files.length, "file")}`;
-  return [`${all} ${matches.length === 1 ? "mentions" : "mention"} “${text}”:`, ...shown, ...rest].join("\n");
+  const rest = files.length > 12 ? [words.moreFiles(files.length - 12)] : [];
+  return [words.mention(matches.length, files.length, text), ...shown, ...rest].join("\n");
 }
 
 const topics: Readonly<Record<string, readonly string[]>> = {
@@ -237,63 +239,63 @@ const topics: Readonly<Record<string, readonly string[]>> = {
   performance: ["cache", "benchmark", "O(n"],
 };
 
-function* topic(wanted: string): Plan {
+function* topic(wanted: string, words: DemoWords): Plan {
   const known = Object.keys(topics).find((name) => wanted.toLowerCase().startsWith(name.slice(0, 5)));
-  const words = known === undefined ? [wanted] : topics[known]!;
+  const sought = known === undefined ? [wanted] : topics[known]!;
   const results = yield {
-    say: `${known === undefined ? "" : `I look at ${known}. `}I search for ${words.map((word) => `“${word.trim()}”`).join(", ")}.`,
-    calls: words.map((word) => call("search", { pattern: asPattern(word), ignoreCase: true })),
+    say: `${known === undefined ? "" : words.looksAt(known)}${words.searchesFor(sought.map((word) => word.trim()))}`,
+    calls: sought.map((word) => call("search", { pattern: asPattern(word), ignoreCase: true })),
   };
   const matches = results.flatMap(matchesOf);
-  if (matches.length === 0) return `Nothing in this folder speaks of that. ${what}`;
+  if (matches.length === 0) return `${words.nothingOf} ${words.what}`;
   const files = frequent(matches.map(({ path }) => path));
-  const perWord = words.map((word, at) => {
-    const n = matchesOf(results[at]).length;
-    return `- “${word.trim()}”: ${n === 0 ? "nowhere" : count(n, "line")}`;
-  });
+  const perWord = sought.map((word, at) => words.found(word.trim(), matchesOf(results[at]).length));
   const [first] = files[0]!;
   return [
-    `On ${known ?? wanted}, this is what I find:\n${perWord.join("\n")}`,
-    `Most of it stands in ${files
-      .slice(0, 4)
-      .map(([path]) => path)
-      .join(", ")}. I would begin with ${first}:`,
+    `${words.finds(known ?? wanted)}\n${perWord.join("\n")}`,
+    words.mostIn(
+      files
+        .slice(0, 4)
+        .map(([path]) => path)
+        .join(", "),
+      first,
+    ),
     matches
       .filter(({ path }) => path === first)
       .slice(0, 3)
-      .map(({ line, text }) => `- line ${line}: ${text}`)
+      .map(({ line, text }) => words.line(line, text))
       .join("\n"),
   ].join("\n\n");
 }
 
-function* reading(given: string): Plan {
+function* reading(given: string, words: DemoWords): Plan {
   const path = given.replace(/[?!,;:.]+$/, "");
-  const [file] = yield { say: `I read ${path}.`, calls: [call("read", { path })] };
-  if (failed(file)) return `That did not work: ${file?.text ?? ""}`;
+  const [file] = yield { say: words.readsFile(path), calls: [call("read", { path })] };
+  if (failed(file)) return words.failed(file?.text ?? "");
   const all = file!.text.split("\n");
-  return [`${path} begins:`, "```", ...all.slice(0, 12), "```", "", `It has ${count(all.length, "line")}.`].join("\n");
+  return [words.begins(path), "```", ...all.slice(0, 12), "```", "", words.hasLines(all.length)].join("\n");
 }
 
-function* writing(path: string): Plan {
-  const [listed] = yield { say: "I look at what there is to write.", calls: [call("list")] };
-  if (failed(listed)) return `I could not list the folder. ${listed?.text ?? ""}`;
+function* writing(path: string, words: DemoWords): Plan {
+  const [listed] = yield { say: words.looksToWrite, calls: [call("list")] };
+  if (failed(listed)) return words.listNot(listed?.text ?? "");
   const kinds = frequent(filesOf(listed!).map(extension)).slice(0, 8);
-  const text = ["# What is here", "", ...kinds.map(([kind, n]) => `- ${kind}: ${count(n, "file")}`), ""].join("\n");
-  const [written] = yield { say: "Now I would write it down.", calls: [call("write", { path, text })] };
-  return failed(written) ? `I have written nothing. ${written?.text ?? ""}` : `Done: ${written!.text}`;
+  const text = [words.page, "", ...kinds.map(([kind, n]) => `- ${kind}: ${words.files(n)}`), ""].join("\n");
+  const [written] = yield { say: words.wouldWrite, calls: [call("write", { path, text })] };
+  return failed(written) ? words.wroteNot(written?.text ?? "") : words.done(written!.text);
 }
 
-function* editing(path: string, old: string, fresh: string): Plan {
-  const [edited] = yield { say: "I would change this.", calls: [call("edit", { path, old, new: fresh })] };
-  return failed(edited) ? `I have changed nothing. ${edited?.text ?? ""}` : `Done: ${edited!.text}`;
+function* editing(path: string, old: string, fresh: string, words: DemoWords): Plan {
+  const [edited] = yield { say: words.wouldChange, calls: [call("edit", { path, old, new: fresh })] };
+  return failed(edited) ? words.changedNot(edited?.text ?? "") : words.done(edited!.text);
 }
 
-function* listing(): Plan {
-  const [listed] = yield { say: "I look.", calls: [call("list")] };
-  if (failed(listed)) return `I could not list the folder. ${listed?.text ?? ""}`;
+function* listing(words: DemoWords): Plan {
+  const [listed] = yield { say: words.looks, calls: [call("list")] };
+  if (failed(listed)) return words.listNot(listed?.text ?? "");
   const files = filesOf(listed!);
-  const rest = files.length > 30 ? [`- and ${count(files.length - 30, "more file")}`] : [];
-  return [`${count(files.length, "file")}:`, ...files.slice(0, 30).map((path) => `- ${path}`), ...rest].join("\n");
+  const rest = files.length > 30 ? [words.moreFiles(files.length - 30)] : [];
+  return [`${words.files(files.length)}:`, ...files.slice(0, 30).map((path) => `- ${path}`), ...rest].join("\n");
 }
 
 function long(paragraphs: number): string {

@@ -1,8 +1,9 @@
-// What the rules in the file say of a call, before a tool decides whether, and how, to ask a person. The runtime knows how
-// rules are read; so it is asked, by a session on which nothing ever runs.
+// What rules say of a call, before a tool decides whether, and how, to ask a person. The runtime has the order of rules, so
+// it is asked, by a session on which nothing ever runs.
 
 import {
   agent,
+  type Verdict as CoreVerdict,
   createRunner,
   type Json,
   jsonSchema,
@@ -10,8 +11,12 @@ import {
   type Permissions,
   type Tool,
   tool,
-  type Verdict,
 } from "@belay/core";
+
+export interface Verdict extends CoreVerdict {
+  /** What the rule that decided gives as its reason. */
+  readonly reason?: string;
+}
 
 export type Judge = (tool: string, args: Json) => Promise<Verdict>;
 
@@ -25,10 +30,13 @@ const silent: Model = {
 
 /** `tools` are asked for when the first call is judged: they need the judge themselves. */
 export function judgeBy(permissions: Permissions, tools: () => readonly Tool<unknown>[]): Judge {
-  let court: Promise<{ permission(tool: string, args: Json): Promise<Verdict> }> | undefined;
+  let court: Promise<{ permission(tool: string, args: Json): Promise<CoreVerdict> }> | undefined;
+  const reasons = new Map(permissions.rules?.map(({ id, reason }) => [id, reason]));
   return async (name, args) => {
     court ??= courtOf(permissions, tools()).open();
-    return (await court).permission(name, args);
+    const verdict = await (await court).permission(name, args);
+    const reason = verdict.rule === undefined ? undefined : reasons.get(verdict.rule);
+    return reason === undefined ? verdict : { ...verdict, reason };
   };
 }
 

@@ -1,27 +1,24 @@
-// The rules that people write by hand: permissions.json in the config folder. Without the file the rules below hold; they
-// are what `belay rules init` writes into a new one.
+// The rules that people write by hand: permissions.json in the config folder. The built-in rules hold below them, so that a
+// rule of one's own can loosen what asks, and never what is denied; `"builtin": false` drops them.
 
 import { randomUUID } from "node:crypto";
 import { constants, copyFileSync, linkSync, lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BelayError, type Permissions } from "@belay/core";
+import { BelayError, type PermissionRule, type Permissions } from "@belay/core";
 import { writing } from "../data/folders.ts";
 import { makeFolder } from "../data/make-folder.ts";
 import { problem } from "../problem.ts";
+import { builtInRules } from "./built-in.ts";
 import { checkPermissions } from "./judge.ts";
-
-export const defaultPermissions: Permissions = {
-  rules: [
-    { id: "env-files", tool: "read", args: { path: "*.env*" }, effect: "ask", reason: "such files often hold keys" },
-    { id: "env-search", tool: "search", args: { path: "*.env*" }, effect: "ask", reason: "such files often hold keys" },
-    { id: "private-keys", tool: "read", args: { path: "*id_rsa*" }, effect: "deny", reason: "private keys stay here" },
-    { id: "pem-files", tool: "read", args: { path: "*.pem" }, effect: "ask", reason: "such files often hold keys" },
-  ],
-};
 
 export interface RulesFile {
   readonly file: string;
   readonly exists: boolean;
+  /** None where the file drops them. */
+  readonly builtIn: readonly PermissionRule[];
+  /** Of the file. */
+  readonly own: Permissions;
+  /** Both, as they are judged by: the later rule is the stronger. */
   readonly permissions: Permissions;
 }
 
@@ -33,26 +30,44 @@ export function rulesFileOf(configFolder: string): string {
 export function readRulesFile(configFolder: string): RulesFile {
   const file = rulesFileOf(configFolder);
   const refuse = (words: string, cause?: unknown) => problem("CONFIG_INVALID", { file, problem: words }, cause);
-  let permissions: Permissions;
+  let given: unknown;
   try {
     // One that is out of reach, or a link that leads nowhere, was meant to be read.
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined)
-      return { file, exists: false, permissions: defaultPermissions };
-    permissions = JSON.parse(readFileSync(file, "utf8")) as Permissions;
+      return { file, exists: false, builtIn: builtInRules, own: {}, permissions: { rules: builtInRules } };
+    given = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
     throw refuse((error as Error).message, error);
   }
+  const { builtin = true, ...own } = (isFields(given) ? given : {}) as Permissions & { readonly builtin?: unknown };
+  if (typeof builtin !== "boolean") throw refuse(`builtin is ${JSON.stringify(builtin)}, not true or false`);
+  const builtIn = builtin ? builtInRules : [];
+  // Ids of rules without one are made of their place in the file.
+  const rules = Array.isArray(own.rules) ? own.rules.map(withId) : own.rules;
+  const permissions = { ...own, rules: [...builtIn, ...(Array.isArray(rules) ? rules : [])] };
   try {
-    // Read as the runner will read it.
+    // Read as the runner will read it: alone, so that a slip is named by its place in the file, and with the others.
+    checkPermissions(isFields(given) ? { ...own, ...(rules !== undefined && { rules }) } : (given as Permissions));
     checkPermissions(permissions);
   } catch (error) {
     throw error instanceof BelayError ? refuse(String(error.details.problem ?? error.message), error) : error;
   }
-  return { file, exists: true, permissions };
+  return { file, exists: true, builtIn, own: { ...own, ...(rules !== undefined && { rules }) }, permissions };
 }
 
+function withId(rule: PermissionRule, at: number): PermissionRule {
+  return isFields(rule) && rule.id === undefined ? { id: `file#${at}`, ...rule } : rule;
+}
+
+function isFields(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What `belay rules init` writes. */
+const emptyFile = { builtin: true, rules: [] };
+
 /** False where there is one already; a link that leads nowhere is there, too. Else it is there as a whole, or not at all. */
-export function writeDefaultRules(configFolder: string): boolean {
+export function writeRulesFile(configFolder: string): boolean {
   const file = rulesFileOf(configFolder);
   const fresh = `${file}.${randomUUID()}`;
   return writing(file, () => {
@@ -61,7 +76,7 @@ export function writeDefaultRules(configFolder: string): boolean {
     if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return false;
     try {
       // By a disk that is full it is cut: half of the rules are none, and nothing would run by them.
-      writeFileSync(fresh, `${JSON.stringify(defaultPermissions, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
+      writeFileSync(fresh, `${JSON.stringify(emptyFile, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
       giveName(fresh, file);
       return true;
     } catch (error) {

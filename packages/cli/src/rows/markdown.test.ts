@@ -1,18 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Row, width } from "../terminal/width.ts";
-import { type MarkdownState, markdownLine } from "./markdown.ts";
+import { markdownRows } from "./markdown.ts";
 
 const written = (row: Row) =>
   row.map(({ text, style }) => (style === undefined ? text : `<${style}>${text}</>`)).join("");
 
 function draw(text: string, columns = 60): string[] {
-  let state: MarkdownState = {};
-  return text.split("\n").flatMap((line) => {
-    const drawn = markdownLine(line, state, columns);
-    state = drawn.state;
-    return drawn.rows.map(written);
-  });
+  return markdownRows(text.split("\n"), {}, columns).rows.map(written);
 }
 
 test("headings, lists, quotes, rules and inline marks are drawn, and nothing else is taken for one", () => {
@@ -22,7 +17,7 @@ test("headings, lists, quotes, rules and inline marks are drawn, and nothing els
       "<bullet>• </>one <bold>two</> <code>a*b*c</>",
       "<bullet>2) </>three",
       "<dim>▎ </><dim>said</>",
-      `<dim>${"─".repeat(40)}</>`,
+      `<line>${"─".repeat(40)}</>`,
       "snake_case_name 2 * 3 * 4",
     ].map((row) => row),
   );
@@ -34,17 +29,24 @@ test("a link shows where it leads", () => {
 
 test("code is highlighted by its language, and marks inside it are only text", () => {
   expect(draw("```ts\nconst a = 1; // **no**\n```\nafter")).toEqual([
-    "<dim>│ </><dim>```ts</>",
-    "<dim>│ </><keyword>const</> a = <number>1</>; <comment>// **no**</>",
-    "<dim>│ </><dim>```</>",
+    "  <keyword>const</> a = <number>1</>; <comment>// **no**</>",
     "after",
   ]);
-  expect(draw("```diff\n-old\n+new\n```")[1]).toBe("<dim>│ </><removed>-old</>");
+  expect(draw("```diff\n-old\n+new\n```")[0]).toBe("  <removed>-old</>");
 });
 
 test("a fence that is open stays open over lines, and only its own mark closes it", () => {
-  expect(draw("~~~~\n```\n~~~\nx\n~~~~\ny").at(-2)).toBe("<dim>│ </><dim>~~~~</>");
-  expect(draw("~~~~\n```\n~~~\nx\n~~~~\ny").at(-1)).toBe("y");
+  expect(draw("~~~~\n```\n~~~\nx\n~~~~\ny")).toEqual(["  ```", "  ~~~", "  x", "y"]);
+});
+
+test("the columns of a table are aligned, numbers to the right, and a table that is too wide loses no word", () => {
+  const table = "| name | lines |\n|---|---:|\n| a `b` | 1 |\n| 岩登り | 1234 |";
+  const plain = (columns: number) =>
+    markdownRows(table.split("\n"), {}, columns).rows.map((row) => row.map(({ text }) => text).join(""));
+  expect(plain(60)).toEqual(["name    lines", "─────────────", "a b         1", "岩登り   1234"]);
+  const wide = "| key | what it does |\n|---|---|\n| Esc | stops what runs, at once |";
+  const rows = markdownRows(wide.split("\n"), {}, 20).rows.map((row) => row.map(({ text }) => text).join(""));
+  expect(rows).toEqual(["key  what it does", "────────────────────", "Esc  stops what", "     runs, at once"]);
 });
 
 test("whatever the text, no row is too wide and nothing that draws comes out", () => {
@@ -55,15 +57,10 @@ test("whatever the text, no row is too wide and nothing that draws comes out", (
   );
   fc.assert(
     fc.property(fc.array(line, { maxLength: 12 }), fc.integer({ min: 10, max: 80 }), (lines, columns) => {
-      let state: MarkdownState = {};
-      for (const each of lines) {
-        const drawn = markdownLine(each, state, columns);
-        state = drawn.state;
-        for (const row of drawn.rows) {
-          const text = row.map((span) => span.text).join("");
-          expect(width(text)).toBeLessThanOrEqual(columns);
-          expect(text).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-        }
+      for (const row of markdownRows(lines, {}, columns).rows) {
+        const text = row.map((span) => span.text).join("");
+        expect(width(text)).toBeLessThanOrEqual(columns);
+        expect(text).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
       }
     }),
   );

@@ -1,8 +1,10 @@
-// Markdown as it streams, a line at a time: what a line looks like depends on the lines before it only by the fence that is open.
+// Markdown as it streams. How a line looks depends on the lines before it only by the fence that is open, and on its
+// neighbours only in a table: the rows of a table are drawn together, so that its columns are aligned.
 
 import { sanitize } from "../terminal/sanitize.ts";
 import { type Row, type Span, wrap } from "../terminal/width.ts";
 import { highlight } from "./highlight.ts";
+import { widthOf } from "./layout.ts";
 
 /** Between two lines: the fence that is open, and its language. */
 export interface MarkdownState {
@@ -10,7 +12,7 @@ export interface MarkdownState {
   readonly language?: string;
 }
 
-export interface MarkdownLine {
+interface Drawn {
   readonly rows: readonly Row[];
   readonly state: MarkdownState;
 }
@@ -27,22 +29,43 @@ export function afterLine(line: string, state: MarkdownState): MarkdownState {
   return mark === null ? state : { fence: mark[1]!, language: mark[2]!.toLowerCase() };
 }
 
-export function markdownLine(raw: string, state: MarkdownState, columns: number): MarkdownLine {
-  const next = afterLine(raw, state);
-  // A line end inside of a line was another kind of line end.
-  const lines = sanitize(raw).split("\n");
-  return { rows: lines.flatMap((line) => lineRows(line, state, next, columns)), state: next };
+/** Whether a line outside of a fence is a row of a table. */
+export function isTableRow(line: string): boolean {
+  return /^\s*\|.*\|\s*$/.test(line);
+}
+
+/** Draws whole lines. Rows of one table must come together. */
+export function markdownRows(lines: readonly string[], from: MarkdownState, columns: number): Drawn {
+  const rows: Row[] = [];
+  let state = from;
+  let table: string[] = [];
+  const endTable = () => {
+    if (table.length > 0) rows.push(...tableRows(table, columns));
+    table = [];
+  };
+  for (const raw of lines) {
+    const next = afterLine(raw, state);
+    if (state.fence === undefined && isTableRow(raw)) table.push(sanitize(raw).replaceAll("\n", " "));
+    else {
+      endTable();
+      // A line end inside of a line was another kind of line end.
+      for (const line of sanitize(raw).split("\n")) rows.push(...lineRows(line, state, next, columns));
+    }
+    state = next;
+  }
+  endTable();
+  return { rows, state };
 }
 
 function lineRows(line: string, state: MarkdownState, next: MarkdownState, columns: number): Row[] {
   if (state.fence !== undefined || next.fence !== undefined) {
-    const mark = state.fence === undefined || next.fence === undefined;
-    const body = mark ? [{ text: line.trim(), style: "dim" }] : highlight(line, state.language ?? "");
-    return wrap(body, columns - 2).map((row) => [{ text: "│ ", style: "dim" }, ...row]);
+    // The marks of a fence are not shown: the code is indented.
+    if (state.fence === undefined || next.fence === undefined) return [];
+    return wrap(highlight(line, state.language ?? ""), columns - 2).map((row) => [{ text: "  " }, ...row]);
   }
   const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
   if (heading !== null) return wrap(inline(heading[2]!, "heading"), columns);
-  if (/^\s*([-*_])\s*(?:\1\s*){2,}$/.test(line)) return [[{ text: "─".repeat(Math.min(columns, 40)), style: "dim" }]];
+  if (/^\s*([-*_])\s*(?:\1\s*){2,}$/.test(line)) return [[{ text: "─".repeat(Math.min(columns, 40)), style: "line" }]];
   const quote = /^\s*>\s?(.*)$/.exec(line);
   if (quote !== null) {
     return wrap(inline(quote[1]!, "dim"), columns - 2).map((row) => [{ text: "▎ ", style: "dim" }, ...row]);
@@ -55,19 +78,65 @@ function lineRows(line: string, state: MarkdownState, next: MarkdownState, colum
     const lead = `${indent}${bullet} `;
     return wrap([{ text: lead, style: "bullet" }, { text: done }, ...inline(body)], columns, lead.length + done.length);
   }
-  if (/^\s*\|.*\|\s*$/.test(line)) return tableRows(line, columns);
   return wrap(inline(line), columns);
 }
 
-function tableRows(line: string, columns: number): Row[] {
-  if (/^[\s|:-]+$/.test(line))
-    return [[{ text: "─".repeat(Math.min(columns, Math.max(3, line.length))), style: "dim" }]];
-  const cells = line.trim().slice(1, -1).split("|");
-  const spans = cells.flatMap((cell, at): Span[] => [
-    ...(at === 0 ? [] : [{ text: " │ ", style: "dim" }]),
-    ...inline(cell.trim()),
-  ]);
-  return wrap(spans, columns);
+const dividing = /^[\s|:-]+$/;
+
+/** The columns of a table as wide as their widest cell; a table that has no room is shown as it was written. */
+function tableRows(lines: readonly string[], columns: number): Row[] {
+  const written = lines.map(cellsOf);
+  const divider = lines.findIndex((line) => dividing.test(line));
+  const aligned = divider < 0 ? [] : written[divider]!.map(alignment);
+  const cells = written.map((row, at) =>
+    at === divider ? [] : row.map((cell) => inline(cell, at < divider ? "bold" : undefined)),
+  );
+  const most = Math.max(...cells.map((row) => row.length));
+  const wide = Array.from({ length: most }, (_, at) => Math.max(1, ...cells.map((row) => widthOf(row[at] ?? []))));
+  const total = wide.reduce((sum, each) => sum + each, 0) + 2 * (most - 1);
+  if (most === 0) return [];
+  const room = total <= columns ? wide : narrowed(wide, columns - 2 * (most - 1));
+  if (room === undefined) return lines.flatMap((line) => wrap([{ text: line.trim() }], columns));
+  return cells.flatMap((row, at): Row[] => {
+    if (at === divider) return [[{ text: room.map((each) => "─".repeat(each)).join("──"), style: "line" }]];
+    const wrapped = room.map((each, index) => wrap(row[index] ?? [], each));
+    const height = Math.max(...wrapped.map(({ length }) => length));
+    return Array.from({ length: height }, (_, line) =>
+      room.flatMap((each, index): Span[] => [
+        ...(index === 0 ? [] : [{ text: "  " }]),
+        ...padded(wrapped[index]![line] ?? [], each, aligned[index] ?? "left", index === most - 1),
+      ]),
+    );
+  });
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .trim()
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim());
+}
+
+function alignment(mark: string): "left" | "right" {
+  return /^-+:$/.test(mark.trim()) ? "right" : "left";
+}
+
+/** The widest column gives way first; undefined if the columns would be too narrow to read. */
+function narrowed(wide: readonly number[], room: number): number[] | undefined {
+  const next = [...wide];
+  for (let over = next.reduce((sum, each) => sum + each, 0) - room; over > 0; over -= 1) {
+    const widest = next.indexOf(Math.max(...next));
+    if (next[widest]! <= 6) return undefined;
+    next[widest]! -= 1;
+  }
+  return next;
+}
+
+function padded(cell: Row, columns: number, side: "left" | "right", last: boolean): Row {
+  const blanks = " ".repeat(Math.max(0, columns - widthOf(cell)));
+  if (side === "right") return [{ text: blanks }, ...cell];
+  return last ? cell : [...cell, { text: blanks }];
 }
 
 const marks =

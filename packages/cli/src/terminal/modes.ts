@@ -1,4 +1,5 @@
-// The modes of a terminal while the app has it: keys unread by the terminal itself, pastes marked. Invariants:
+// The modes of a terminal while the app has it: keys unread by the terminal itself, pastes marked, the ESC key told apart from
+// the first byte of other keys if the terminal can do that (kitty keyboard protocol). Invariants:
 // 1. Whatever ends the program (its end, a signal, an exception), the terminal is as it was.
 // 2. While it is stopped (Ctrl-Z) the terminal is as it was, and when it goes on the modes are there again.
 // SIGKILL cannot be seen; `reset` or `stty sane` is for that.
@@ -6,8 +7,19 @@
 import type { ReadStream, WriteStream } from "node:tty";
 
 const PASTE_ON = "\u001b[?2004h";
+/** The terminal reports when it gets and loses the focus. */
+const FOCUS_ON = "\u001b[?1004h";
+/** Turns "disambiguate escape codes" on and asks whether it is on; a terminal without the protocol answers nothing. */
+const KITTY_ON = "\u001b[>1u\u001b[?u";
+const KITTY_OFF = "\u001b[<u";
 /** Also ends a drawing that was cut short, and any colour. */
-const RESTORE = "\u001b[?2026l\u001b[?2004l\u001b[?25h\u001b[0m";
+const RESTORE = "\u001b[?2026l\u001b[?1004l\u001b[?2004l\u001b[?25h\u001b[0m";
+
+export interface TerminalKind {
+  /** It obeys nothing: it would show what it is told. */
+  readonly isDumb: boolean;
+  readonly mayKnowKitty: boolean;
+}
 
 export interface ModeEvents {
   /** Asked to stop by another process, or by a terminal that has no raw mode. */
@@ -26,17 +38,16 @@ export class TerminalModes {
   readonly #stdin: ReadStream;
   readonly #stdout: WriteStream;
   readonly #events: ModeEvents;
-  readonly #isDumb: boolean;
+  readonly #kind: TerminalKind;
   #on = false;
   #asked = false;
   readonly #undo: (() => void)[] = [];
 
-  /** A terminal that is dumb is told nothing: it would show it. */
-  constructor(stdin: ReadStream, stdout: WriteStream, events: ModeEvents, isDumb = false) {
+  constructor(stdin: ReadStream, stdout: WriteStream, events: ModeEvents, kind: TerminalKind) {
     this.#stdin = stdin;
     this.#stdout = stdout;
     this.#events = events;
-    this.#isDumb = isDumb;
+    this.#kind = kind;
   }
 
   /** Takes the terminal, until `release()`. */
@@ -77,7 +88,7 @@ export class TerminalModes {
     this.#on = true;
     this.#stdin.setRawMode(true);
     this.#stdin.resume();
-    this.#tell(PASTE_ON);
+    this.#tell(PASTE_ON + FOCUS_ON + (this.#kind.mayKnowKitty ? KITTY_ON : ""));
   }
 
   /** Safe to call at any time, any number of times. */
@@ -87,14 +98,14 @@ export class TerminalModes {
     try {
       this.#stdin.setRawMode(false);
       this.#stdin.pause();
-      this.#tell(RESTORE);
+      this.#tell(this.#kind.mayKnowKitty ? KITTY_OFF + RESTORE : RESTORE);
     } catch {
       // The terminal is gone: there is nothing to restore.
     }
   }
 
   #tell(sequence: string): void {
-    if (!this.#isDumb) this.#stdout.write(sequence);
+    if (!this.#kind.isDumb) this.#stdout.write(sequence);
   }
 
   #stop(): void {

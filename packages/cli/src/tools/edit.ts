@@ -1,10 +1,9 @@
 import { tool } from "@belay/core";
-import type { Judge } from "../permissions/judge.ts";
 import { problem } from "../problem.ts";
-import { approvalUnlessAllowed } from "./approval.ts";
-import { unifiedDiff } from "./diff.ts";
+import { changeMade } from "./change-made.ts";
 import { placeOf, readText, refuseProtected, writeText } from "./paths.ts";
 import { checked, flag, object, path, text } from "./schema.ts";
+import type { SeenTexts } from "./seen-text.ts";
 
 interface Edit {
   readonly path: string;
@@ -13,7 +12,7 @@ interface Edit {
   readonly all?: boolean;
 }
 
-export function editTool(root: string, judge: Judge) {
+export function editTool(root: string, seen: SeenTexts) {
   const input = object<Edit>(
     { path, old: text("What stands there now, exactly, and once."), new: text("What shall stand there instead.") },
     { all: flag("Replace it wherever it occurs.") },
@@ -23,22 +22,25 @@ export function editTool(root: string, judge: Judge) {
     version: `in ${root}`,
     description:
       "Replaces a text in a file by another one. The old text must be given exactly as it stands in the file.",
-    input: checked(input, (args) => preview(root, args)),
+    input: checked(input, (args) => changeOf(root, args)),
     serial: true,
-    needsApproval: (args) =>
-      approvalUnlessAllowed(judge, "edit", args, async () => {
-        const { shown, before, after } = await preview(root, args);
-        return { reason: `Edit ${shown}?`, context: { path: shown, diff: unifiedDiff(shown, before, after) } };
-      }),
-    async execute(args) {
-      const { shown, after, times, mode } = await preview(root, args);
-      await writeText(root, args.path, after, mode);
+    needsApproval: (args, ctx) => seen.asks({ tool: "edit", args, ctx, look: () => changeOf(root, args) }),
+    async execute(args, ctx) {
+      const change = await seen.approved({
+        tool: "edit",
+        args,
+        ctx,
+        look: () => changeOf(root, args),
+      });
+      const { shown, after, times } = change;
+      await writeText(root, args.path, after, change);
+      ctx.customAction(changeMade(ctx.callId, change));
       return `Replaced ${times === 1 ? "once" : `${times} times`} in ${shown}.`;
     },
   });
 }
 
-async function preview(root: string, edit: Edit) {
+async function changeOf(root: string, edit: Edit) {
   refuseProtected(await placeOf(root, edit.path));
   const { text: before, place, mode } = await readText(root, edit.path);
   const { after, times } = replace(before, edit, place.shown);

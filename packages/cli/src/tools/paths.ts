@@ -30,6 +30,14 @@ export async function placeOf(root: string, path: string): Promise<Place> {
   return { real, shown: relative(root, real).split(sep).join("/") || "." };
 }
 
+/** The same, as it is told to people; undefined where it is none. */
+export function leadsTo(root: string, path: string): Promise<string | undefined> {
+  return placeOf(root, path).then(
+    ({ shown }) => shown,
+    () => undefined,
+  );
+}
+
 export function isInside(root: string, path: string): boolean {
   const inner = relative(root, path);
   return inner === "" || !(inner === ".." || inner.startsWith(`..${sep}`) || isAbsolute(inner));
@@ -111,8 +119,17 @@ export function toText(bytes: Uint8Array, shown: string): string {
   }
 }
 
-/** Puts a text in its place, and the folders that are missing on the way. `mode` is that of the file it takes the place of. */
-export async function writeText(root: string, path: string, text: string, mode?: number): Promise<Place> {
+/** The file that a text takes the place of; without a text there is none. */
+export interface OldFile {
+  readonly before: string | undefined;
+  readonly mode: number | undefined;
+}
+
+/**
+ * Puts a text in the place of an old file, and makes the folders that are missing on the way. Throws `FILE_RACED` if the old
+ * file has another text by then: that would be lost.
+ */
+export async function writeText(root: string, path: string, text: string, { before, mode }: OldFile): Promise<Place> {
   const place = await placeOf(root, path);
   refuseProtected(place);
   const folder = dirname(place.real);
@@ -128,6 +145,7 @@ export async function writeText(root: string, path: string, text: string, mode?:
       await handle.close();
       const there = await lstat(place.real).catch(() => undefined);
       if (there?.isDirectory() || there?.isSymbolicLink()) throw problem("PATH_NOT_FILE", { path: place.shown });
+      if ((await readTextIfAny(root, path))?.text !== before) throw problem("FILE_RACED", { path: place.shown });
       await rename(fresh, place.real);
     } catch (error) {
       // Where it really is, should that be elsewhere by now.

@@ -1,11 +1,13 @@
 import { tool } from "@belay/core";
+import type { Judge } from "../permissions/judge.ts";
+import { approvalToLook } from "./approval.ts";
 import { readText } from "./paths.ts";
 import { count, object, path } from "./schema.ts";
 
 const MOST_LINES = 2_000;
 const MOST_CHARS = 100_000;
 
-export function readTool(root: string) {
+export function readTool(root: string, judge: Judge) {
   return tool({
     name: "read",
     description: `Reads a file of text, ${MOST_LINES} lines at most; offset and limit choose which. A note at the end says whether there is more.`,
@@ -14,6 +16,7 @@ export function readTool(root: string) {
       { offset: count("The first line, from 1.", 1e9), limit: count("How many lines.", MOST_LINES) },
     ),
     readOnly: true,
+    needsApproval: approvalToLook(root, judge, "read", "Read"),
     async execute({ path, offset = 1, limit = MOST_LINES }) {
       const { text, place } = await readText(root, path);
       const lines = text.split("\n");

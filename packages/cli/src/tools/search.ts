@@ -1,6 +1,9 @@
 import { stat } from "node:fs/promises";
 import { tool } from "@belay/core";
+import { SECRET_NAME } from "../permissions/built-in.ts";
+import type { Judge } from "../permissions/judge.ts";
 import { Problem, problem } from "../problem.ts";
+import { approvalToLook } from "./approval.ts";
 import { Matcher } from "./matcher.ts";
 import { placeOf, readText } from "./paths.ts";
 import { flag, object, path, text } from "./schema.ts";
@@ -8,10 +11,8 @@ import { walk } from "./walk.ts";
 
 const MOST = 300;
 const MOST_NAMED = 10;
-/** Looked into only when they are named: by read, which asks for them, or by a search in that very file. */
-const SECRETS = /(?:^|\/)(?:\.env[^/]*|id_rsa[^/]*|[^/]*\.pem)$/;
 
-export function searchTool(root: string) {
+export function searchTool(root: string, judge: Judge) {
   return tool({
     name: "search",
     description: `Finds the lines that match a regular expression of JavaScript, in the files below the folder: path:line: text, ${MOST} at most. What .gitignore names is left out.`,
@@ -20,6 +21,7 @@ export function searchTool(root: string) {
       { path, ignoreCase: flag("Also in other case.") },
     ),
     readOnly: true,
+    needsApproval: approvalToLook(root, judge, "search", "Search"),
     async execute({ pattern, path = ".", ignoreCase = false }, ctx) {
       const { shown } = await placeOf(root, path);
       const matcher = new Matcher(pattern, ignoreCase ? "iu" : "u", ctx.signal);
@@ -61,6 +63,7 @@ async function* filesBelow(root: string, shown: string, signal: AbortSignal): As
   if (found === undefined) throw problem("PATH_MISSING", { path: shown });
   if (!found.isDirectory()) return yield shown;
   for await (const { path, isFolder } of walk(root, shown === "." ? "" : shown, { signal })) {
-    if (!isFolder && !SECRETS.test(path)) yield path;
+    // Such files are looked into only if they are named: then the rules judge the call.
+    if (!isFolder && !SECRET_NAME.test(path)) yield path;
   }
 }

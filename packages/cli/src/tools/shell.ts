@@ -1,7 +1,9 @@
 // A command, in the folder. It runs in a process group of its own: a stop, the end of the call and a time-out end all of it.
+// A stop and a time-out also end processes that have left the group; at the end of the call the result names those.
 
 import { StringDecoder } from "node:string_decoder";
 import { tool } from "@belay/core";
+import { noteCommand } from "../data/running-commands.ts";
 import type { Judge } from "../permissions/judge.ts";
 import { approvalUnlessAllowed } from "./approval.ts";
 import { OutputTail } from "./output-tail.ts";
@@ -19,11 +21,12 @@ interface Command {
   readonly timeoutSeconds?: number;
 }
 
-export function shellTool(root: string, judge: Judge) {
+/** `dataFolder`: running commands are recorded there, so that a crash does not lose sight of them. */
+export function shellTool(root: string, judge: Judge, dataFolder?: string) {
   return tool({
     name: "shell",
     version: `in ${root}`,
-    description: `Runs a command of the shell in the folder and gives what it writes, stdout and stderr together, and its exit code. It gets no input. It ends after ${TIMEOUT_S} seconds unless timeoutSeconds says otherwise, and nothing that it starts outlives it.`,
+    description: `Runs a command of the shell in the folder and gives what it writes, stdout and stderr together, and its exit code. It gets no input. It ends after ${TIMEOUT_S} seconds unless timeoutSeconds says otherwise, and so does all that it started in the background; a process that leaves its process group (setsid) outlives it, and is named.`,
     input: object<Command>(
       { command: text("As for sh -c.", { minLength: 1, maxLength: 20_000 }) },
       { timeoutSeconds: count("When to end it.", MOST_S) },
@@ -36,10 +39,17 @@ export function shellTool(root: string, judge: Judge) {
       })),
     async *execute({ command, timeoutSeconds = TIMEOUT_S }, ctx) {
       const tail = new OutputTail();
-      const child = ctx.spawn(command, [], { shell: true, cwd: root, env: environment(), input: "" });
+      // Through one pipe its words keep their order.
+      const script = `exec 2>&1; ${command}`;
+      const child = ctx.spawn(script, [], { shell: true, cwd: root, env: environment(), input: "" });
+      const { threadId, callId } = ctx;
+      const forget =
+        dataFolder === undefined || child.pid === undefined
+          ? () => {}
+          : noteCommand(dataFolder, { threadId, callId, command, pid: child.pid });
       let wake = () => {};
+      // Pieces may be cut inside a character. What the shell itself says before the pipes are one comes by the other.
       for (const stream of [child.stdout, child.stderr]) {
-        // Pieces may be cut inside a character.
         const decoder = new StringDecoder("utf8");
         stream.on("data", (chunk: Buffer) => {
           tail.add(decoder.write(chunk));
@@ -52,6 +62,12 @@ export function shellTool(root: string, judge: Judge) {
         wake();
       });
       output.catch(() => {});
+      // After a stop its last words are not waited for: a process that has left it may hold its pipes.
+      const exit = child.exit.finally(() => {
+        if (ctx.isInterrupted()) ended = true;
+        wake();
+      });
+      exit.catch(() => {});
       let timedOut = false;
       const timer = setTimeout(() => {
         timedOut = true;
@@ -66,17 +82,33 @@ export function shellTool(root: string, judge: Judge) {
             if (ended || tail.waits) resolve();
           });
           if (tail.waits) yield { text: tail.take() };
-          if (!ended) await new Promise((resolve) => setTimeout(resolve, TELL_EVERY_MS));
+          if (!ended) await pause(TELL_EVERY_MS, ctx.signal);
         }
         if (tail.waits) yield { text: tail.take() };
-        const { code, signal } = await output;
-        // Cut off by a person it has no result of its own: what it had told is kept.
-        if (signal !== null) ctx.checkInterrupt();
-        return tail.all() + ending(code, signal, timedOut ? timeoutSeconds : undefined);
+        const { code, signal } = await (ctx.isInterrupted() ? exit : output);
+        // Stopped by a person it has no result of its own, also if it caught the signal: its output is kept.
+        if (signal !== null || code !== 0) ctx.checkInterrupt();
+        const left = child.strays().map(({ pid, command }) => `[still running: ${pid} ${command}]\n`);
+        return tail.all() + left.join("") + ending(code, signal, timedOut ? timeoutSeconds : undefined);
       } finally {
         clearTimeout(timer);
+        forget();
       }
     },
+  });
+}
+
+/** A stop ends it early. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+    if (signal.aborted) done();
   });
 }
 

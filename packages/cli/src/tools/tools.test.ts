@@ -4,6 +4,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -17,6 +18,7 @@ import { agent, approve, createRunner, reject, type Tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { judgeBy } from "../permissions/judge.ts";
+import { writeText } from "./paths.ts";
 import { folderTools } from "./tools.ts";
 
 let root: string;
@@ -29,7 +31,7 @@ beforeEach(() => {
   writeFileSync(join(outside, "secret.txt"), "secret");
   const list: readonly Tool<unknown>[] = folderTools(
     root,
-    judgeBy({}, () => list),
+    judgeBy({ default: "allow" }, () => list),
   );
   tools = Object.fromEntries(list.map((each) => [each.name, each]));
 });
@@ -243,7 +245,7 @@ describe("edit, write", () => {
     );
     expect(await refusal("edit", { path: "a.txt", old: "", new: "y" })).toContain("would change nothing");
     expect(await refusal("edit", { path: "../a.txt", old: "x", new: "y" })).toContain("lies outside of");
-    expect(await refusal("write", { path: "a.txt", text: "" })).toContain("is there already");
+    expect(await refusal("write", { path: "a.txt", text: "" })).toContain("already exists");
     expect(await refusal("edit", { path: "a.txt", old: "two", new: "2" })).toBeUndefined();
     expect(await refusal("edit", { path: "a.txt" })).toContain("is missing");
   });
@@ -283,7 +285,11 @@ describe("asking", () => {
     expect(await session.run("go").result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
     const [item] = await runner.inbox();
     expect(item).toMatchObject({ kind: "approval", tool: "edit", reason: "Edit a.txt?" });
-    expect(item!.context).toEqual({ path: "a.txt", diff: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n" });
+    expect(item!.context).toMatchObject({
+      base: expect.stringMatching(/^[0-9a-f]{64}$/),
+      path: "a.txt",
+      diff: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n",
+    });
     expect(get("a.txt")).toBe("one\n");
     expect(await session.answer(item!.id, approve())).toEqual({ open: 0 });
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "done" });
@@ -324,4 +330,16 @@ describe("asking", () => {
     const denied = await asking("read", { path: "a.txt" }, { rules }).open();
     expect(await outcome(denied.run("go"), () => denied.messages)).toMatchObject([{ outcome: "rejected" }]);
   });
+});
+
+test("TC3: of two writers at once, the text that came in between is not lost: the other one is told", async () => {
+  const place = { before: "seen\n", mode: 0o644 };
+  put("a.txt", "seen\n");
+  await writeText(root, "a.txt", "fresh\n", place);
+  await expect(writeText(root, "a.txt", "late\n", place)).rejects.toMatchObject({ code: "FILE_RACED" });
+  await expect(writeText(root, "a.txt", "new\n", { before: undefined, mode: undefined })).rejects.toMatchObject({
+    code: "FILE_RACED",
+  });
+  expect(get("a.txt")).toBe("fresh\n");
+  expect(readdirSync(root)).toEqual(["a.txt"]);
 });

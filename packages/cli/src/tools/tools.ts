@@ -10,18 +10,29 @@ import { fetchTool } from "./fetch.ts";
 import { listTool } from "./list.ts";
 import { readTool } from "./read.ts";
 import { searchTool } from "./search.ts";
+import { type ReadFacts, SeenTexts } from "./seen-text.ts";
 import { shellTool } from "./shell.ts";
 import { writeTool } from "./write.ts";
 
-export function folderTools(root: string, judge: Judge): Tool<unknown>[] {
+/**
+ * `facts` reads a thread; without it, only calls that this process has asked for are compared with what was shown.
+ * `dataFolder` is where running commands are recorded.
+ */
+export function folderTools(
+  root: string,
+  judge: Judge,
+  facts: ReadFacts = async () => [],
+  dataFolder?: string,
+): Tool<unknown>[] {
+  const seen = new SeenTexts(judge, facts);
   return [
-    readTool(root),
-    listTool(root),
-    searchTool(root),
+    readTool(root, judge),
+    listTool(root, judge),
+    searchTool(root, judge),
     askUserTool(),
-    editTool(root, judge),
-    writeTool(root, judge),
-    shellTool(root, judge),
+    editTool(root, seen),
+    writeTool(root, seen),
+    shellTool(root, judge, dataFolder),
     fetchTool(judge),
   ];
 }

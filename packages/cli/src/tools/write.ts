@@ -1,10 +1,9 @@
 import { tool } from "@belay/core";
-import type { Judge } from "../permissions/judge.ts";
 import { problem } from "../problem.ts";
-import { approvalUnlessAllowed } from "./approval.ts";
-import { unifiedDiff } from "./diff.ts";
+import { changeMade } from "./change-made.ts";
 import { placeOf, readTextIfAny, refuseProtected, writeText } from "./paths.ts";
 import { checked, flag, object, path, text } from "./schema.ts";
+import type { SeenTexts } from "./seen-text.ts";
 
 interface Write {
   readonly path: string;
@@ -12,7 +11,7 @@ interface Write {
   readonly overwrite?: boolean;
 }
 
-export function writeTool(root: string, judge: Judge) {
+export function writeTool(root: string, seen: SeenTexts) {
   const input = object<Write>(
     { path, text: text("The whole text of the file.", { maxLength: 1_000_000 }) },
     { overwrite: flag("Replace the file that is there.") },
@@ -22,27 +21,23 @@ export function writeTool(root: string, judge: Judge) {
     version: `in ${root}`,
     description:
       "Makes a file of text, and the folders on the way to it. Replaces one that is there only with overwrite.",
-    input: checked(input, (args) => before(root, args)),
+    input: checked(input, (args) => changeOf(root, args)),
     serial: true,
-    needsApproval: (args) =>
-      approvalUnlessAllowed(judge, "write", args, async () => {
-        const { shown, text } = await before(root, args);
-        const verb = text === undefined ? "Make" : "Replace";
-        return { reason: `${verb} ${shown}?`, context: { path: shown, diff: unifiedDiff(shown, text, args.text) } };
-      }),
-    async execute(args) {
-      const { text, mode } = await before(root, args);
-      const { shown } = await writeText(root, args.path, args.text, mode);
-      return `${text === undefined ? "Made" : "Replaced"} ${shown}, ${Buffer.byteLength(args.text)} bytes.`;
+    needsApproval: (args, ctx) => seen.asks({ tool: "write", args, ctx, look: () => changeOf(root, args) }),
+    async execute(args, ctx) {
+      const change = await seen.approved({ tool: "write", args, ctx, look: () => changeOf(root, args) });
+      const { shown } = await writeText(root, args.path, args.text, change);
+      ctx.customAction(changeMade(ctx.callId, change));
+      return `${change.before === undefined ? "Made" : "Replaced"} ${shown}, ${Buffer.byteLength(args.text)} bytes.`;
     },
   });
 }
 
-async function before(root: string, { path, overwrite }: Write) {
+async function changeOf(root: string, { path, text, overwrite }: Write) {
   const place = await placeOf(root, path);
   refuseProtected(place);
   if (place.shown === ".") throw problem("PATH_NOT_FILE", { path });
   const found = await readTextIfAny(root, path);
   if (found !== undefined && overwrite !== true) throw problem("FILE_EXISTS", { path: place.shown });
-  return { shown: place.shown, text: found?.text, mode: found?.mode };
+  return { shown: place.shown, before: found?.text, after: text, mode: found?.mode };
 }

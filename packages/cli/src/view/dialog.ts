@@ -1,19 +1,29 @@
-// Requests that wait for the person: one is looked at, the others are a key away. Keys count only when the person has seen
-// what they answer: not in the first moment, and not while something else is being typed.
+// Requests that wait for the person: one is looked at, the others are a key away. Invariants:
+// 1. Nothing is granted by a letter. A letter moves the cursor to its choice, and Enter confirms.
+// 2. Words are words, at any speed: letters that follow each other become a draft, and a draft answers nothing.
+// 3. Keys count only when the person has seen what they answer: not in the first moment, and not while a draft is there.
+// 4. A grant that lasts shows the rule that it makes before Enter confirms it.
 
 import type { Interrupt, Json } from "@belay/core";
 import type { Key } from "../keys/decoder.ts";
+import { patternOf, type RulePattern, type Scope } from "../permissions/remember.ts";
+import { previewOf } from "../preview.ts";
 import type { Texts } from "../texts/texts.ts";
 import { edit, editorOf, emptyEditor } from "./editor.ts";
+import { innerColumns, previewRows } from "./preview-rows.ts";
 import { type Dialog, type DialogAnswer, type Effect, type Step, still, type View } from "./view.ts";
 
 export const UNSEEN_MS = 300;
+/** Slower than anybody types, faster than somebody who thinks again. */
+const TYPING_MS = 1_000;
+/** Rows that a page key moves what is shown by. */
+const PAGE = 8;
 
-/** A way to answer; the letter chooses it at once. */
+/** A way to answer; its letter moves the cursor to it. */
 export interface Choice {
   readonly key: string;
   readonly label: string;
-  readonly does: "once" | "thread" | "always" | "edit" | "no" | "value" | "write";
+  readonly does: "once" | "thread" | Scope | "accept" | "edit" | "no" | "value" | "write";
   readonly value?: Json;
 }
 
@@ -26,7 +36,7 @@ export function openDialog(view: View): View {
 
 function dialogFor(request: Interrupt, since: number): Dialog {
   const mode = request.kind === "approval" || request.kind === "unknown" || hasValues(request) ? "choose" : "answer";
-  return { id: request.id, since, cursor: 0, mode, editor: emptyEditor };
+  return { id: request.id, since, cursor: 0, mode, editor: emptyEditor, scroll: 0 };
 }
 
 export function requestOf(view: View): Interrupt | undefined {
@@ -36,6 +46,19 @@ export function requestOf(view: View): Interrupt | undefined {
 /** Whether keys go to the dialog. */
 export function takesKeys(view: View): boolean {
   return view.dialog !== undefined && view.popup === undefined && view.draft.text === "";
+}
+
+/** Words were sent under the request: one Enter more belongs to them, for as long as letters do. */
+export function afterWords(view: View): View {
+  const { dialog } = view;
+  return dialog === undefined ? view : { ...view, dialog: { ...dialog, since: view.now + TYPING_MS - UNSEEN_MS } };
+}
+
+/** Whether a key comes too early to be meant for the dialog: what is typed then is a draft, and Enter is nothing. */
+export function isUnseen(view: View, key: Key, now: number): boolean {
+  const { dialog, draftAt } = view;
+  const soon = dialog !== undefined && now - Math.max(dialog.since, draftAt) < UNSEEN_MS;
+  return soon && (key.name === "text" || key.name === "paste");
 }
 
 export function choicesOf(request: Interrupt, texts: Texts): readonly Choice[] {
@@ -48,17 +71,11 @@ export function choicesOf(request: Interrupt, texts: Texts): readonly Choice[] {
     ];
   }
   if (request.kind === "approval") {
-    // What is to be remembered is a call; without one there is nothing to make a rule of.
-    const remembers = request.tool !== undefined && request.key === undefined;
     return [
       { key: "y", label: dialog.once, does: "once" },
-      ...(remembers
-        ? ([
-            { key: "t", label: dialog.thread, does: "thread" },
-            { key: "a", label: dialog.always, does: "always" },
-            { key: "e", label: dialog.edit, does: "edit" },
-          ] as const)
-        : []),
+      ...lastingOf(request, texts),
+      // An approval inside of a call is about that call as it is.
+      ...(isCall(request) ? [{ key: "e", label: dialog.edit, does: "edit" } as const] : []),
       { key: "n", label: dialog.no, does: "no" },
     ];
   }
@@ -69,6 +86,37 @@ export function choicesOf(request: Interrupt, texts: Texts): readonly Choice[] {
     value,
   }));
   return values.length === 0 ? [] : [...values, { key: "w", label: dialog.words, does: "write" }];
+}
+
+/** What is to be remembered is a call; without one there is nothing to make a rule of. */
+function isCall({ tool, key }: Interrupt): boolean {
+  return tool !== undefined && key === undefined;
+}
+
+/** Ways to say yes to more than this call. */
+function lastingOf(request: Interrupt, { dialog }: Texts): readonly Choice[] {
+  const { tool = "", context } = request;
+  if (!isCall(request)) return [];
+  if (tool === "edit" || tool === "write") return [{ key: "s", label: dialog.accept, does: "accept" }];
+  const { path, leadsTo = path } = (isFields(context) ? context : {}) as { path?: Json; leadsTo?: Json };
+  // What a link leads to may be something else the next time.
+  if (path !== leadsTo) return [];
+  const looks = tool === "read" || tool === "list" || tool === "search";
+  const prefix = ruleOf(request, "prefix")?.args.command;
+  return [
+    ...(looks ? [] : [{ key: "t", label: dialog.thread, does: "thread" } as const]),
+    ...(ruleOf(request, "folder") === undefined ? [] : [{ key: "a", label: dialog.folder, does: "folder" } as const]),
+    ...(typeof prefix === "string" ? [{ key: "p", label: dialog.prefix(prefix), does: "prefix" } as const] : []),
+    ...(looks ? [] : [{ key: "v", label: dialog.everywhere, does: "everywhere" } as const]),
+  ];
+}
+
+function ruleOf({ tool = "", args = null }: Interrupt, scope: Scope): RulePattern | undefined {
+  return patternOf({ tool, args }, scope);
+}
+
+function isFields(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function hasValues(request: Interrupt): boolean {
@@ -98,9 +146,29 @@ function schemaOf({ schema }: Interrupt): Readonly<Record<string, unknown>> {
   return typeof schema === "object" && schema !== null ? (schema as Record<string, unknown>) : {};
 }
 
-/** The rule that "always" leaves behind, in the words of the rules file: this tool with exactly these arguments. */
-export function ruleText({ tool = "", args = null }: Interrupt): string {
-  return `allow ${tool} ${JSON.stringify(args)}`;
+/** What a lasting choice leaves behind, in words; undefined for others. */
+export function ruleText(request: Interrupt, does: Choice["does"], { dialog }: Texts): string | undefined {
+  switch (does) {
+    case "thread":
+      return dialog.ruleThread(allowText({ tool: request.tool ?? "", args: { "": request.args ?? null } }));
+    case "folder":
+    case "prefix":
+    case "everywhere": {
+      const rule = ruleOf(request, does);
+      const where = does === "everywhere" ? dialog.ruleEverywhere : dialog.ruleFolder;
+      return rule === undefined ? undefined : where(allowText(rule));
+    }
+    case "accept":
+      return dialog.ruleAccept;
+    default:
+      return undefined;
+  }
+}
+
+function allowText({ tool, args }: RulePattern): string {
+  const { "": all = args } = args;
+  const [only, ...others] = Object.values(isFields(all) ? all : {});
+  return `allow ${tool} ${typeof only === "string" && others.length === 0 ? only : JSON.stringify(all)}`;
 }
 
 export function onDialogKey(view: View, key: Key, now: number, texts: Texts): Step {
@@ -109,31 +177,86 @@ export function onDialogKey(view: View, key: Key, now: number, texts: Texts): St
   if (request === undefined || dialog.sending === true) return still(view);
   if (now - Math.max(dialog.since, view.draftAt) < UNSEEN_MS) return still(view);
   if (key.name === "ctrl-n" || key.name === "ctrl-p") return still(other(view, key.name === "ctrl-n" ? 1 : -1, now));
+  if (key.name === "page-up" || key.name === "page-down") {
+    const rows = previewRows(request, innerColumns(view.columns - 1), previewOf, texts).length;
+    const scroll = dialog.scroll + (key.name === "page-up" ? -PAGE : PAGE);
+    return still({ ...view, dialog: { ...dialog, scroll: Math.max(0, Math.min(scroll, rows - PAGE)) } });
+  }
   if (dialog.mode !== "choose") return onWriting(view, dialog, request, key, texts);
   const choices = choicesOf(request, texts);
-  if (key.name === "up" || key.name === "down") {
-    const cursor = (dialog.cursor + (key.name === "up" ? choices.length - 1 : 1)) % choices.length;
-    return still({ ...view, dialog: { ...dialog, cursor } });
+  switch (key.name) {
+    case "up":
+    case "down": {
+      const cursor = (dialog.cursor + (key.name === "up" ? choices.length - 1 : 1)) % choices.length;
+      return still({ ...view, dialog: moved(dialog, cursor) });
+    }
+    case "enter": {
+      const choice = choices[dialog.cursor];
+      const { typed } = dialog;
+      if (choice === undefined) return still(view);
+      // Its rule was not there to be read yet.
+      const lasts = ruleText(request, choice.does, texts) !== undefined;
+      if (lasts && typed !== undefined && now - typed.at < UNSEEN_MS) return still(view);
+      return chosen(view, dialog, request, choice);
+    }
+    case "paste":
+      return still(drafted(view, key.text ?? "", now));
+    case "text":
+      return onLetter(view, dialog, choices, key.text ?? "", now);
+    default:
+      return still(view);
   }
-  const typed = key.name === "text" ? key.text?.toLowerCase() : undefined;
-  const byNumber = typed !== undefined && /^[1-9]$/.test(typed) ? choices[Number(typed) - 1] : undefined;
-  const choice =
-    key.name === "enter" ? choices[dialog.cursor] : (choices.find((each) => each.key === typed) ?? byNumber);
-  return choice === undefined ? still(view) : chosen(view, dialog, request, choice);
+}
+
+/** One letter alone moves the cursor. Letters that follow each other, and one that chooses nothing, are words. */
+function onLetter(view: View, dialog: Dialog, choices: readonly Choice[], text: string, now: number): Step {
+  const { typed } = dialog;
+  const before = typed !== undefined && now - typed.at < TYPING_MS ? typed.text : "";
+  const letter = text.toLowerCase();
+  const at = choices.findIndex(({ key }) => key === letter);
+  const cursor = at >= 0 ? at : /^[1-9]$/.test(text) && Number(text) <= choices.length ? Number(text) - 1 : undefined;
+  if (before === "" && cursor !== undefined)
+    return still({ ...view, dialog: { ...moved(dialog, cursor), typed: { text, at: now } } });
+  if (before === "" && text.trim() === "") return still(view);
+  if (before === "" && text === "?") return still({ ...view, popup: { kind: "help", cursor: 0 } });
+  return still(drafted(view, before + text, now));
+}
+
+function moved({ typed: _, ...dialog }: Dialog, cursor: number): Dialog {
+  return { ...dialog, cursor };
+}
+
+/** Words that are not for the dialog: they stand on the prompt, and no choice is made. */
+function drafted(view: View, text: string, now: number): View {
+  const draft = edit(view.draft, { name: "paste", text }) ?? view.draft;
+  return { ...view, draft, draftAt: now, historyAt: undefined, dialog: moved(view.dialog!, 0) };
 }
 
 function chosen(view: View, dialog: Dialog, request: Interrupt, choice: Choice): Step {
   const into = (mode: Dialog["mode"], text = ""): Step =>
     still({
       ...view,
-      dialog: { id: dialog.id, since: dialog.since, cursor: dialog.cursor, mode, editor: editorOf(text) },
+      dialog: {
+        id: dialog.id,
+        since: dialog.since,
+        cursor: dialog.cursor,
+        mode,
+        editor: editorOf(text),
+        scroll: dialog.scroll,
+      },
     });
   switch (choice.does) {
     case "once":
       return answered(view, { type: "approve" });
     case "thread":
-    case "always":
+    case "folder":
+    case "prefix":
+    case "everywhere":
       return answered(view, { type: "approve", remember: choice.does });
+    case "accept": {
+      const { view: next, effects } = answered({ ...view, mode: "accept-edits" }, { type: "approve" });
+      return { view: next, effects: [{ do: "mode", mode: "accept-edits" }, ...effects] };
+    }
     case "edit":
       return into("edit", editable(request).text);
     case "no":

@@ -1,15 +1,18 @@
 // What an event of the thread changes on the screen.
 
-import type { BelayEvent, Interrupt, Message } from "@belay/core";
+import type { BelayEvent, Interrupt, Json, Message } from "@belay/core";
 import { messageText } from "@belay/core";
-import { outputText } from "../output-text.ts";
-import { afterLine } from "../rows/markdown.ts";
+import { outputText, survivorsIn } from "../output-text.ts";
+import { peopleWords } from "../problem.ts";
+import { afterLine, isTableRow } from "../rows/markdown.ts";
+import { sanitizeLine } from "../terminal/sanitize.ts";
 import { sentences } from "../texts/sentences.ts";
 import type { Texts } from "../texts/texts.ts";
 import { callLabel } from "./call-label.ts";
 import { openDialog } from "./dialog.ts";
 import { append } from "./list.ts";
-import { type Block, type Effect, type Step, type Stream, still, type View } from "./view.ts";
+import { workAfter } from "./model-work.ts";
+import { type Block, type Effect, type Step, type Stream, still, type Tone, type View } from "./view.ts";
 
 type EventOf<T extends BelayEvent["type"]> = Extract<BelayEvent, { type: T }>;
 
@@ -20,29 +23,39 @@ const MOST_LINE = 2_000;
 /** Of a text that comes all at once, what is drawn at once. */
 const MOST_LINES = 100;
 const MOST_READ = 200;
+/** Rows of a table that wait for its end: a longer one is drawn in pieces. */
+const MOST_TABLE = 100;
 
-export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
+export function onEvent(before: View, event: BelayEvent, texts: Texts): Step {
   // Agents inside of the one we talk to: what they say reaches the person by it.
   const own = !event.runPath.includes("/");
+  const view = own ? { ...before, model: workAfter(before.model, event) } : before;
   switch (event.type) {
     case "turn-start":
       return still(own ? { ...view, stream: undefined } : view);
     case "text-delta":
-      return still(own ? streamed(view, event.messageId, event.offset, event.text) : view);
+      return still(own ? streamed(thought(view, event), event.messageId, event.offset, event.text) : view);
+    case "tool-input-delta":
+      return still(own ? thought(view, event) : view);
     case "message":
-      return still(own ? onMessage(view, event.message) : view);
+      return still(own ? onMessage(view, event, texts) : view);
     case "superseded":
-      return still(own ? superseded(view, texts) : view);
+      return still(own ? superseded(view, before, texts) : view);
     case "tool-start":
       return still(onToolStart(view, event));
     case "tool-progress":
       return still(onProgress(view, event));
     case "tool-end":
-      return still(onToolEnd(view, event));
+      return still(onToolEnd(view, event, texts));
     case "tool-late":
       return still(onLate(view, event, texts));
-    case "action":
-      return still(onAction(view, event.action.interrupted, texts));
+    case "action": {
+      const next = onAction(onChange(view, event.action.customized), event.action.interrupted);
+      const asks = next.requests.length > view.requests.length;
+      return { view: next, effects: asks ? notify(view, event.at, "asks") : [] };
+    }
+    case "drift":
+      return still(own ? note(view, texts.stop.drifted(driftText(event.report, texts)), "dim") : view);
     case "request-answered":
       return onAnswered(view, event, texts);
     case "input-queued":
@@ -53,8 +66,12 @@ export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
         mail: view.mail.filter(({ id }) => id !== event.id),
         read: [...view.read, event.id].slice(-MOST_READ),
       });
-    case "state":
-      return onState(view, event);
+    case "state": {
+      const step = onState(view, event);
+      const ended = view.state === "running" && (event.state === "completed" || event.state === "error");
+      const told = ended ? notify(view, event.at, event.state === "error" ? "failed" : "done") : [];
+      return told.length === 0 ? step : { ...step, effects: [...step.effects, ...told] };
+    }
     case "run-end":
       return still(onRunEnd(view, event, own, texts));
     default:
@@ -62,11 +79,29 @@ export function onEvent(view: View, event: BelayEvent, texts: Texts): Step {
   }
 }
 
+/** A terminal that does not report its focus may be looked at: only the end of something long is told there. */
+const LONG_MS = 20_000;
+
+function notify(view: View, at: number, why: Extract<Effect, { do: "notify" }>["why"]): Effect[] {
+  if (view.past || view.focused === true) return [];
+  const isLong = view.startedAt !== undefined && at - view.startedAt >= LONG_MS;
+  return view.focused === false || isLong ? [{ do: "notify", why }] : [];
+}
+
+function driftText({ model, instructions, tools }: EventOf<"drift">["report"], { stop }: Texts): string {
+  const names = [...(tools?.added ?? []), ...(tools?.removed ?? []), ...(tools?.changed ?? [])];
+  return [
+    ...(model === undefined ? [] : [stop.driftModel(model.was ?? "–", model.is ?? "–")]),
+    ...(instructions === undefined ? [] : [stop.driftInstructions]),
+    ...(names.length === 0 ? [] : [stop.driftTools(names.slice(0, 8).join(", "))]),
+  ].join(" · ");
+}
+
 export function block(view: View, one: Block): View {
   return { ...view, transcript: append(view.transcript, one) };
 }
 
-export function note(view: View, text: string, tone: "dim" | "stop" | "error"): View {
+export function note(view: View, text: string, tone: Tone): View {
   return block(view, { kind: "note", text, tone });
 }
 
@@ -95,6 +130,8 @@ function withText(view: View, stream: Stream, fresh: string): View {
     lines.push(rest.slice(0, at));
     rest = rest.slice(at);
   }
+  const held = heldTable(lines, stream.from);
+  lines.splice(lines.length - held.length);
   let drawn = view;
   let { from, begun } = stream;
   for (let at = 0; at < lines.length; at += MOST_LINES) {
@@ -103,7 +140,15 @@ function withText(view: View, stream: Stream, fresh: string): View {
     from = some.reduce((state, line) => afterLine(line, state), from);
     begun = true;
   }
-  return { ...drawn, stream: { ...stream, line: rest, from, begun } };
+  return { ...drawn, stream: { ...stream, line: [...held, rest].join("\n"), from, begun } };
+}
+
+/** The rows at the end that a table may still add to: how wide its columns are is known when it has ended. */
+function heldTable(lines: readonly string[], from: Stream["from"]): readonly string[] {
+  const inFence = lines.reduce((state, line) => afterLine(line, state), from).fence !== undefined;
+  if (inFence) return [];
+  const first = lines.findLastIndex((line) => !isTableRow(line)) + 1;
+  return lines.length - first > MOST_TABLE ? [] : lines.slice(first);
 }
 
 /** The last line is whole, too. */
@@ -112,17 +157,59 @@ function endStream(view: View): View {
   if (stream === undefined) return view;
   const done = { ...view, stream: undefined };
   if (stream.line.trim() === "") return done;
-  return block(done, { kind: "answer", lines: [stream.line], from: stream.from, first: !stream.begun });
+  return block(done, { kind: "answer", lines: stream.line.split("\n"), from: stream.from, first: !stream.begun });
 }
 
-function superseded(view: View, texts: Texts): View {
+/** The text of a failed try is void: it stays where it is, and a line says so. */
+function superseded(view: View, { model }: View, texts: Texts): View {
   if (view.stream === undefined || (view.stream.line === "" && !view.stream.begun))
     return { ...view, stream: undefined };
-  return note(endStream(view), texts.stop.superseded, "dim");
+  const why = sanitizeLine(model.wait?.retry?.problem ?? "", 160);
+  return note(endStream(view), why === "" ? texts.stop.superseded : texts.stop.supersededBy(why), "dim");
 }
 
-function onMessage(view: View, message: Message): View {
+/** Reasoning that has ended with the first word, or the first argument, of a message. */
+function thought(view: View, { messageId, at }: { readonly messageId: string; readonly at: number }): View {
+  const { reasoning, ...model } = view.model;
+  if (reasoning === undefined || reasoning.text.trim() === "") return view;
+  const ms = at - reasoning.startedAt;
+  return thoughtBlock({ ...view, model, thoughtOf: messageId }, reasoning.text, ms);
+}
+
+function thoughtBlock(view: View, text: string, ms?: number): View {
+  const one: Extract<Block, { kind: "thought" }> = {
+    kind: "thought",
+    text,
+    whole: view.unfolded,
+    ...(ms !== undefined && { ms }),
+  };
+  return { ...block(endStream(view), one), folded: view.unfolded ? undefined : one };
+}
+
+/** Reasoning of a message that was not shown while it streamed. */
+function withReasoning(view: View, message: Message): View {
+  const text = message.parts.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
+  if (text.trim() === "" || view.thoughtOf === message.id || view.stream?.messageId === message.id) return view;
+  return thoughtBlock({ ...view, thoughtOf: message.id }, text);
+}
+
+/** A change that was made to a file, in full or folded. */
+function onChange(view: View, customized: Json | undefined): View {
+  const { change } = (customized ?? {}) as { readonly change?: { readonly diff?: Json } };
+  if (typeof change?.diff !== "string" || change.diff === "") return view;
+  const one: Extract<Block, { kind: "diff" }> = { kind: "diff", diff: change.diff, whole: view.unfolded };
+  return { ...block(view, one), folded: view.unfolded ? undefined : one };
+}
+
+function onMessage(before: View, event: EventOf<"message">, texts: Texts): View {
+  const { message } = event;
+  const shown = thought(before, { messageId: message.id, at: event.at });
+  const view = message.role === "assistant" ? withReasoning(shown, message) : shown;
   const text = messageText(message);
+  if (message.summary !== undefined) {
+    const summed = note(endStream(view), texts.slash.compacted(view.contextTokens), "dim");
+    return { ...summed, contextTokens: 0 };
+  }
   if (message.role === "user") {
     if (message.origin !== "person" || text.trim() === "") return view;
     const said = block(endStream({ ...view, goesOn: false }), { kind: "person", text });
@@ -130,12 +217,14 @@ function onMessage(view: View, message: Message): View {
   }
   if (message.role !== "assistant") return view;
   const { usage } = message;
-  const tokens = view.tokens + (usage === undefined ? 0 : usage.inputTokens + usage.outputTokens);
+  const { inputTokens = 0, outputTokens = 0 } = usage ?? {};
+  const tokens = { input: view.tokens.input + inputTokens, output: view.tokens.output + outputTokens };
+  const contextTokens = usage === undefined ? view.contextTokens : inputTokens + outputTokens;
   const labels = { ...view.labels };
   for (const part of message.parts) {
     if (part.type === "call") labels[part.id] = callLabel(part.tool, part.ranArgs ?? part.args);
   }
-  return { ...endStream(streamed(view, message.id, 0, text)), tokens, labels };
+  return { ...endStream(streamed(view, message.id, 0, text)), tokens, contextTokens, labels };
 }
 
 function onToolStart(view: View, event: EventOf<"tool-start">): View {
@@ -153,7 +242,7 @@ function onProgress(view: View, event: EventOf<"tool-progress">): View {
   return { ...view, calls };
 }
 
-function onToolEnd(view: View, event: EventOf<"tool-end">): View {
+function onToolEnd(view: View, event: EventOf<"tool-end">, texts: Texts): View {
   const call = view.calls.find(({ id }) => id === event.callId);
   const calls = view.calls.filter(({ id }) => id !== event.callId);
   // It has not run, and will: the line about the stop says so.
@@ -167,7 +256,11 @@ function onToolEnd(view: View, event: EventOf<"tool-end">): View {
     whole: view.unfolded,
     ...(call !== undefined && { ms: event.at - call.startedAt }),
   };
-  return { ...block({ ...endStream(view), calls }, ended), folded: view.unfolded ? undefined : ended };
+  const told = { ...block({ ...endStream(view), calls }, ended), folded: view.unfolded ? undefined : ended };
+  const survivors = event.outcome === "interrupted" ? survivorsIn(event.output) : [];
+  if (survivors.length === 0) return told;
+  const names = survivors.map(({ pid, command }) => `${pid} ${sanitizeLine(command, 120)}`);
+  return note(told, texts.stop.survives(names.join("\n")), "error");
 }
 
 function nameOf(view: View, callId: string, tool: string): string {
@@ -183,10 +276,10 @@ export function onLate(view: View, late: { readonly callId: string; readonly too
   return { ...told, toldLate: [...view.toldLate, callId].slice(-MOST_READ) };
 }
 
-function onAction(view: View, interrupt: Interrupt | undefined, texts: Texts): View {
+function onAction(view: View, interrupt: Interrupt | undefined): View {
   if (interrupt === undefined) return view;
   if (interrupt.kind === "user") {
-    const told = note(endStream(view), stopLine(view, interrupt, texts), "stop");
+    const told = block(endStream(view), stopBlock(view, interrupt));
     // Those of a past that is only read have ended with their process, or are somebody else's.
     return view.past ? told : { ...told, behind: [...view.behind, ...(interrupt.calls?.late ?? [])] };
   }
@@ -195,21 +288,18 @@ function onAction(view: View, interrupt: Interrupt | undefined, texts: Texts): V
   return openDialog({ ...endStream(view), requests: [...view.requests, interrupt] });
 }
 
-/** What was stopped, what had finished, what never began: one line. */
-function stopLine(view: View, { calls }: Interrupt, texts: Texts): string {
-  const told = (ids: readonly string[] | undefined, say: (what: string) => string) =>
-    ids === undefined || ids.length === 0 ? [] : [say(ids.map((id) => view.labels[id] ?? id).join(", "))];
+/** What was stopped, what had finished, what never began. */
+function stopBlock(view: View, { calls, raisedAt }: Interrupt): Block {
+  const named = (ids: readonly string[] = []) => ids.map((id) => view.labels[id] ?? id);
   const late = new Set(calls?.late);
-  return [
-    texts.stop.interrupted,
-    ...told(
-      calls?.stopped.filter((id) => !late.has(id)),
-      texts.stop.stopped,
-    ),
-    ...told(calls?.finished, texts.stop.finished),
-    ...told(calls?.notStarted, texts.stop.notStarted),
-    ...told(calls?.late, texts.stop.late),
-  ].join(" ");
+  return {
+    kind: "stop",
+    ...(view.startedAt !== undefined && { ms: Math.max(0, raisedAt - view.startedAt) }),
+    stopped: named(calls?.stopped.filter((id) => !late.has(id))),
+    finished: named(calls?.finished),
+    notStarted: named(calls?.notStarted),
+    late: named(calls?.late),
+  };
 }
 
 function onAnswered(view: View, event: EventOf<"request-answered">, texts: Texts): Step {
@@ -219,19 +309,27 @@ function onAnswered(view: View, event: EventOf<"request-answered">, texts: Texts
   const requests = view.requests.filter(({ id }) => id !== event.id);
   const dialog = view.dialog?.id === event.id ? undefined : view.dialog;
   const next = openDialog({ ...view, requests, dialog });
-  const { answer, by } = event;
-  if (answer.type === "withdraw") return still(next);
-  // How a call that may not run ended says it.
-  const words = { approve: "approved", reject: "rejected", respond: "responded", expire: "expired" } as const;
-  const what = request.callId === undefined ? undefined : view.labels[request.callId];
-  const how = texts.dialog.answered(texts.dialog[words[answer.type]], by);
-  const told =
-    answer.type === "reject" && what !== undefined
-      ? next
-      : note(next, `${what ?? request.tool ?? request.reason ?? request.id}: ${how}`, "dim");
+  if (event.answer.type === "withdraw") return still(next);
+  const told = answeredNote(view, next, event, texts);
   // Whoever answered the last one, here or in another terminal: the run goes on here.
   if (requests.length > 0 || view.state !== "paused" || view.past) return still(told);
   return { view: { ...told, starting: true }, effects: [{ do: "go-on" }] };
+}
+
+/** A line for an answer that the person did not give here. A rejected call says so by its end. */
+function answeredNote(before: View, view: View, event: EventOf<"request-answered">, texts: Texts): View {
+  const { answer, by, id } = event;
+  if (answer.type === "withdraw") return view;
+  const here = before.dialog?.id === id && before.dialog.sending === true;
+  if (here || (before.past && by === before.me)) return view;
+  const request = before.requests.find((each) => each.id === id);
+  const label = request?.callId === undefined ? undefined : before.labels[request.callId];
+  if (answer.type === "reject" && label !== undefined) return view;
+  const words = { approve: "approved", reject: "rejected", respond: "responded", expire: "expired" } as const;
+  const { answered, elsewhere, ...dialog } = texts.dialog;
+  const how = dialog[words[answer.type]];
+  const said = answer.type === "expire" ? how : by === before.me ? elsewhere(how) : answered(how, by);
+  return note(view, `${label ?? request?.tool ?? request?.reason ?? id}: ${said}`, "dim");
 }
 
 function onState(view: View, event: EventOf<"state">): Step {
@@ -254,7 +352,7 @@ function onState(view: View, event: EventOf<"state">): Step {
 function wasCut({ transcript }: View): boolean {
   for (let at = transcript.length - 1; at >= 0; at -= 1) {
     const { kind } = transcript.at(at);
-    if (kind !== "note") return kind === "answer";
+    if (kind !== "note" && kind !== "stop") return kind === "answer";
   }
   return false;
 }
@@ -271,7 +369,9 @@ function onRunEnd(view: View, event: EventOf<"run-end">, own: boolean, texts: Te
   if (!own) return view;
   if (event.status === "completed") return withoutWords(endStream(view), event, texts);
   if (event.status !== "failed" || event.error === undefined) return view;
-  const { message, hint } = event.error as { readonly message: string; readonly hint?: string };
-  const failed = note(endStream(view), sentences(message, hint), "error");
-  return note(failed, texts.stop.failed, "dim");
+  const ended = { ...endStream(view), failedBy: event.error.code };
+  const words = sentences(...peopleWords(event.error, texts));
+  // A limit that the person can lift by one key is a pause.
+  if (event.error.code === "MAX_TURNS") return note(ended, words, "stop");
+  return note(note(ended, words, "error"), texts.stop.failed, "dim");
 }

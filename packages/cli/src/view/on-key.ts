@@ -2,11 +2,14 @@
 // something runs, it stops it, whatever is being typed.
 
 import type { Key } from "../keys/decoder.ts";
+import { type Mode, nextMode } from "../permissions/mode.ts";
 import type { Texts } from "../texts/texts.ts";
-import { leavesWriting, onDialogKey, takesKeys } from "./dialog.ts";
+import { afterWords, isUnseen, leavesWriting, onDialogKey, takesKeys } from "./dialog.ts";
 import { edit, editorOf, emptyEditor } from "./editor.ts";
 import { block } from "./on-event.ts";
 import { leavesPopup, onPopupKey } from "./popup.ts";
+import { chosenSlash, completed, onSlash, paletteOf, slashNames, slashOf } from "./slash.ts";
+import { nextSuggestion } from "./suggestions.ts";
 import {
   type Armed,
   canGoOn,
@@ -33,6 +36,9 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
   switch (key.name) {
     case "report":
       return still(before);
+    case "focus-in":
+    case "focus-out":
+      return still({ ...before, focused: key.name === "focus-in" });
     case "ctrl-z":
       return { view, effects: [{ do: "suspend" }] };
     case "ctrl-l":
@@ -41,6 +47,10 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
       return again("quit") ? quit(view) : onCtrlC(view, now);
     case "escape":
       return onEscape(view, now, again("rewind"));
+    // As terminals of two kinds write Shift-Tab.
+    case "back-tab":
+    case "shift-tab":
+      return view.popup === undefined ? inMode(view, nextMode(view.mode)) : still(view);
     default:
   }
   if (view.popup !== undefined) {
@@ -49,11 +59,11 @@ export function onKey(before: View, key: Key, now: number, texts: Texts): Step {
   }
   if (key.name === "ctrl-o") return still(unfold(view));
   if (key.name === "ctrl-d" && view.draft.text === "") return quit(view);
-  if (takesKeys(view)) return onDialogKey(view, key, now, texts);
-  return onPromptKey(view, key, now);
+  if (takesKeys(view) && !isUnseen(view, key, now)) return onDialogKey(view, key, now, texts);
+  return onPromptKey(view, key, now, texts);
 }
 
-/** Popup, request, run, draft: the first of them that is there. */
+/** Popup, request, run, mode, draft: the first of them that is there. A stop falls back to *ask*, too. */
 function onEscape(view: View, now: number, again: boolean): Step {
   const { popup } = view;
   if (popup !== undefined) return isBottom(popup) ? quit(view) : still({ ...view, popup: undefined });
@@ -62,6 +72,7 @@ function onEscape(view: View, now: number, again: boolean): Step {
   if (isRunning(view) || view.requests.length > 0) return interrupt(view);
   if (view.pauseType === "user_interrupt" && now - (view.restedAt ?? 0) < HAMMER_MS)
     return still({ ...view, restedAt: now });
+  if (view.mode !== "ask") return inMode(view, "ask");
   if (view.draft.text !== "") return still(cleared(view));
   if (again) return { view, effects: [{ do: "list-rewind" }] };
   return still({ ...view, armed: { what: "rewind", until: now + AGAIN_MS } });
@@ -77,8 +88,14 @@ function cleared(view: View): View {
   return { ...view, history: [...view.history, view.draft.text], historyAt: undefined, draft: emptyEditor };
 }
 
-function interrupt(view: View): Step {
-  return { view: { ...view, stopping: view.stopping === 0 ? 1 : 2 }, effects: [{ do: "interrupt" }] };
+function interrupt(before: View): Step {
+  const { view, effects } = before.mode === "ask" ? still(before) : inMode(before, "ask");
+  const stopping = view.stopping === 0 ? 1 : 2;
+  return { view: { ...view, stopping }, effects: [...effects, { do: "interrupt" }] };
+}
+
+function inMode(view: View, mode: Mode): Step {
+  return { view: { ...view, mode }, effects: [{ do: "mode", mode }] };
 }
 
 function onCtrlC(view: View, now: number): Step {
@@ -96,13 +113,24 @@ function quit(view: View): Step {
   return { view: { ...view, quitting: true }, effects: [{ do: "quit" }] };
 }
 
-function onPromptKey(view: View, key: Key, now: number): Step {
+function onPromptKey(view: View, key: Key, now: number, texts: Texts): Step {
+  const slashed = onSlashKey(view, key, texts);
+  if (slashed !== undefined) return slashed;
   const text = view.draft.text;
   switch (key.name) {
+    case "ctrl-r":
+      return { view, effects: [{ do: "list-history" }] };
     case "enter":
       return onEnter(view);
     case "tab":
+    case "up":
+    case "down": {
+      const offered = nextSuggestion(view, texts, key.name === "up" ? -1 : 1);
+      if (offered !== undefined && (key.name === "tab" || view.history.length === 0))
+        return still({ ...view, draft: editorOf(offered) });
+      if (key.name !== "tab") break;
       return text.trim() === "" ? still(view) : sent(view, [{ do: "mail", kind: "queue", text: text.trim() }]);
+    }
     case "alt-up": {
       const last = view.mail.at(-1);
       return last === undefined ? still(view) : { view, effects: [{ do: "take-back", mail: last }] };
@@ -118,9 +146,29 @@ function onPromptKey(view: View, key: Key, now: number): Step {
     default:
   }
   const draft = edit(view.draft, key);
-  if (draft !== undefined) return still({ ...view, draft, historyAt: undefined, draftAt: now });
+  if (draft !== undefined) return still({ ...view, draft, historyAt: undefined, slashAt: 0, draftAt: now });
   if (key.name === "up" || key.name === "down") return still(recall(view, key.name === "up" ? -1 : 1));
   return still(view);
+}
+
+/** The keys of the palette; undefined if no command is typed, or the key is for typing. */
+function onSlashKey(view: View, key: Key, texts: Texts): Step | undefined {
+  const slash = slashOf(view.draft.text);
+  if (slash === undefined) return undefined;
+  const palette = paletteOf(view);
+  const chosen = chosenSlash(view);
+  if (key.name === "up" || key.name === "down") {
+    const by = key.name === "up" ? palette.length - 1 : 1;
+    return still(palette.length === 0 ? view : { ...view, slashAt: (view.slashAt + by) % palette.length });
+  }
+  if (key.name === "tab") {
+    return still(chosen === undefined ? view : { ...view, draft: editorOf(completed(chosen)), slashAt: 0 });
+  }
+  if (key.name !== "enter") return undefined;
+  // One that does not exist stays on the prompt, to be corrected.
+  const isKnown = chosen !== undefined || slashNames.some((name) => name === slash.name);
+  const next = isKnown ? { ...sent(view, []).view, slashAt: 0 } : view;
+  return onSlash(next, chosen === undefined ? slash : { ...slash, name: chosen }, texts);
 }
 
 /** Sends what is typed: as a new run, as a steer to the one that goes on, or in place of what was stopped. Alone it goes on. */
@@ -130,7 +178,9 @@ function onEnter(view: View): Step {
     const said = [view.afterStop, text].filter(Boolean).join("\n");
     return text === "" ? still(view) : sent({ ...view, afterStop: said }, []);
   }
-  if (isRunning(view)) return text === "" ? still(view) : sent(view, [{ do: "mail", kind: "steer", text }]);
+  // Under a request too: it stays open, and the words are read once it is answered.
+  if (isRunning(view) || view.requests.length > 0)
+    return text === "" ? still(view) : sent(afterWords(view), [{ do: "mail", kind: "steer", text }]);
   if (view.state === "terminated") return still(view);
   if (text === "") return canGoOn(view) ? started(view, { do: "resume" }) : still(view);
   const paused = view.state === "paused" || view.state === "error";
@@ -146,7 +196,7 @@ function startedWith(view: View, effect: Effect): [View, readonly Effect[]] {
 }
 
 function sent(view: View, effects: readonly Effect[]): Step {
-  return { view: { ...view, draft: emptyEditor, historyAt: undefined }, effects };
+  return { view: { ...view, draft: emptyEditor, draftAt: view.now, historyAt: undefined }, effects };
 }
 
 /** Earlier inputs; what is being typed is the last of them. */

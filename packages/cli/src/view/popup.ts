@@ -1,22 +1,30 @@
-// Lists that lie over everything: earlier messages to rewind to, threads to open, the keys.
+// Lists that lie over everything: earlier messages to rewind to, threads to open, earlier inputs, the keys.
 
 import type { Key } from "../keys/decoder.ts";
 import type { Texts } from "../texts/texts.ts";
-import { edit } from "./editor.ts";
-import { type Popup, type Step, still, type ThreadItem, type View } from "./view.ts";
+import { edit, editorOf } from "./editor.ts";
+import { slashNames } from "./slash.ts";
+import { type HistoryItem, LEFT_CHOICES, type Popup, type Step, still, type ThreadItem, type View } from "./view.ts";
 
 /** Where nothing is to be written, what is typed is meant for what lies below. */
 export function leavesPopup(popup: Popup, key: Key): boolean {
   if (key.name !== "text" && key.name !== "paste") return false;
-  return popup.kind === "rewind" || (popup.kind === "help" && key.text !== "?");
+  return popup.kind === "rewind" || popup.kind === "left" || (popup.kind === "help" && key.text !== "?");
 }
 
 export function onPopupKey(view: View, key: Key, texts: Texts): Step {
   const popup = view.popup!;
   switch (popup.kind) {
     case "help": {
-      const cursor = moved(popup.cursor, texts.help.keys.length, key);
+      const cursor = moved(popup.cursor, helpEntries(texts).length, key);
       return still({ ...view, popup: cursor === undefined ? undefined : { ...popup, cursor } });
+    }
+    case "left": {
+      const cursor = moved(popup.cursor, LEFT_CHOICES.length, key);
+      if (cursor !== undefined) return still({ ...view, popup: { ...popup, cursor } });
+      if (key.name !== "enter") return still(view);
+      const choice = LEFT_CHOICES[popup.cursor]!;
+      return { view: { ...view, popup: undefined }, effects: [{ do: "left", choice }] };
     }
     case "rewind": {
       const cursor = moved(popup.cursor, popup.items.length, key);
@@ -36,9 +44,32 @@ export function onPopupKey(view: View, key: Key, texts: Texts): Step {
       const query = edit(popup.query, key);
       return still(query === undefined ? view : { ...view, popup: { ...popup, query, cursor: 0 } });
     }
+    case "history": {
+      const found = foundHistory(popup);
+      const cursor = moved(popup.cursor, found.length, key);
+      if (cursor !== undefined) return still({ ...view, popup: { ...popup, cursor } });
+      const item = found[popup.cursor];
+      // As in a shell: the same key looks further back.
+      if (key.name === "ctrl-r") {
+        return still({
+          ...view,
+          popup: { ...popup, cursor: Math.min(popup.cursor + 1, Math.max(0, found.length - 1)) },
+        });
+      }
+      if (key.name === "enter" || key.name === "tab") {
+        return still(item === undefined ? view : { ...view, popup: undefined, draft: editorOf(item.text) });
+      }
+      const query = edit(popup.query, key);
+      return still(query === undefined ? view : { ...view, popup: { ...popup, query, cursor: 0 } });
+    }
     default:
       return popup satisfies never;
   }
+}
+
+/** The keys, then the commands. */
+export function helpEntries({ help, slash }: Texts): readonly (readonly [string, string])[] {
+  return [...help.keys, ...slashNames.map((name) => [`/${name}`, slash.does[name]] as const)];
 }
 
 function moved(cursor: number, length: number, key: Key): number | undefined {
@@ -49,9 +80,17 @@ function moved(cursor: number, length: number, key: Key): number | undefined {
 
 /** Those that have every word that was typed. */
 export function foundThreads({ items, query }: Extract<Popup, { kind: "threads" }>): readonly ThreadItem[] {
-  const words = query.text.toLowerCase().split(/\s+/).filter(Boolean);
-  return items.filter(({ id, title, detail }) => {
-    const text = `${id} ${title} ${detail}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  return items.filter(({ id, title, detail }) => hasWords(`${id} ${title} ${detail}`, query.text));
+}
+
+export function foundHistory({ items, query }: Extract<Popup, { kind: "history" }>): readonly HistoryItem[] {
+  return items.filter(({ text }) => hasWords(text, query.text));
+}
+
+function hasWords(text: string, query: string): boolean {
+  const within = text.toLowerCase();
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => within.includes(word));
 }

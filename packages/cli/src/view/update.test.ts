@@ -1,7 +1,11 @@
+// What each happening makes of the view. It is one piece: every case is written with the same few helpers.
+
 import type { BelayEvent, Interrupt } from "@belay/core";
 import { describe, expect, test } from "vitest";
 import type { Key } from "../keys/decoder.ts";
 import { en } from "../texts/en.ts";
+import { choicesOf } from "./dialog.ts";
+import { tourHint } from "./suggestions.ts";
 import { update } from "./update.ts";
 import { type Block, type Effect, firstView, type Happening, isRunning, type View } from "./view.ts";
 
@@ -128,7 +132,7 @@ describe("ESC", () => {
     expect(open.view.popup).toEqual({ kind: "help", cursor: 0 });
     const closed = update(open.view, esc, en);
     expect([closed.view.popup, closed.effects]).toEqual([undefined, []]);
-    const writing = after(running, ...asks("a"), typed("n"));
+    const writing = after(running, ...asks("a"), typed("n"), enter);
     expect(writing.view.dialog?.mode).toBe("reason");
     const back = update(writing.view, esc, en);
     expect([back.view.dialog?.mode, back.effects]).toEqual(["choose", []]);
@@ -177,12 +181,15 @@ describe("ESC", () => {
       running,
       event("message", { message }),
       ...["a", "b", "d"].map(start),
-      event("action", { action: { interrupted: { id: "i", kind: "user", calls } } }),
+      event("action", { action: { interrupted: { id: "i", kind: "user", calls, raisedAt: 4_005 } } }),
     );
     expect(blocks.at(-1)).toEqual({
-      kind: "note",
-      tone: "stop",
-      text: "Interrupted. Stopped: shell a. Finished: shell b. Not started: write c.txt. Left behind, still running: shell d.",
+      kind: "stop",
+      ms: 4_000,
+      stopped: ["shell a"],
+      finished: ["shell b"],
+      notStarted: ["write c.txt"],
+      late: ["shell d"],
     });
   });
 });
@@ -310,37 +317,144 @@ describe("the prompt", () => {
   });
 });
 
+describe("modes", () => {
+  const shiftTab = key("back-tab");
+
+  test("Shift-Tab goes through ask, accept edits and plan, whatever is typed or asked", () => {
+    expect(after(shiftTab, shiftTab, shiftTab).effects.map((effect) => "mode" in effect && effect.mode)).toEqual([
+      "accept-edits",
+      "plan",
+      "ask",
+    ]);
+    expect(after(typed("words"), key("shift-tab")).view).toMatchObject({
+      mode: "accept-edits",
+      draft: { text: "words" },
+    });
+    expect(after(running, ...asks("a"), shiftTab).view).toMatchObject({ mode: "accept-edits", dialog: { id: "a" } });
+  });
+
+  test("Esc falls back to ask: with the stop of a run, and before it clears a draft", () => {
+    expect(after(shiftTab, running, esc)).toMatchObject({
+      effects: [{ do: "mode", mode: "accept-edits" }, { do: "mode", mode: "ask" }, { do: "interrupt" }],
+      view: { mode: "ask", stopping: 1 },
+    });
+    expect(after(shiftTab, typed("words"), esc).view).toMatchObject({ mode: "ask", draft: { text: "words" } });
+    expect(after(shiftTab, running, key("ctrl-c")).view.mode).toBe("ask");
+    expect(after(running, esc).effects).toEqual([{ do: "interrupt" }]);
+  });
+
+  test("a mode stays when another thread is opened", () => {
+    expect(after(shiftTab, { type: "opened", threadId: "other" }).view.mode).toBe("accept-edits");
+  });
+});
+
 describe("requests", () => {
   const seen = 10_000;
 
-  test("keys are not heard in the first moment, nor while a draft is being typed", () => {
+  test("TC1: what is typed in the first moment, or while a draft is there, is a draft; Enter then answers nothing", () => {
     const shown = after(running, { type: "tick", now: 5_000 }, ...asks("a"));
-    expect(update(shown.view, key("text", 5_299, "y"), en).effects).toEqual([]);
-    expect(update(shown.view, key("text", 5_300, "y"), en).effects).toEqual([
+    const early = update(shown.view, key("text", 5_299, "y"), en);
+    expect([early.effects, early.view.draft.text]).toEqual([[], "y"]);
+    expect(update(shown.view, key("enter", 5_299), en).effects).toEqual([]);
+    expect(update(shown.view, key("enter", 5_300), en).effects).toEqual([
       { do: "answer", id: "a", answer: { type: "approve" } },
     ]);
     const drafting = after(running, typed("yes", 5_000), ...asks("a"), typed("!", seen));
     expect(drafting).toMatchObject({ effects: [], view: { draft: { text: "yes!" } } });
   });
 
+  const shell = (id: string, command: string) =>
+    event("action", { action: { interrupted: request(id, { tool: "shell", args: { command } }) } });
+
   test.each([
-    [["y"], { type: "approve" }],
-    [["t"], { type: "approve", remember: "thread" }],
-    [["a"], { type: "approve", remember: "always" }],
-    [["3"], { type: "approve", remember: "always" }],
-    [["n", "no!", "enter"], { type: "reject", reason: "no!" }],
-    [["n", "enter"], { type: "reject", reason: en.dialog.defaultReason }],
-    [["e", "x", "enter"], { type: "approve", args: { path: "ax" } }],
+    [["y", "enter"], { type: "approve" }],
+    [["t", "enter"], { type: "approve", remember: "thread" }],
+    [["a", "enter"], { type: "approve", remember: "folder" }],
+    [["3", "enter"], { type: "approve", remember: "folder" }],
+    [["p", "enter"], { type: "approve", remember: "prefix" }],
+    [["v", "enter"], { type: "approve", remember: "everywhere" }],
+    [["n", "enter", "no!", "enter"], { type: "reject", reason: "no!" }],
+    [["n", "enter", "enter"], { type: "reject", reason: en.dialog.defaultReason }],
+    [["e", "enter", "x", "enter"], { type: "approve", args: { command: "npm testx" } }],
     [["down", "enter"], { type: "approve", remember: "thread" }],
     [["up", "enter", "late", "enter"], { type: "reject", reason: "late" }],
-  ])("%j is %j", (keys, answer) => {
+  ])("TC1: %j is %j", (keys, answer) => {
     const names = ["enter", "up", "down"];
-    const pressed = keys.map((each) => (names.includes(each) ? key(each) : typed(each)));
-    expect(after(running, ...asks("a"), ...pressed).effects).toEqual([{ do: "answer", id: "a", answer }]);
+    const pressed = keys.map((each, at) => {
+      const now = seen + at * 400;
+      return names.includes(each) ? key(each, now) : typed(each, now);
+    });
+    expect(after(running, shell("a", "npm test"), ...pressed).effects).toEqual([{ do: "answer", id: "a", answer }]);
+  });
+
+  test("TC1: a letter alone grants nothing, and one that follows it within a second makes both a draft", () => {
+    const dialog = (...keys: Happening[]) => after(running, shell("a", "npm test"), ...keys);
+    for (const letter of ["y", "t", "a", "p", "v", "1", "2"]) {
+      const { effects, view } = dialog(typed(letter, seen));
+      expect([effects, view.draft.text], letter).toEqual([[], ""]);
+    }
+    const two = dialog(typed("a", seen), typed("y", seen + 149), key("enter", seen + 600));
+    expect(two.effects).toEqual([{ do: "mail", kind: "steer", text: "ay" }]);
+    expect(dialog(typed("a", seen), typed("y", seen + 1_000)).view.dialog?.cursor).toBe(0);
+    expect(dialog(typed("also", seen)).view.draft.text).toBe("also");
+    expect(dialog(key("paste", seen, "yes")).view.draft.text).toBe("yes");
+    // The rule has to be there to be read before Enter agrees to it.
+    expect(dialog(typed("a", seen), key("enter", seen + 100)).effects).toEqual([]);
+    expect(dialog(typed("y", seen), key("enter", seen + 100)).effects).toHaveLength(1);
+  });
+
+  test("TC1: no sentence grants anything, at whatever speed it is typed", () => {
+    const sentences = [
+      "also check the tests",
+      "yes but first look",
+      "try again",
+      "any",
+      "at",
+      "a y a t",
+      "neat",
+      "ya",
+      "3 files",
+      "van",
+      "p.s. not yet",
+      "eat that",
+    ];
+    for (const sentence of sentences)
+      for (const pace of [1, 30, 80, 150, 300, 700])
+        for (const begin of [50, 250, 320, 2_000]) {
+          const at = (nth: number) => seen + begin + nth * pace;
+          const keys = [...sentence].map((text, nth) => typed(text, at(nth)));
+          const end = sentence.length;
+          const open = [{ type: "tick", now: seen } as const, running, shell("a", "npm test")];
+          const { effects } = after(...open, ...keys, key("enter", at(end)), key("enter", at(end + 1)));
+          const granted = effects.filter((effect) => effect.do === "answer");
+          expect(granted, `${sentence} every ${pace} ms from ${begin} ms on`).toEqual([]);
+        }
+  });
+
+  test("TC7: words that are sent under a request are pending, and the request stays open", () => {
+    const { effects, view } = after(running, ...asks("a"), typed("and mind the tests", seen), key("enter", seen + 500));
+    expect(effects).toEqual([{ do: "mail", kind: "steer", text: "and mind the tests" }]);
+    expect([view.requests.length, view.dialog?.id]).toEqual([1, "a"]);
+  });
+
+  test("edits can be accepted from a request on; what a link leads to is never remembered", () => {
+    const accepted = after(running, ...asks("a"), typed("s", seen), key("enter", seen + 400));
+    expect(accepted.effects).toEqual([
+      { do: "mode", mode: "accept-edits" },
+      { do: "answer", id: "a", answer: { type: "approve" } },
+    ]);
+    expect(accepted.view.mode).toBe("accept-edits");
+    const read = request("r", { tool: "read", args: { path: "a.md" }, context: { path: "a.md", leadsTo: "a.md" } });
+    const linked = { ...read, context: { path: "a.md", leadsTo: ".env" } };
+    const keys = (one: Interrupt) =>
+      choicesOf(one, en)
+        .map((choice) => choice.key)
+        .join("");
+    expect([keys(read), keys(linked)]).toEqual(["yaen", "yen"]);
   });
 
   test("several are answered in any order; with the last one the run goes on, whoever answered it", () => {
-    const open = after(running, ...asks("a", "b"), key("ctrl-n"), typed("y"));
+    const open = after(running, ...asks("a", "b"), key("ctrl-n"), typed("y"), enter);
     expect(open.effects).toEqual([{ do: "answer", id: "b", answer: { type: "approve" } }]);
     const answered = (id: string) => event("request-answered", { id, by: "user", answer: { type: "approve" } });
     const one = update(open.view, answered("b"), en);
@@ -349,7 +463,7 @@ describe("requests", () => {
   });
 
   test("an answer that is not taken leaves the dialog open, and says why", () => {
-    const { view } = after(running, ...asks("a"), typed("y"), { type: "answer-refused", id: "a", problem: "taken" });
+    const { view } = after(running, ...asks("a"), enter, { type: "answer-refused", id: "a", problem: "taken" });
     expect(view.dialog).toMatchObject({ id: "a", problem: "taken", sending: false });
   });
 
@@ -365,13 +479,13 @@ describe("requests", () => {
   test("questions: a choice by its number, words as they are, JSON where the schema wants it", () => {
     const asked = (more: Partial<Interrupt>) =>
       event("action", { action: { interrupted: request("q", { kind: "input", ...more }) } });
-    const choice = after(running, asked({ context: { options: ["red", "blue"] } }), typed("2"));
+    const choice = after(running, asked({ context: { options: ["red", "blue"] } }), typed("2"), enter);
     expect(choice.effects).toEqual([{ do: "answer", id: "q", answer: { type: "respond", value: "blue" } }]);
     expect(after(running, asked({}), typed("in words"), enter).effects).toEqual([
       { do: "answer", id: "q", answer: { type: "respond", value: "in words" } },
     ]);
     const schema = { type: "object" };
-    expect(after(running, asked({ schema }), typed("{"), enter).view.dialog?.problem).toContain("no JSON");
+    expect(after(running, asked({ schema }), typed("{"), enter).view.dialog?.problem).toContain("Not valid JSON");
     expect(after(running, asked({ schema }), typed('{"a":1}'), enter).effects).toEqual([
       { do: "answer", id: "q", answer: { type: "respond", value: { a: 1 } } },
     ]);
@@ -379,9 +493,120 @@ describe("requests", () => {
 
   test("what became of a call that a crash cut off: again, its result, or skip", () => {
     const asked = event("action", { action: { interrupted: request("u", { kind: "unknown" }) } });
-    expect(after(running, asked, typed("r")).effects).toEqual([{ do: "answer", id: "u", answer: { type: "approve" } }]);
-    expect(after(running, asked, typed("g"), typed("it ran"), enter).effects).toEqual([
+    expect(after(running, asked, typed("r"), enter).effects).toEqual([
+      { do: "answer", id: "u", answer: { type: "approve" } },
+    ]);
+    expect(after(running, asked, typed("g"), enter, typed("it ran"), enter).effects).toEqual([
       { do: "answer", id: "u", answer: { type: "respond", value: "it ran" } },
     ]);
+  });
+});
+
+describe("commands of the prompt", () => {
+  const last = (text: string, ...before: readonly Happening[]) => after(...before, typed(text), enter);
+
+  test("one that is not known is not sent, says so, and stays to be corrected; a path and a blank before it are text", () => {
+    const unknown = last("/xyz now");
+    expect(unknown.effects).toEqual([]);
+    expect(unknown.blocks.at(-1)).toEqual({ kind: "note", tone: "error", text: en.slash.unknown("/xyz") });
+    expect(unknown.view.draft.text).toBe("/xyz now");
+    expect(last("/etc/hosts says?").effects).toEqual([{ do: "run", input: "/etc/hosts says?" }]);
+    expect(last(" /xyz").effects).toEqual([{ do: "run", input: "/xyz" }]);
+    expect(last("/xyz", running).effects).toEqual([]);
+  });
+
+  test("the palette: what begins like it, Tab completes, the arrows choose, Enter runs the chosen one", () => {
+    expect(after(typed("/re"), key("tab")).view.draft.text).toBe("/resume");
+    expect(after(typed("/re"), key("down"), enter).effects).toEqual([{ do: "list-rewind" }]);
+    expect(after(typed("/comp"), key("tab"), typed("the ropes"), enter).effects).toEqual([
+      { do: "compact", focus: "the ropes" },
+    ]);
+    expect(last("/").view.popup).toEqual({ kind: "help", cursor: 0 });
+    expect(last("/theme light").effects).toEqual([{ do: "theme", theme: "light" }]);
+    expect(last("/QUIT").effects).toEqual([{ do: "quit" }]);
+  });
+
+  test("one that leaves the thread waits for a stop; the others run beside it", () => {
+    for (const name of ["new", "resume", "rewind", "fork"]) {
+      const { effects, blocks } = last(`/${name}`, running);
+      expect(effects).toEqual([]);
+      expect(blocks.at(-1)).toMatchObject({ text: en.slash.busy(`/${name}`) });
+    }
+    expect(last("/rules", running).effects).toEqual([{ do: "command", name: "rules", words: "" }]);
+  });
+});
+
+test("Ctrl-R: inputs of all threads, searched by their words; Enter takes one to the prompt and sends nothing", () => {
+  expect(after(key("ctrl-r")).effects).toEqual([{ do: "list-history" }]);
+  const items = ["make the tests pass", "what is here?", "run the tests"].map((text) => ({ text, detail: "shop" }));
+  const popup: Happening = {
+    type: "popup",
+    popup: { kind: "history", items, cursor: 0, query: { text: "", cursor: 0 } },
+  };
+  const { view, effects } = after(popup, typed("tests"), key("ctrl-r"), enter);
+  expect([view.draft.text, view.popup, effects]).toEqual(["run the tests", undefined, []]);
+});
+
+test("a summary of the context is told in one line", () => {
+  const message = { id: "s", role: "user", origin: "runtime", parts: [], summary: { coversTo: "m" } };
+  const usage = { inputTokens: 900, outputTokens: 100 };
+  const said = { id: "m", role: "assistant", origin: "model", parts: [{ type: "text", text: "one" }], usage };
+  const { blocks, view } = after(running, event("message", { message: said }), event("message", { message }));
+  expect(blocks.at(-1)).toEqual({ kind: "note", tone: "dim", text: en.slash.compacted(1_000) });
+  expect(view.contextTokens).toBe(0);
+});
+
+describe("a person who looks elsewhere", () => {
+  const away = key("focus-out");
+  const done = event("state", { state: "completed" });
+
+  test("is called when something waits for them, or a run has ended", () => {
+    expect(after(away, running, ...asks("a")).effects).toEqual([{ do: "notify", why: "asks" }]);
+    expect(after(away, running, done).effects).toEqual([{ do: "notify", why: "done" }]);
+    expect(after(away, running, event("state", { state: "error" })).effects).toEqual([{ do: "notify", why: "failed" }]);
+  });
+
+  test("is not called back while they look, or by a past that is only read", () => {
+    expect(after(away, key("focus-in"), running, ...asks("a")).effects).toEqual([]);
+    expect(after({ type: "opened", threadId: "t" }, away, running, done).effects).toEqual([]);
+    // A terminal that does not report its focus: only after a while.
+    expect(after(running, done).effects).toEqual([]);
+    expect(after(running, event("state", { state: "completed", at: 60_000 })).effects).toEqual([
+      { do: "notify", why: "done" },
+    ]);
+  });
+});
+
+describe("the demo says what to type", () => {
+  const demo = (...happenings: readonly Happening[]) =>
+    happenings.reduce((view, each) => update(view, each, en).view, firstView({ columns: 80, rows: 24, demo: true }, 0));
+  const person = (text: string) =>
+    event("message", { message: { id: text, role: "user", origin: "person", parts: [{ type: "text", text }] } });
+
+  test("Tab and Up choose a suggestion while nothing was said; what is typed stays", () => {
+    const { tour, summarise, write } = en.demo;
+    const tab = key("tab");
+    expect([demo(tab), demo(tab, tab), demo(key("up"))].map(({ draft }) => draft.text)).toEqual([
+      tour,
+      summarise,
+      write,
+    ]);
+    expect(demo(typed("mine"), key("up")).draft.text).toBe("mine");
+    expect(after(key("tab")).view.draft.text).toBe("");
+  });
+
+  test("the tour: stop, other words, an approval, a way back", () => {
+    const stop = event("action", { action: { interrupted: { id: "i", kind: "user", raisedAt: 6 } } });
+    const steps = [person(en.demo.tour), running, stop, stopped] as const;
+    const hints = (...more: readonly Happening[]) => tourHint(demo(...more), en);
+    expect(hints(...steps.slice(0, 2))).toBe(en.demo.steps[0]);
+    expect(hints(...steps)).toBe(en.demo.steps[1]);
+    expect(demo(...steps, key("tab")).draft.text).toBe(en.demo.tourInstead);
+    const asked = [...steps, person(en.demo.tourInstead), running, ...asks("a")];
+    expect(hints(...asked)).toBe(en.demo.steps[2]);
+    const end = event("tool-end", { callId: "a", tool: "write", outcome: "ok", output: "" });
+    const answered = event("request-answered", { id: "a", answer: { type: "approve" }, by: "me" });
+    expect(hints(...asked, answered, running, end, event("state", { state: "completed" }))).toBe(en.demo.steps[3]);
+    expect(hints(person("hello"), running)).toBeUndefined();
   });
 });

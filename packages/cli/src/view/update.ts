@@ -99,11 +99,11 @@ function onTick(view: View, now: number): Step {
 
 /** A clean slate, but for what the person has typed and where they are. */
 function opened(view: View, threadId: string): View {
-  const { draft, unfolded, now } = view;
+  const { draft, unfolded, mode, now, focused } = view;
   const first = view.threadId === undefined;
   const transcript = first ? view.transcript : emptyList;
   const epoch = first ? view.epoch : view.epoch + 1;
-  return { ...firstView(view, now), threadId, draft, transcript, unfolded, past: true, epoch };
+  return { ...firstView(view, now), threadId, draft, transcript, unfolded, mode, focused, past: true, epoch };
 }
 
 function caughtUp(view: View, at: Extract<Happening, { type: "caught-up" }>, texts: Texts): View {

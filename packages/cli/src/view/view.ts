@@ -2,16 +2,29 @@
 
 import type { BelayEvent, Interrupt, Json, PauseType, SessionState } from "@belay/core";
 import type { Key } from "../keys/decoder.ts";
+import type { Mode } from "../permissions/mode.ts";
+import type { Scope } from "../permissions/remember.ts";
 import type { MarkdownState } from "../rows/markdown.ts";
 import { type Editor, emptyEditor } from "./editor.ts";
 import { emptyList, type List } from "./list.ts";
+import { type ModelWork, noWork } from "./model-work.ts";
+
+/** A note aside, an answer to the person, a stop or a request, a failure. */
+export type Tone = "dim" | "soft" | "stop" | "error";
 
 /** How a call ended, as its fact says. */
 export type Outcome = Extract<BelayEvent, { type: "tool-end" }>["outcome"];
 
 /** A part of the transcript: drawn once, above everything that still moves. */
 export type Block =
-  | { readonly kind: "welcome"; readonly model: string; readonly demo: boolean; readonly folder: string }
+  | {
+      readonly kind: "welcome";
+      readonly model: string;
+      readonly demo: boolean;
+      readonly folder: string;
+      /** The guides that the model was given, by their paths from the folder. */
+      readonly guides: readonly string[];
+    }
   | { readonly kind: "person"; readonly text: string }
   /** Whole lines of an answer, and what was open before them; `first` begins the answer. */
   | {
@@ -30,10 +43,20 @@ export type Block =
       readonly whole: boolean;
       readonly ms?: number;
     }
-  /** What somebody is asked about, whole, where a dialog has no room for it. */
-  | { readonly kind: "diff"; readonly diff: string }
-  | { readonly kind: "asked"; readonly text: string }
-  | { readonly kind: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" };
+  /** A change to a file that was made. */
+  | { readonly kind: "diff"; readonly diff: string; readonly whole: boolean }
+  /** The reasoning of the model before an answer or a call. */
+  | { readonly kind: "thought"; readonly text: string; readonly whole: boolean; readonly ms?: number }
+  /** A stop: how long the run had run, and the labels of its calls by what became of them. */
+  | {
+      readonly kind: "stop";
+      readonly ms?: number;
+      readonly stopped: readonly string[];
+      readonly finished: readonly string[];
+      readonly notStarted: readonly string[];
+      readonly late: readonly string[];
+    }
+  | { readonly kind: "note"; readonly text: string; readonly tone: Tone };
 
 /** An answer as it streams: the lines that are whole are in the transcript already. */
 export interface Stream {
@@ -69,6 +92,10 @@ export interface Dialog {
   readonly cursor: number;
   readonly mode: "choose" | "edit" | "reason" | "answer";
   readonly editor: Editor;
+  /** The first row that is shown of what would be done. */
+  readonly scroll: number;
+  /** The last letter that moved the cursor, and when: one that follows soon makes both a draft. */
+  readonly typed?: { readonly text: string; readonly at: number };
   /** Why the last answer was not taken. */
   readonly problem?: string;
   /** An answer is on its way. */
@@ -88,7 +115,18 @@ export interface ThreadItem {
   readonly detail: string;
 }
 
+/** What becomes of commands that outlived a crash. */
+export type LeftChoice = "wait" | "stop" | "leave";
+export const LEFT_CHOICES: readonly LeftChoice[] = ["wait", "stop", "leave"];
+
+export interface HistoryItem {
+  readonly text: string;
+  readonly detail: string;
+}
+
 export type Popup =
+  /** `commands`: one a line. */
+  | { readonly kind: "left"; readonly commands: string; readonly cursor: number }
   /** `cursor`: the first key that is shown, where not all are. */
   | { readonly kind: "help"; readonly cursor: number }
   | { readonly kind: "rewind"; readonly items: readonly RewindItem[]; readonly cursor: number }
@@ -99,6 +137,13 @@ export type Popup =
       readonly query: Editor;
       /** There is no thread behind it to go back to. */
       readonly must: boolean;
+    }
+  /** Earlier inputs, of all threads. */
+  | {
+      readonly kind: "history";
+      readonly items: readonly HistoryItem[];
+      readonly cursor: number;
+      readonly query: Editor;
     };
 
 /** What the person may do once more: quit, or rewind. */
@@ -111,9 +156,15 @@ export interface View {
   readonly now: number;
   readonly columns: number;
   readonly rows: number;
+  /** The name that the answers from this terminal are recorded under. */
+  readonly me: string | undefined;
+  /** Rules stand in for a model: the person is told what to type. */
+  readonly demo: boolean;
   readonly threadId: string | undefined;
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
+  /** The code of the error that the last run failed with. */
+  readonly failedBy: string | undefined;
   /** The person has asked for a stop that is not done yet; twice: without grace. */
   readonly stopping: 0 | 1 | 2;
   /** What was sent while it stops: it goes on with that. */
@@ -122,9 +173,16 @@ export interface View {
   readonly starting: boolean;
   readonly startedAt: number | undefined;
   readonly restedAt: number | undefined;
-  readonly tokens: number;
+  /** Tokens of all model calls of the thread. */
+  readonly tokens: { readonly input: number; readonly output: number };
+  /** Tokens that the last model call took, and those from which on the thread is summed up. */
+  readonly contextTokens: number;
+  readonly contextMost: number | undefined;
   readonly transcript: List<Block>;
   readonly stream: Stream | undefined;
+  readonly model: ModelWork;
+  /** The message whose reasoning was shown last. */
+  readonly thoughtOf: string | undefined;
   readonly calls: readonly RunningCall[];
   /** What calls of this run are called, by id. */
   readonly labels: Readonly<Record<string, string>>;
@@ -141,13 +199,17 @@ export interface View {
   readonly popup: Popup | undefined;
   readonly draft: Editor;
   readonly draftAt: number;
+  /** What the person lets run, beside the rules. */
+  readonly mode: Mode;
   /** Earlier inputs, and which of them is shown. */
   readonly history: readonly string[];
   readonly historyAt: number | undefined;
+  /** The chosen line of the palette, while a command is typed. */
+  readonly slashAt: number;
   readonly armed: Armed | undefined;
   /** Tool output is shown whole from now on. */
   readonly unfolded: boolean;
-  readonly folded: Extract<Block, { kind: "call" }> | undefined;
+  readonly folded: Extract<Block, { kind: "call" | "diff" | "thought" }> | undefined;
   /** What happens was there before the thread was opened. */
   readonly past: boolean;
   /** Goes up with each thread that is opened: its transcript is another one. */
@@ -155,6 +217,8 @@ export interface View {
   /** An answer that was cut goes on: its next words follow those that are there. */
   readonly goesOn: boolean;
   readonly quitting: boolean;
+  /** Whether the person looks at this terminal; undefined if it has not said. */
+  readonly focused: boolean | undefined;
 }
 
 /** What is to be done because of a key or an event; whoever draws does it. */
@@ -165,19 +229,31 @@ export type Effect =
   | { readonly do: "take-back"; readonly mail: Mail }
   | { readonly do: "send-queue"; readonly mail: readonly Mail[] }
   | { readonly do: "interrupt" }
+  | { readonly do: "mode"; readonly mode: Mode }
   | { readonly do: "answer"; readonly id: string; readonly answer: DialogAnswer }
   | { readonly do: "go-on" }
   /** Look what waits to become part of the thread. */
   | { readonly do: "look" }
   | { readonly do: "list-rewind" }
+  | { readonly do: "list-threads" }
+  | { readonly do: "list-history" }
+  | { readonly do: "new" }
+  | { readonly do: "fork" }
+  | { readonly do: "compact"; readonly focus: string }
+  /** A command of the program, its output as a note. */
+  | { readonly do: "command"; readonly name: "rules" | "mcp" | "export"; readonly words: string }
+  | { readonly do: "theme"; readonly theme: "light" | "dark" | "none" }
   | { readonly do: "rewind"; readonly item: RewindItem }
   | { readonly do: "open"; readonly threadId: string }
+  | { readonly do: "left"; readonly choice: LeftChoice }
+  /** The person looks elsewhere, and something waits for them or has ended. */
+  | { readonly do: "notify"; readonly why: "asks" | "done" | "failed" }
   | { readonly do: "suspend" }
   | { readonly do: "redraw" }
   | { readonly do: "quit" };
 
 export type DialogAnswer =
-  | { readonly type: "approve"; readonly remember?: "thread" | "always"; readonly args?: Json }
+  | { readonly type: "approve"; readonly remember?: "thread" | Scope; readonly args?: Json }
   | { readonly type: "reject"; readonly reason: string }
   | { readonly type: "respond"; readonly value: Json };
 
@@ -221,7 +297,7 @@ export type Happening =
   /** A stop is over, whatever it met. */
   | { readonly type: "stop-ended" }
   | { readonly type: "rewind-items"; readonly items: readonly RewindItem[] }
-  | { readonly type: "note"; readonly text: string; readonly tone: "dim" | "stop" | "error" }
+  | { readonly type: "note"; readonly text: string; readonly tone: Tone }
   | { readonly type: "block"; readonly block: Block }
   | { readonly type: "popup"; readonly popup: Popup }
   | { readonly type: "draft"; readonly text: string };
@@ -233,21 +309,33 @@ export interface Step {
 
 export const still = (view: View): Step => ({ view, effects: [] });
 
-export function firstView(size: { readonly columns: number; readonly rows: number }, now: number): View {
+export function firstView(
+  size: Pick<View, "columns" | "rows"> & Partial<Pick<View, "me" | "demo" | "contextMost">>,
+  now: number,
+): View {
+  const { columns, rows, me, demo = false, contextMost } = size;
   return {
     now,
-    ...size,
+    columns,
+    rows,
+    me,
+    demo,
+    contextMost,
     threadId: undefined,
     state: "created",
     pauseType: undefined,
+    failedBy: undefined,
     stopping: 0,
     afterStop: undefined,
     starting: false,
     startedAt: undefined,
     restedAt: undefined,
-    tokens: 0,
+    tokens: { input: 0, output: 0 },
+    contextTokens: 0,
     transcript: emptyList,
     stream: undefined,
+    model: noWork,
+    thoughtOf: undefined,
     calls: [],
     labels: {},
     mail: [],
@@ -260,8 +348,10 @@ export function firstView(size: { readonly columns: number; readonly rows: numbe
     popup: undefined,
     draft: emptyEditor,
     draftAt: 0,
+    mode: "ask",
     history: [],
     historyAt: undefined,
+    slashAt: 0,
     armed: undefined,
     unfolded: false,
     folded: undefined,
@@ -269,6 +359,7 @@ export function firstView(size: { readonly columns: number; readonly rows: numbe
     epoch: 0,
     goesOn: false,
     quitting: false,
+    focused: undefined,
   };
 }
 

@@ -34,7 +34,8 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly name: string;
   readonly model: Model;
   readonly instructions?: string | undefined;
-  readonly tools?: readonly Tool<Deps>[] | undefined;
+  /** A function is asked again and again: from its next turn on the agent has the tools of the list that it returns then. */
+  readonly tools?: readonly Tool<Deps>[] | (() => readonly Tool<Deps>[]) | undefined;
   /** Agents, made by agent(…), that it may hand the conversation over to; they, and it, may hand it on or back. */
   readonly subAgents?: readonly Agent<unknown, Deps>[] | undefined;
   /** The run's output must fit this schema; the result has its type. */
@@ -57,6 +58,9 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
   readonly repair?: "synthetic" | "drop" | undefined;
 }
+
+/** Silence of a model for this long is a stall. */
+const IDLE_MS = 90_000;
 
 const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
   name: true,
@@ -85,7 +89,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
   const definition = subAgents.length === 0 ? alone : familyOf(alone, subAgents).get(alone.name)!;
   const { name } = definition;
   const inCalls = [...(definition.family?.values() ?? [definition])].flatMap(inTools);
-  let print: Fingerprint | undefined;
+  let print: { readonly of: ChatDefinition["tools"]; readonly is: Fingerprint } | undefined;
   const made = Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
@@ -96,8 +100,9 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
     hooks: definition.hooks,
     run: (frame) => chatLoop(frame, definition),
     fingerprint: () => {
-      print ??= printOf(definition);
-      return print;
+      const of = definition.tools;
+      if (print?.of !== of) print = { of, is: printOf(definition) };
+      return print.is;
     },
     argsProblem: (interrupt, args) => argsProblem(definition, interrupt, args),
     verdict: (desk, tool, args) => verdictOf(definition, desk, tool, args),
@@ -223,7 +228,12 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   const maxTurns = options.maxTurns ?? 100;
   if (!Number.isInteger(maxTurns) || maxTurns < 1) throw refuse(`maxTurns is ${maxTurns}`);
   if (options.graceMs !== undefined && !(options.graceMs >= 0)) throw refuse(`graceMs is ${options.graceMs}`);
-  if (options.tools !== undefined && !Array.isArray(options.tools)) throw refuse("its tools are not a list");
+  const given = options.tools;
+  if (given !== undefined && typeof given !== "function" && !Array.isArray(given))
+    throw refuse("its tools are not a list");
+  if (typeof given === "function" && (options.subAgents ?? []).length > 0)
+    throw refuse("its tools are a function, which an agent with subAgents cannot have");
+  const current = currentTools(options);
   checkNumbers(refuse, "timeouts", options.timeouts);
   checkNumbers(refuse, "settings.retry", options.settings?.retry);
   if (options.settings?.retry?.attempts === 0) throw refuse("settings.retry.attempts is 0, which is no try at all");
@@ -241,12 +251,16 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
     hooks: readHooks(options.hooks),
     family: undefined,
     instructions: systemMessage(instructions),
-    tools: toolTable(name, options.tools ?? []),
-    request: requestBase(options),
+    get tools() {
+      return current().table;
+    },
+    get request() {
+      return current().request;
+    },
     output,
     maxTurns,
     maxCorrections: 2,
-    timeouts: options.timeouts ?? {},
+    timeouts: { ...options.timeouts, idleMs: options.timeouts?.idleMs ?? IDLE_MS },
     retry: retrySettings(options.settings?.retry),
     graceMs: options.graceMs ?? 500,
     context: typeof options.context === "function" ? options.context : undefined,
@@ -284,6 +298,24 @@ function systemMessage(instructions: string | undefined): Message | undefined {
   };
 }
 
+/** The table of an agent's tools and the request that offers them, made anew only if the list is another one. */
+function currentTools(options: AgentOptions<StandardSchema | undefined, never>) {
+  const { tools: given = [], name } = options;
+  const read = typeof given === "function" ? given : () => given;
+  const make = (list: readonly Tool<never>[]) => {
+    if (!Array.isArray(list)) {
+      throw belayError("AGENT_INVALID", { agent: name, problem: "the function of its tools gave no list" });
+    }
+    return { list, table: toolTable(name, list), request: requestBase(options, list) };
+  };
+  let made = make(read());
+  return () => {
+    const list = read();
+    if (list !== made.list) made = make(list);
+    return made;
+  };
+}
+
 function toolTable(agentName: string, tools: readonly Tool<never>[]): ReadonlyMap<string, Tool> {
   const table = new Map<string, Tool>();
   for (const tool of tools) {
@@ -296,9 +328,12 @@ function toolTable(agentName: string, tools: readonly Tool<never>[]): ReadonlyMa
   return table;
 }
 
-function requestBase(options: AgentOptions<StandardSchema | undefined, never>): ModelRequest {
+function requestBase(
+  options: AgentOptions<StandardSchema | undefined, never>,
+  list: readonly Tool<never>[],
+): ModelRequest {
   const { retry: _retry, ...settings } = options.settings ?? {};
-  const tools = (options.tools ?? []).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const tools = list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   const schema: Json | undefined =
     options.output && toJsonSchema(options.output, `the output of agent ${options.name}`);
   return {

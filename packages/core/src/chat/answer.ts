@@ -123,6 +123,14 @@ export class Answer {
     return text ? parts : parts.filter((part) => part.type !== "text");
   }
 
+  /** The text so far, if another try can be asked to continue it: only visible text, not ending in a blank. */
+  get prefix(): string | undefined {
+    const parts = this.parts();
+    const plain = parts.every((part) => part.type === "text" && part.provider === undefined);
+    const text = this.text();
+    return plain && /\S$/.test(text) ? text : undefined;
+  }
+
   text(): string {
     let text = this.#open?.type === "text" ? this.#open.text : "";
     const parts = this.#parts ?? nothing;

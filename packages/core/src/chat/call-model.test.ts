@@ -43,6 +43,7 @@ describe("another try", () => {
       expect(result).toMatchObject({ status: "completed", text: "ok" });
       expect(said(events).slice(4)).toEqual([
         "turn-start 1",
+        "waits for try 2 of 4",
         "superseded, attempt 2",
         "text ok",
         "message assistant: ok",
@@ -83,13 +84,91 @@ describe("another try", () => {
     expect(result).toMatchObject({ error: { message: expect.stringMatching(/: no answer: other side closed$/) } });
   });
 
-  it("is not made once anything was shown: the text is kept, tagged by error, and S7 says so to the model", async () => {
-    const { result, kit, events } = await timed([[{ text: "Hel" }, ...fails({ statusCode: 503 })], "lo"]);
+  const broken: ScriptedTurn = [{ reasoning: "Hm." }, { text: "Hel" }, ...fails({ code: "ECONNRESET" })];
+
+  it("I6: is made after text was shown, which is void: superseded, attempt 2", async () => {
+    const { result, kit, events } = await timed([broken, "Hello"]);
+    expect(result).toMatchObject({ status: "completed", text: "Hello" });
+    expect(said(events).slice(5, -3)).toEqual([
+      "reasoning Hm.",
+      "text Hel",
+      "waits for try 2 of 4",
+      "superseded, attempt 2",
+      "text Hello",
+      "message assistant: Hello",
+    ]);
+    expect(events.find(({ type }) => type === "model-wait")).toMatchObject({
+      attempt: 2,
+      reason: "turn",
+      retry: { try: 2, tries: 4, problem: "failed" },
+    });
+    expect(history(kit.session.messages)).toEqual(["user: a", "assistant: Hello"]);
+    expect(kit.requests[1]!.messages).toEqual(kit.requests[0]!.messages);
+  });
+
+  it("I6: continues the text if the model takes a prefix, and nothing is void", async () => {
+    const cut: ScriptedTurn = [{ text: "Hel" }, ...fails({ code: "ECONNRESET" })];
+    const { result, kit, events } = await timed([cut, cut, "lo"], { script: { prefill: true } });
+    expect(result).toMatchObject({ status: "completed", text: "HelHello" });
+    expect(said(events).slice(5, -3)).toEqual([
+      "text Hel",
+      "waits for try 2 of 4",
+      "text Hel",
+      "waits for try 3 of 4",
+      "text lo",
+      "message assistant: Hel + Hel + lo",
+    ]);
+    expect(events.flatMap((event) => (event.type === "text-delta" ? [[event.offset, event.attempt]] : []))).toEqual([
+      [0, 1],
+      [3, 2],
+      [6, 3],
+    ]);
+    expect(kit.requests.map(({ messages }) => history(messages))).toEqual([
+      ["user: a"],
+      ["user: a", "assistant: Hel"],
+      ["user: a", "assistant: HelHel"],
+    ]);
+  });
+
+  it("I6: begins again if the text ends in a blank or has reasoning before it: no provider takes such a prefix", async () => {
+    const blank: ScriptedTurn = [{ text: "Hel " }, ...fails({ code: "ECONNRESET" })];
+    for (const first of [blank, broken]) {
+      const { result, events } = await timed([first, "Hello"], { script: { prefill: true } });
+      expect(result).toMatchObject({ status: "completed", text: "Hello" });
+      expect(said(events)).toContain("superseded, attempt 2");
+    }
+  });
+
+  it("I6: a stop while it waits keeps the text that was shown", async () => {
+    const clock = fakeClock();
+    const kit = await openKit([[{ text: "Hel" }, ...fails({ statusCode: 503 })], "never"], { clock });
+    const run = kit.session.run("a");
+    const heard = listen(run);
+    await clock.advance(1);
+    expect(await kit.session.interrupt()).toMatchObject({ accepted: true, partialText: "Hel" });
+    await run.result;
+    expect(history(kit.session.messages)).toEqual(["user: a", "assistant~user: Hel"]);
+    expect(said(await heard.all)).not.toContain("superseded, attempt 2");
+    expect(kit.requests).toHaveLength(1);
+  });
+
+  it("I6: is not made after a call was received whole: S7 applies, and no call of it runs", async () => {
+    const turn: ScriptedTurn = [{ text: "Hel" }, { call: "look", id: "c" }, ...fails({ code: "ECONNRESET" })];
+    const { result, kit } = await timed([turn, "lo"]);
+    expect(result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
+    expect(history(kit.session.messages)).toEqual(["user: a", "assistant~error: Hel"]);
+    expect(kit.requests).toHaveLength(1);
+  });
+
+  it("S7: after the last try its text is kept, tagged by error", async () => {
+    const agent = { settings: { retry: { attempts: 2 } } };
+    const cut = (text: string): ScriptedTurn => [{ text }, ...fails({ statusCode: 503 })];
+    const { result, kit, events } = await timed([cut("one"), cut("Hel"), "lo"], { agent });
     expect(result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
     expect(history(kit.session.messages)).toEqual(["user: a", "assistant~error: Hel"]);
     expect(kit.session.messages[1]!.interrupted).toMatchObject({ by: "error", reason: "MODEL_FAILED" });
     expect(unpaired(events)).toEqual([]);
-    expect(kit.requests).toHaveLength(1);
+    expect(kit.requests).toHaveLength(2);
   });
 
   it("S7: an answer that its model says ended with an error has failed, with its text kept and no call of it made", async () => {
@@ -168,8 +247,15 @@ describe("time limits", () => {
     expect(waited).toBe(2000);
   });
 
-  it("idleMs: a model that falls silent is MODEL_TIMEOUT, and what it said is kept; resume goes on there", async () => {
-    const agent = { timeouts: { firstTokenMs: 5000, idleMs: 1000 } };
+  it("I6: a model that falls silent for 90 s is asked again", async () => {
+    const { result, waited } = await timed([[{ text: "Hel" }, { stall: true }], "Hello"]);
+    expect(result).toMatchObject({ status: "completed", text: "Hello" });
+    expect(waited).toBeGreaterThanOrEqual(90_000);
+    expect(waited).toBeLessThan(91_000);
+  });
+
+  it("idleMs: after the last try the model's silence is MODEL_TIMEOUT, and its text is kept; resume continues it", async () => {
+    const agent = { timeouts: { firstTokenMs: 5000, idleMs: 1000 }, settings: { retry: { attempts: 1 } } };
     const { result, waited, kit } = await timed([[{ text: "Hel" }, { stall: true }], "lo"], { agent });
     expect(result).toMatchObject({ status: "failed", error: { code: "MODEL_TIMEOUT" } });
     expect(waited).toBeGreaterThanOrEqual(1000);

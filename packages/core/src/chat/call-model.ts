@@ -1,18 +1,28 @@
 // One model call: request → stream → answer, with tries and time limits. Invariants:
 // 1. A stop settles it at once, also when the source is deaf or stalled; nothing is published or kept after it (S1).
 // 2. Decided from the stop, never from the error: what is thrown after a stop is the stop (S7).
-// 3. Another try is made only while nothing of this one has been shown.
+// 3. Another try is made while no call was received whole (I6). Readers get `superseded`: the text of the failed try is void.
+//    A model that takes a prefix continues the text instead, and nothing is void.
 // 4. An answer that grows larger than one record may be ends while it streams: what does not fit is not shown (P12).
 
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
-import type { Finish } from "../message.ts";
+import type { Finish, Message } from "../message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
 import { point } from "../point.ts";
 import { Answer } from "./answer.ts";
-import { isOverflow, isWorthRetrying, type RetrySettings, retryDelay } from "./retry.ts";
+import {
+  brokeOff,
+  isOverflow,
+  isWorthRetrying,
+  pageWords,
+  type RetrySettings,
+  retryDelay,
+  statusIn,
+  statusWords,
+} from "./retry.ts";
 
 /** Causes can go in a circle. */
 const MOST_CAUSES = 8;
@@ -20,7 +30,7 @@ const MOST_CAUSES = 8;
 export interface ModelTimeouts {
   /** From the request to the first event. */
   readonly firstTokenMs?: number | undefined;
-  /** Between two events. */
+  /** Between two events, and before the first one unless `firstTokenMs` is given; 90 s by default. */
   readonly idleMs?: number | undefined;
   /** The whole call. */
   readonly totalMs?: number | undefined;
@@ -57,10 +67,13 @@ function modelError(model: Model, tries: number, error: unknown): BelayError {
 
 /** Clients wrap what they met: that a connection broke is said by the innermost cause only. */
 function reasonOf(error: unknown): string {
+  const page = pageWords(error);
+  if (page !== undefined) return page;
   let inner = error;
   for (let depth = 0; depth < MOST_CAUSES && causeOf(inner) !== undefined; depth += 1) inner = causeOf(inner);
   const [reason, first] = [errorText(error), errorText(inner)];
-  return reason.includes(first) ? reason : `${reason}: ${first}`;
+  if (inner !== error && brokeOff(error)) return first;
+  return `${reason.includes(first) ? reason : `${reason}: ${first}`}${statusWords(error)}`;
 }
 
 function causeOf(error: unknown): Error | undefined {
@@ -79,6 +92,13 @@ function take(frame: Frame, { messageId, quiet }: ModelCall, answer: Answer, eve
       answer.addReasoning(event.text, event.block);
       if (!quiet)
         frame.delta("reasoning-delta", event.text, messageId, answer.reasoningLength - event.text.length, attempt);
+      return;
+    case "args":
+      answer.add(event);
+      if (!quiet) {
+        const { id: callId = "", tool = "", text } = event;
+        frame.draft({ type: "tool-input-delta", callId, tool, text, messageId }, attempt);
+      }
       return;
     default:
       return answer.add(event);
@@ -101,6 +121,7 @@ class Calling implements StopListener {
   readonly #resolve: (end: ModelCallEnd) => void;
   #attempt: number;
   #tries = 0;
+  #request: ModelRequest;
   // Of the present try:
   #answer: Answer;
   #abort: LazyAbort;
@@ -113,16 +134,18 @@ class Calling implements StopListener {
     this.#call = call;
     this.#resolve = resolve;
     this.#attempt = call.attempt;
+    this.#request = call.request;
     this.#answer = new Answer(call.model, frame.desk, frame.place.runPath);
     this.#abort = new LazyAbort();
   }
 
   begin(): void {
-    const { model, request, timeouts, quiet, messageId } = this.#call;
+    const { model, timeouts, quiet, messageId } = this.#call;
     const { signal } = this.#frame;
+    const request = this.#request;
     this.#tries += 1;
     this.#attempt += 1;
-    if (this.#attempt > 1 && !quiet) this.#frame.superseded(messageId, this.#attempt);
+    if (this.#attempt > 1 && !quiet && !this.#answer.begun) this.#frame.superseded(messageId, this.#attempt);
     signal.on(this);
     try {
       point("model:request", request);
@@ -137,7 +160,10 @@ class Calling implements StopListener {
   }
 
   #again(): void {
-    this.#answer = new Answer(this.#call.model, this.#frame.desk, this.#frame.place.runPath);
+    const { model, request, messageId } = this.#call;
+    const prefix = model.prefill === true ? this.#answer.prefix : undefined;
+    this.#request = prefix === undefined ? request : withPrefix(request, messageId, prefix);
+    if (prefix === undefined) this.#answer = new Answer(model, this.#frame.desk, this.#frame.place.runPath);
     this.#abort = new LazyAbort();
     this.#source = undefined;
     this.#limits = undefined;
@@ -184,15 +210,32 @@ class Calling implements StopListener {
     if (next instanceof BelayError) {
       return this.#resolve({ how: "failed", answer: this.#answer, attempt: this.#attempt, error: next });
     }
+    this.#announce(error, next);
     void sleep(this.#frame, next).then((waited) => (waited ? this.#again() : this.#tell("stopped")));
   };
+
+  #announce(error: unknown, delayMs: number): void {
+    const { retry, quiet } = this.#call;
+    const status = statusIn(error);
+    const next = {
+      dueAt: this.#frame.clock.now() + delayMs,
+      try: this.#tries + 1,
+      tries: retry.attempts,
+      ...(status !== undefined && { status }),
+      problem: reasonOf(error),
+    };
+    const reason = quiet ? "summary" : "turn";
+    this.#frame.draft({ type: "model-wait", reason, retry: next }, this.#attempt + 1);
+  }
 
   /** How long to wait for another try, or, where there is none, what this one failed with. */
   #judge(error: unknown): number | BelayError {
     const { retry, model } = this.#call;
     const tries = this.#tries;
     try {
-      const again = !this.#answer.begun && tries < retry.attempts && isWorthRetrying(error);
+      // An answer that is too long for `totalMs` has not stalled: the next one would be as long.
+      const tooLong = this.#answer.begun && error instanceof BelayError && error.details.phase === "totalMs";
+      const again = this.#answer.calls === 0 && !tooLong && tries < retry.attempts && isWorthRetrying(error);
       if (!again) return modelError(model, tries, error);
       return retryDelay(retry, tries, error, this.#frame.clock.now(), Math.random());
     } catch {
@@ -236,6 +279,18 @@ class Calling implements StopListener {
 }
 
 function ignore(): void {}
+
+/** The request of a try that continues `text`: the text is a last message of the assistant, or the end of the one that is there. */
+function withPrefix(request: ModelRequest, messageId: string, text: string): ModelRequest {
+  const part = { type: "text" as const, text };
+  const last = request.messages.at(-1);
+  if (last?.role === "assistant") {
+    const messages = [...request.messages.slice(0, -1), { ...last, parts: [...last.parts, part] }];
+    return { ...request, messages };
+  }
+  const prefix: Message = { id: messageId, role: "assistant", parts: [part], at: 0, origin: "model" };
+  return { ...request, messages: [...request.messages, prefix] };
+}
 
 function hasLimits({ firstTokenMs, idleMs, totalMs }: ModelTimeouts): boolean {
   return firstTokenMs !== undefined || idleMs !== undefined || totalMs !== undefined;

@@ -61,6 +61,22 @@ describe.each(eachStore)("H4: a budget on $name", ({ make }) => {
     expect([...kit.problems(), ...other.problems()]).toEqual([]);
   });
 
+  it("sums up on a person's wish although the history fits, once, and keeps to its focus", async () => {
+    const store = await make();
+    const model = summariser(["what was said"]);
+    const wishes: object[] = [];
+    const context = { maxTokens: 100_000, model, wanted: () => wishes.pop() };
+    const kit = await talk(context, { store }, 2);
+    expect(await summaries(store)).toEqual([]);
+    wishes.push({ focus: "the names of the ropes" });
+    await kit.session.run("q3").result;
+    await kit.session.run("q4").result;
+    expect(await summaries(store)).toHaveLength(1);
+    expect(JSON.stringify(model.requests[0])).toContain("keep above all: the names of the ropes");
+    expect(messageText(kit.requests[2]!.messages[0]!)).toContain("what was said");
+    expect(kit.problems()).toEqual([]);
+  });
+
   it("a crash while the summary is made leaves the history as it was; whoever goes on makes it", async () => {
     const store = await make();
     const side = faultyStore(store);

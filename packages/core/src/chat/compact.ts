@@ -12,7 +12,7 @@ import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import { addUsage, type Message, type Usage } from "../message.ts";
 import type { ModelCallEnd } from "./call-model.ts";
-import type { ChatDefinition, ContextBudget } from "./definition.ts";
+import type { ChatDefinition, ContextBudget, SummaryWish } from "./definition.ts";
 import { callHooked } from "./model-hooks.ts";
 import { continueNote } from "./request.ts";
 import { sizeOf, tokensBeside, tokensOf } from "./tokens-of.ts";
@@ -20,6 +20,16 @@ import { sizeOf, tokensBeside, tokensOf } from "./tokens-of.ts";
 const INSTRUCTIONS = `Summarise the conversation below for the assistant who will go on with it and will see nothing else of it.
 Keep, in this order: what the user asked for, in their words; decisions and constraints; what was done, with names, paths, ids and numbers
 exactly as they are; what failed and why; what is still open. Write plainly, without comments of your own.`;
+
+/** The budget with the words of a person in the instructions of its summary. */
+export function withFocus(budget: ContextBudget, wish: SummaryWish | undefined): ContextBudget {
+  const focus = wish?.focus?.trim() ?? "";
+  if (focus === "") return budget;
+  return {
+    ...budget,
+    instructions: `${budget.instructions ?? INSTRUCTIONS}\nThe user asks to keep above all: ${focus}`,
+  };
+}
 
 /** Undefined when the prompt fits, or fits now, or cannot be made shorter; an end when it cannot go on. `force` shortens it although it seems to fit. */
 export async function keepWithin(
@@ -61,6 +71,7 @@ export async function keepWithin(
       quiet: true,
     };
     const { turn } = frame.scope;
+    frame.draft({ type: "model-wait", reason: "summary" }, 1);
     const end = await new Promise<ModelCallEnd>((ended) => callHooked(frame, agent, call, turn + 1, ended));
     if (end.how === "stopped") return stopped();
     if (end.how === "failed") return { how: "failed", facts: [], error: end.error };

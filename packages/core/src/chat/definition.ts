@@ -18,6 +18,17 @@ export interface ContextBudget {
   readonly model?: Model | undefined;
   /** What a summary must keep. */
   readonly instructions?: string | undefined;
+  /**
+   * Asked before each request. An object that it returns has the history summed up although it fits; `focus` is added to
+   * the instructions. Return it once: the next request asks again.
+   */
+  readonly wanted?: (() => SummaryWish | undefined) | undefined;
+}
+
+/** A person's wish for a summary now. */
+export interface SummaryWish {
+  /** What the summary must not lose, in the person's words. */
+  readonly focus?: string | undefined;
 }
 
 const BUDGET: Readonly<Record<keyof ContextBudget, true>> = {
@@ -25,6 +36,7 @@ const BUDGET: Readonly<Record<keyof ContextBudget, true>> = {
   keepTokens: true,
   model: true,
   instructions: true,
+  wanted: true,
 };
 
 /** What is wrong with an agent's `context`. */
@@ -35,7 +47,8 @@ export function contextProblem(context: unknown): string | undefined {
   }
   const slip = misspelt(context, BUDGET);
   if (slip !== undefined) return `in its context ${slipText(slip)}`;
-  const { maxTokens, keepTokens = 0, model, instructions } = context as Partial<Record<keyof ContextBudget, unknown>>;
+  const budget = context as Partial<Record<keyof ContextBudget, unknown>>;
+  const { maxTokens, keepTokens = 0, model, instructions, wanted } = budget;
   if (!isCount(maxTokens) || maxTokens === 0)
     return `maxTokens of its context is ${shown(maxTokens)}, not a number above 0`;
   if (!isCount(keepTokens) || keepTokens >= maxTokens) {
@@ -45,6 +58,8 @@ export function contextProblem(context: unknown): string | undefined {
   if (model !== undefined && (typeof stream !== "function" || typeof id !== "string")) {
     return "the model of its context has no id or no stream(); wrap AI SDK models with fromAiSdk(model)";
   }
+  if (wanted !== undefined && typeof wanted !== "function")
+    return `wanted of its context is ${shown(wanted)}, not a function`;
   return instructions === undefined || typeof instructions === "string"
     ? undefined
     : "the instructions of its context are not text";

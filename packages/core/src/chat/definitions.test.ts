@@ -177,3 +177,39 @@ describe("types flow from definitions", () => {
     if (said.status === "completed") expectTypeOf(said.output).toEqualTypeOf<string>();
   });
 });
+
+describe("tools as a function", () => {
+  it("a tool that is added later is offered in the next turn, and can be called", async () => {
+    const first = tool({ ...good, name: "first" });
+    const second = tool({ ...good, name: "second", execute: () => "second ran" });
+    let tools: readonly Tool[] = [first];
+    const scripted = scriptedModel([
+      () => {
+        tools = [first, second];
+        return [{ call: "first" }];
+      },
+      [{ call: "second" }],
+      "done",
+    ]);
+    const made = agent({ name: "a", model: scripted, tools: () => tools });
+    const before = made.fingerprint();
+    const session = await createRunner({ agent: made }).open();
+    expect(await session.run("go").result).toMatchObject({ status: "completed", text: "done" });
+    const offered = scripted.requests.map((request) => request.tools.map(({ name }) => name));
+    expect(offered).toEqual([["first"], ["first", "second"], ["first", "second"]]);
+    expect(JSON.stringify(session.messages)).toContain("second ran");
+    expect(made.fingerprint()).not.toEqual(before);
+  });
+
+  it("a function that gives no list, or two tools of a name, is refused when it is asked", () => {
+    expect(() => agent({ name: "a", model, tools: (() => undefined) as never })).toThrow(
+      coded("AGENT_INVALID", "no list"),
+    );
+    const twice = [tool(good), tool(good)];
+    expect(() => agent({ name: "a", model, tools: () => twice })).toThrow(coded("TOOL_DUPLICATE"));
+    const sub = agent({ name: "b", model });
+    expect(() => agent({ name: "a", model, tools: () => [], subAgents: [sub] })).toThrow(
+      coded("AGENT_INVALID", "subAgents"),
+    );
+  });
+});

@@ -12,7 +12,7 @@ import { asText } from "../json.ts";
 import type { Message, Part } from "../message.ts";
 import { messageText } from "../message.ts";
 import type { ModelCall, ModelCallEnd } from "./call-model.ts";
-import { keepWithin } from "./compact.ts";
+import { keepWithin, withFocus } from "./compact.ts";
 import type { ChatDefinition, ContextBudget } from "./definition.ts";
 import { metBy } from "./met-by.ts";
 import { callHooked } from "./model-hooks.ts";
@@ -198,7 +198,8 @@ function modelTurn(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
 
 async function shortenFirst(frame: Frame, agent: ChatDefinition, budget: ContextBudget): Promise<Next> {
   for (;;) {
-    const ended = await keepWithin(frame, agent, budget, false);
+    const wish = budget.wanted?.();
+    const ended = await keepWithin(frame, agent, withFocus(budget, wish), wish !== undefined);
     if (ended !== undefined) return ended;
     // A stop that came while a summary was written costs no request; what was said meanwhile enters before it.
     if (frame.signal.halts("after-tools")) return stoppedWith([], noCalls, frame.scope.attempt + 1);

@@ -21,6 +21,8 @@ interface ErrorFields {
   readonly responseHeaders?: unknown;
   readonly headers?: unknown;
   readonly data?: unknown;
+  readonly responseBody?: unknown;
+  readonly url?: unknown;
 }
 
 const CONNECTION_CODES = new Set([
@@ -43,8 +45,10 @@ export function isWorthRetrying(error: unknown): boolean {
   if (error instanceof BelayError) return error.code === "MODEL_TIMEOUT";
   for (const e of chain(error)) {
     const status = statusOf(e);
-    if (status !== undefined) return status === 408 || status === 409 || status === 429 || status >= 500;
-    if (typeof e.isRetryable === "boolean") return e.isRetryable;
+    // A status below 400 is that of an answer which broke after its headers: its cause says how.
+    if (status !== undefined && status >= 400)
+      return status === 408 || status === 409 || status === 429 || status >= 500;
+    if (status === undefined && typeof e.isRetryable === "boolean") return e.isRetryable;
     if (typeof e.code === "string" && CONNECTION_CODES.has(e.code)) return true;
     if (e instanceof TypeError && /fetch failed|terminated|network/i.test(e.message)) return true;
     if (e instanceof Error && /socket hang up|other side closed|premature close/i.test(e.message)) return true;
@@ -65,6 +69,44 @@ export function isOverflow(error: unknown): boolean {
     if (TOO_LONG.test(errorText(e))) return true;
   }
   return false;
+}
+
+/** Says that an error answer of the server is a page for people, as a proxy sends it; undefined for any other error. */
+export function pageWords(error: unknown): string | undefined {
+  for (const e of chain(error)) {
+    const { responseBody: body } = e;
+    if (typeof body !== "string" || !/^\s*<(!doctype html|html)\b/i.test(body)) continue;
+    const title = /<title[^>]*>([^<]{1,200})/i.exec(body)?.[1]?.trim().replace(/\s+/g, " ");
+    const status = statusOf(e);
+    const words = `an HTML page${title ? ` ("${title}")` : ""} from a proxy or another server, not an answer of the model`;
+    return status === undefined ? words : `status ${status}: ${words}`;
+  }
+  return undefined;
+}
+
+/** The HTTP status by which the server refused. */
+export function statusIn(error: unknown): number | undefined {
+  for (const e of chain(error)) {
+    const status = statusOf(e);
+    if (status !== undefined && status >= 400) return status;
+  }
+  return undefined;
+}
+
+/** The status by which the server refused, and for a 404 the address, which may be the mistake: words to put after a reason. */
+export function statusWords(error: unknown): string {
+  const status = statusIn(error);
+  if (status === undefined) return "";
+  const url = [...chain(error)].map((e) => e.url).find((each) => typeof each === "string");
+  // What follows the question mark may be a key.
+  return status === 404 && typeof url === "string" ? ` (status 404 at ${url.split("?")[0]})` : ` (status ${status})`;
+}
+
+/** True for an answer that broke after its headers: its cause says how. */
+export function brokeOff(error: unknown): boolean {
+  const [first] = chain(error);
+  const status = first === undefined ? undefined : statusOf(first);
+  return status !== undefined && status < 400;
 }
 
 /** What the provider asks for (retry-after), else doubling with a random part from `random` (0 to 1). */

@@ -1,5 +1,5 @@
-// Which commands are on record. A journal of version 3 says so by `command` facts; the versions before it said it inside
-// the facts that a command caused.
+// Which commands are on record. A journal of version 3 says so by `command` facts, except for the id of a run, which stands
+// in the `state` fact that begins it. The versions before said all of it inside the facts that a command caused.
 
 import { belayError, type ErrorRecord, errorRecord } from "../error.ts";
 import type { EventBase, RequestAnsweredEvent, StateEvent } from "../event.ts";
@@ -24,7 +24,7 @@ export function take(state: ThreadState, key: string, { seq, runId, segment }: P
   state.taken.set(key, { seq, runId, segment, ...(refused !== undefined && { refused }) });
 }
 
-/** Commands of version 2 that a `state` fact names. */
+/** Commands that a `state` fact names: the ids of runs, and in version 2 those of stops. */
 export function takeOld(state: ThreadState, fact: StateEvent): void {
   if (fact.id !== undefined) take(state, keyOf.run(fact.id), fact);
   for (const id of fact.stops ?? []) take(state, keyOf.stop(id), fact);

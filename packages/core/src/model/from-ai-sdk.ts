@@ -1,6 +1,7 @@
 // Any language model of the AI SDK as a model of ours.
 
 import { belayError } from "../error.ts";
+import { markCached } from "./ai-sdk/mark-cached.ts";
 import { PromptWriter } from "./ai-sdk/prompt.ts";
 import type { AiSdkCall, AiSdkModel, PromptTool, PromptToolChoice } from "./ai-sdk/shape.ts";
 import { EventStream } from "./ai-sdk/stream.ts";
@@ -13,6 +14,8 @@ export interface FromAiSdkOptions {
   readonly id?: string;
   /** True when the model goes on with a last message of the assistant instead of answering it. Default: false. */
   readonly prefill?: boolean;
+  /** Marks the stable beginning of each request for providers that cache only what is marked (Anthropic). Default: false. */
+  readonly cache?: boolean;
 }
 
 /** Takes a language model of the AI SDK (specification v2, v3 or v4), for instance `fromAiSdk(anthropic("…"))`. */
@@ -26,7 +29,7 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
     const { output } = request;
     const offered = request.tools.length > 0;
     return {
-      prompt: prompts.write(request.messages),
+      prompt: options.cache ? markCached(prompts.write(request.messages)) : prompts.write(request.messages),
       tools: offered ? writeTools(request.tools, tools) : undefined,
       toolChoice: offered ? writeToolChoice(request.toolChoice) : undefined,
       maxOutputTokens: request.maxOutputTokens,

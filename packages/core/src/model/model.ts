@@ -40,8 +40,8 @@ export type ModelEvent =
   | { readonly type: "reasoning"; readonly text: string; readonly block?: string }
   /** The reasoning part is complete; `provider` holds its signature. Without this it is never sent back. */
   | { readonly type: "reasoning-end"; readonly block?: string; readonly provider?: Json }
-  /** A piece of the arguments of a call that is not complete. Nothing is made of it: it says that the answer grows, and how large. */
-  | { readonly type: "args"; readonly text: string }
+  /** A piece of the arguments of a call that is not complete. It is shown to readers and limits the size; the call itself follows. */
+  | { readonly type: "args"; readonly text: string; readonly id?: string; readonly tool?: string }
   /** A complete call. `args` is the JSON text of the arguments, or the arguments themselves. */
   | {
       readonly type: "call";

@@ -22,6 +22,7 @@ import { Steps, type StepsHost } from "../steps/steps.ts";
 import { CallContext } from "./context.ts";
 import type { ReadyCall } from "./prepare-call.ts";
 import { isAsyncIterable, isThenable, storable } from "./returned.ts";
+import type { RunningProcess } from "./strays.ts";
 import type { Tool } from "./tool.ts";
 
 /** Who waits for the end of a call. */
@@ -366,7 +367,9 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     this.#frame.signal.on(forced);
     void gone.then(() => {
       this.#frame.signal.off(forced);
-      this.#ending.ended(outcome, output);
+      const survivors = outcome === "interrupted" ? this.#context.survivors() : [];
+      const told = survivors.length === 0 ? output : this.#fitting(outcome, withSurvivors(given, survivors));
+      this.#ending.ended(outcome, told);
     });
   }
 
@@ -395,6 +398,12 @@ export class LiveCall implements StopListener, StepsHost, Hot {
 export function fittingResult(outcome: Outcome, output: Json, most: number): Json {
   const bytes = bytesOver(output, most);
   return bytes === undefined ? output : tooLarge(outcome, bytes);
+}
+
+/** The output of an interrupted call is the list of its yields: the processes that survived the stop are one more. */
+function withSurvivors(output: Json, survivors: readonly RunningProcess[]): Json {
+  const yielded = Array.isArray(output) ? output : output === null ? [] : [output];
+  return [...yielded, { stillRunning: survivors.map(({ pid, command }) => ({ pid, command })) }] as Json;
 }
 
 function tooLarge(outcome: Outcome, bytes: number): string {

@@ -10,6 +10,7 @@ import { type Json, toJson } from "../json.ts";
 import { readName } from "../read-name.ts";
 import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
+import type { RunningProcess } from "./strays.ts";
 
 export interface ToolContext<Deps = unknown> {
   readonly threadId: string;
@@ -188,6 +189,11 @@ export class CallContext implements ToolContext {
   /** The call has ended: what it started goes with it. Resolves when nothing of it is left; undefined where nothing was started. */
   release(): Promise<unknown> | undefined {
     return this.#processes && Promise.all(this.#processes.map((child) => child.release()));
+  }
+
+  /** Processes of the call that still run after a stop: they could not be ended. */
+  survivors(): readonly RunningProcess[] {
+    return (this.#processes ?? []).flatMap((child) => child.strays());
   }
 
   #listen(listener: EndProcess): () => void {

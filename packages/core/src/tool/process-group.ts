@@ -1,8 +1,10 @@
 // A process and all it started, as one thing that can be ended. Invariants:
 // 1. A group is signalled only while it is known to exist: once it is seen to be empty its number is never used again,
 //    because the system may have given it to somebody else.
-// 2. A group that is still there when this process exits is killed with it. (A process killed by a signal it does not
-//    handle gets no `exit` event: programs handle SIGINT, SIGTERM and SIGHUP themselves and then exit.)
+// 2. A group that still exists when this process exits is killed with it, and so are its strays. (A process killed by a
+//    signal it does not handle gets no `exit` event: programs handle SIGINT, SIGTERM and SIGHUP themselves and then exit.)
+
+import type { Strays } from "./strays.ts";
 
 const CHECK_EVERY_MS = 250;
 
@@ -15,11 +17,11 @@ export interface ProcessGroup {
   leaderEnded(): void;
 }
 
-const alive = new Set<ProcessGroup>();
+const alive = new Map<ProcessGroup, Strays>();
 let listening = false;
 
 /** `pid` is the leader's, which is also the number of the group. `onGone` is called once, when it is empty. */
-export function processGroup(pid: number, onGone: () => void): ProcessGroup {
+export function processGroup(pid: number, strays: Strays, onGone: () => void): ProcessGroup {
   // Windows has no process groups: there only the leader is signalled.
   const number = process.platform === "win32" ? pid : -pid;
   let timer: NodeJS.Timeout | undefined;
@@ -49,7 +51,7 @@ export function processGroup(pid: number, onGone: () => void): ProcessGroup {
       timer.unref();
     },
   };
-  alive.add(group);
+  alive.set(group, strays);
   killAllAtExit();
   return group;
 }
@@ -58,6 +60,10 @@ function killAllAtExit(): void {
   if (listening) return;
   listening = true;
   process.on("exit", () => {
-    for (const group of [...alive]) group.signal("SIGKILL");
+    for (const [group, strays] of [...alive]) {
+      strays.look();
+      strays.signal("SIGKILL");
+      group.signal("SIGKILL");
+    }
   });
 }

@@ -109,6 +109,24 @@ describe("on a stop", () => {
     await until(() => !isAlive(pid!));
   });
 
+  /** A command whose child leaves the process group in this way, and says its number. */
+  const leaves = (how: string) => `${how} sh -c '${stubborn.replaceAll("'", `'"'"'`)}' & sleep 600; wait`;
+  it.runIf(process.platform === "linux").each([
+    ["setsid", leaves("setsid")],
+    ["nohup setsid", `nohup ${leaves("setsid")} 2>/dev/null`],
+    ["setsid and no environment", leaves("env -i setsid")],
+    ["setsid, when its parent has ended", `(${leaves("setsid").replace(" & sleep 600; wait", " &")}); sleep 600`],
+  ])("TS1: a child that left the group by %s dies with it", async (_, script) => {
+    const stop = stopper();
+    const child = sh(script, {}, stop);
+    const [pid] = await pids(child, 1);
+    expect(child.strays()).toContainEqual({ pid, command: expect.stringContaining("sh -c") });
+    stop.pull();
+    await child.release();
+    expect(isAlive(pid!)).toBe(false);
+    expect(child.strays()).toEqual([]);
+  });
+
   it("ten stops are one, and a stop before the start ends the process at once", async () => {
     const stop = stopper();
     const child = sh("trap 'echo term' TERM; echo $$; while :; do sleep 0.02; done", {}, stop, 2_000);
@@ -183,11 +201,12 @@ describe("exit and output", () => {
     expect(() => run("echo", ["a\0b"])).toThrow("Cannot start echo: ");
   });
 
-  it("do not wait for a grandchild that holds the pipes open", async () => {
+  it("do not wait for a grandchild that holds the pipes open, which survives and is listed", async () => {
     const child = sh("setsid sleep 600 & echo $!; exit 0");
     const { stdout, code } = await child.output;
     expect(code).toBe(0);
-    child.release();
+    await child.release();
+    if (process.platform === "linux") expect(child.strays()).toEqual([{ pid: Number(stdout), command: "sleep 600" }]);
     await until(() => child.stdout.destroyed);
     process.kill(Number(stdout));
   });

@@ -1,6 +1,7 @@
 // A child process that ends with the call that started it. Invariants:
 // 1. On a stop, and when the call ends, the whole group is asked to end (SIGTERM) and after the grace made to (SIGKILL),
-//    also when only grandchildren are left.
+//    also when only grandchildren are left. A stop does the same to processes that have left the group, as far as they can
+//    be seen; the end of a call leaves those alone.
 // 2. `exit` and `output` settle once the command has ended, even if a grandchild that left the group holds its pipes open.
 
 import type * as ChildProcess from "node:child_process";
@@ -10,6 +11,7 @@ import { builtIn } from "../built-in.ts";
 import { collectOutput } from "./collect-output.ts";
 import { type ProcessGroup, processGroup } from "./process-group.ts";
 import { readLines } from "./read-lines.ts";
+import { MARK_VARIABLE, type RunningProcess, Strays } from "./strays.ts";
 
 export interface SpawnOptions {
   readonly cwd?: string;
@@ -44,8 +46,13 @@ export interface SpawnedProcess {
   readonly output: Promise<ProcessOutput>;
   /** The lines of stdout, as they come. */
   lines(): AsyncIterableIterator<string>;
-  /** Signals the process and all it started; SIGTERM by default. False when none is left. */
+  /** Signals the process and all it started; SIGTERM by default. False when none is left of its process group. */
   kill(signal?: NodeJS.Signals): boolean;
+  /**
+   * Processes that it started, that have left its process group (`setsid`) and still run. The end of the call does not end
+   * them. Seen on Linux only; a process that has cleared its environment and lost its parent is not seen.
+   */
+  strays(): readonly RunningProcess[];
 }
 
 /** What the runtime holds: a process whose call can end. */
@@ -61,6 +68,8 @@ const MAX_OUTPUT_BYTES = 1024 * 1024;
 const QUIET_MS = 100;
 /** And one that is not silent is not listened to for more than this many such times. */
 const MAX_ROUNDS = 20;
+/** How long after SIGKILL a stray counts as one that is about to end. */
+const LINGER_MS = 300;
 /** How soon after the end of a group the stop that waits for it hears of it. */
 const LOOK_EVERY_MS = 5;
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -76,7 +85,8 @@ export function spawnGroup(
   stop: (listener: EndProcess) => () => void,
   graceMs: number,
 ): OwnedProcess {
-  const child = start(command, args, options);
+  const mark = crypto.randomUUID();
+  const child = start(command, args, options, mark);
   const exit = exitOf(child, command, options.cwd);
   const cap = options.maxOutputBytes ?? MAX_OUTPUT_BYTES;
   const stdout = collectOutput(cap);
@@ -94,7 +104,7 @@ export function spawnGroup(
   });
   output.catch(() => {});
 
-  const { kill, end, gone } = ending(child, stop, graceMs);
+  const { kill, release, strays } = ending(child, mark, stop, graceMs);
   return {
     pid: child.pid,
     stdin: child.stdin,
@@ -104,21 +114,22 @@ export function spawnGroup(
     output,
     lines: () => readLines(child.stdout, stdout.bytes()),
     kill: (signal = "SIGTERM") => kill(signal),
+    strays,
     release() {
-      end();
       exit.then(
         () => letGo(child),
         () => {},
       );
-      return gone();
+      return release();
     },
   };
 }
 
 type Child = ChildProcess.ChildProcessWithoutNullStreams;
 
-function start(command: string, args: readonly string[], options: SpawnOptions): Child {
-  const { cwd, env, shell } = options;
+function start(command: string, args: readonly string[], options: SpawnOptions, mark: string): Child {
+  const { cwd, shell } = options;
+  const env = { ...(options.env ?? process.env), [MARK_VARIABLE]: mark };
   let child: Child;
   try {
     child = builtIn("node:child_process").spawn(command, args, {
@@ -196,40 +207,69 @@ function letGo(child: Child): void {
   }, 2 * QUIET_MS).unref();
 }
 
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
 /** Invariant 1. */
-function ending(child: Child, stop: (listener: EndProcess) => () => void, ownGraceMs: number) {
-  let group: ProcessGroup | undefined;
+function ending(child: Child, mark: string, stop: (listener: EndProcess) => () => void, ownGraceMs: number) {
+  const { pid } = child;
+  if (pid === undefined) return { kill: () => false, release: () => Promise.resolve(), strays: () => [] };
   let unregister = () => {};
-  let timer: NodeJS.Timeout | undefined;
+  const timers: NodeJS.Timeout[] = [];
   let isEnding = false;
   let isGone = false;
-  const ended = () => {
+  /** When strays that are still alive count as survivors of a stop; undefined if none was made. */
+  let survivesAt: number | undefined;
+  const strays = new Strays(pid, mark);
+  const group: ProcessGroup = processGroup(pid, strays, () => {
     isGone = true;
     unregister();
-    clearTimeout(timer);
+  });
+  child.once("exit", () => group.leaderEnded());
+  // Not a reason to keep this process alive: its exit kills the group too.
+  const later = (graceMs: number, run: () => void) =>
+    timers.push(setTimeout(run, Math.min(graceMs, MAX_TIMER_MS)).unref());
+  const killStrays = (signal: NodeJS.Signals) => {
+    strays.look();
+    strays.signal(signal);
   };
-  const kill = (signal: NodeJS.Signals) => group?.signal(signal) ?? false;
-  const end: EndProcess = (graceMs = ownGraceMs) => {
-    if (isEnding || !kill("SIGTERM")) return;
+  const end = (graceMs: number) => {
+    if (isEnding || !group.signal("SIGTERM")) return;
     isEnding = true;
-    // Not a reason to keep this process alive: its exit kills the group too.
-    timer = setTimeout(kill, Math.min(graceMs, MAX_TIMER_MS), "SIGKILL");
-    timer.unref();
+    later(graceMs, () => group.signal("SIGKILL"));
   };
-  if (child.pid !== undefined) {
-    const started = processGroup(child.pid, ended);
-    group = started;
-    child.once("exit", () => started.leaderEnded());
-    unregister = stop(end);
-    if (isGone) unregister();
-  }
-  const gone = () =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (isGone || group === undefined || group.isEmpty()) resolve();
-        else setTimeout(look, LOOK_EVERY_MS);
-      };
-      look();
-    });
-  return { kill, end, gone };
+  unregister = stop((graceMs = ownGraceMs) => {
+    if (survivesAt !== undefined) return;
+    survivesAt = performance.now() + graceMs + LINGER_MS;
+    // A stray is found by its parent, which may be in the group and end with it.
+    strays.look();
+    end(graceMs);
+    strays.signal("SIGTERM");
+    later(graceMs, () => killStrays("SIGKILL"));
+  });
+  if (isGone) unregister();
+  /** Resolves when the group has ended; after a stop, when no stray is left either, or when those that are left survive it. */
+  const gone = async () => {
+    while (!isGone && !group.isEmpty()) await sleep(LOOK_EVERY_MS);
+    if (survivesAt === undefined) return;
+    while (performance.now() < survivesAt) {
+      if (strays.alive().length > 0) await sleep(LOOK_EVERY_MS);
+      else if (strays.look()) strays.signal("SIGKILL");
+      else break;
+    }
+    for (const timer of timers) clearTimeout(timer);
+  };
+  return {
+    kill(signal: NodeJS.Signals) {
+      killStrays(signal);
+      return group.signal(signal);
+    },
+    release() {
+      end(ownGraceMs);
+      return gone();
+    },
+    strays() {
+      strays.look();
+      return strays.alive();
+    },
+  };
 }

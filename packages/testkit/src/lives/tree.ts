@@ -13,6 +13,7 @@ import {
   rerun,
   START,
   sequential,
+  type Tool,
 } from "@belay/core";
 import { tokensBeside } from "@belay/core/inside";
 import { tick } from "../simulation/tick.ts";
@@ -98,7 +99,7 @@ class Grower {
     const json = dice(6) === 0 && manner.handsTo === undefined;
     const said = { most: 1 + dice(3), kit: oneOf(dice, kits), prefill: dice(3) === 0, json, ...manner };
     const alone = !json && manner.handsTo === undefined;
-    const tools = [...lifeTools(this.#scene), ...(more.tools ?? [])];
+    const tools = [...lifeTools(this.#scene), ...((more.tools ?? []) as readonly Tool<unknown>[])];
     const options: Options = {
       name,
       model: lifeModel(this.#scene, name, said),

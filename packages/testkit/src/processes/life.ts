@@ -21,7 +21,7 @@ import {
   type Tool,
   tool,
 } from "@belay/core";
-import { onPoint, type ToolOptions } from "@belay/core/inside";
+import { isFact, onPoint, type ToolOptions } from "@belay/core/inside";
 import { promptProblems } from "@belay/core/testing";
 import { openStore } from "./open-store.ts";
 
@@ -251,9 +251,8 @@ function writeEffect(folder: string, effect: EffectLine): void {
 
 /** What a reader saw, by its place in the journal. */
 async function record(session: Session, folder: string, signal: AbortSignal): Promise<void> {
-  const drafts = new Set(["text-delta", "turn-start", "turn-end", "tool-progress", "superseded", "reasoning-delta"]);
-  for await (const { seq, type } of session.events({ signal }))
-    if (!drafts.has(type)) appendFileSync(join(folder, `seen-${process.pid}`), `${seq} ${type}\n`);
+  for await (const event of session.events({ signal }))
+    if (isFact(event)) appendFileSync(join(folder, `seen-${process.pid}`), `${event.seq} ${event.type}\n`);
 }
 
 function heard(messages: readonly { readonly parts: readonly { readonly type: string }[] }[], text: string): boolean {

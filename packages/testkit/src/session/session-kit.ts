@@ -170,6 +170,12 @@ export function line(event: BelayEvent): string {
       return `reasoning ${event.text}`;
     case "tool-progress":
       return `progress ${event.callId} ${JSON.stringify(event.data)}`;
+    case "tool-input-delta":
+      return `input ${event.tool} ${event.text}`;
+    case "model-wait":
+      return event.retry === undefined
+        ? `waits for a ${event.reason}`
+        : `waits for try ${event.retry.try} of ${event.retry.tries}`;
     case "superseded":
       return `superseded, attempt ${event.attempt}`;
     case "tool-late":

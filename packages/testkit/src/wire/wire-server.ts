@@ -32,13 +32,17 @@ export type WireStep =
   /** The connection ends as if all had been said. */
   | { readonly leave: true }
   /** An error said in the stream. */
-  | { readonly fail: string };
+  | { readonly fail: string }
+  /** An event that is no JSON. */
+  | { readonly malformed: true };
 
 export type WireReply =
   | readonly WireStep[]
   /** `lingerMs`: the connection's end comes that much after the last word. */
   | { readonly steps: readonly WireStep[]; readonly finish?: WireFinish; readonly lingerMs?: number }
   | { readonly status: number; readonly headers?: Record<string, string>; readonly message?: string }
+  /** A page for people, as a proxy sends it; status 200 by default. */
+  | { readonly html: string; readonly status?: number }
   /** The connection breaks before the first byte. */
   | { readonly drop: true }
   /** The connection stays open without a byte. */
@@ -128,6 +132,10 @@ async function answer(request: WireRequest, reply: WireReply, response: ServerRe
   const format = formatOf(request, n);
   if ("drop" in reply) return void response.destroy(new Error(dropped));
   if ("stall" in reply) return;
+  if ("html" in reply) {
+    response.writeHead(reply.status ?? 200, { "content-type": "text/html; charset=utf-8" });
+    return void response.end(reply.html);
+  }
   if ("status" in reply) {
     const { status, headers, message } = reply;
     response.writeHead(status, { "content-type": "application/json", ...headers });
@@ -173,6 +181,7 @@ function write(step: WireStep, format: WireFormat): string {
   if (typeof step === "string") return format.text(step);
   if ("reasoning" in step) return format.reasoning(step.reasoning, step.signature);
   if ("fail" in step) return format.fail(step.fail);
+  if ("malformed" in step) return 'data: {"half": \n\n';
   if (!("call" in step)) return "";
   const args = typeof step.args === "string" ? step.args : JSON.stringify(step.args);
   return format.call({ id: step.id, name: step.call, args, unfinished: step.unfinished ?? false });

@@ -132,8 +132,25 @@ function parsed(input: unknown): Json {
   }
 }
 
-/** Providers also say errors as text or plain objects; what the runtime looks at to classify them is kept. */
+/**
+ * The error of an answer that is a page for people: a proxy, a sign-in page or another server answered in place of the
+ * provider. It is not retryable: the same address gives the same page.
+ */
+export function htmlPage(headers: Readonly<Record<string, string>> | undefined): Error | undefined {
+  const type = headers?.["content-type"] ?? "";
+  if (!/^text\/html\b/i.test(type)) return undefined;
+  const words = "an HTML page came in place of the model's answer: a proxy or another server answered at this address";
+  return Object.assign(new Error(words), { isRetryable: false });
+}
+
+/** Names of the AI SDK's errors for a part of the stream that cannot be read. */
+const malformed = new Set(["AI_JSONParseError", "AI_TypeValidationError", "AI_InvalidResponseDataError"]);
+
+/** Providers also report errors as text or plain objects; the fields by which the runtime classifies them are kept. */
 export function streamError(said: unknown): unknown {
+  if (said instanceof Error && malformed.has(said.name)) {
+    return Object.assign(new Error("a part of the stream could not be read", { cause: said }), { isRetryable: true });
+  }
   if (said instanceof Error) return said;
   const fields = typeof said === "object" && said !== null ? (said as Record<string, unknown>) : {};
   const message = typeof said === "string" ? said : typeof fields.message === "string" ? fields.message : undefined;

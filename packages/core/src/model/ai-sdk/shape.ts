@@ -11,7 +11,12 @@ export interface AiSdkModel {
   readonly provider: string;
   readonly modelId: string;
   /** `never`: the three versions take different calls; what we hand in is an `AiSdkCall`. */
-  doStream(call: never): PromiseLike<{ readonly stream: AiSdkStream }>;
+  doStream(call: never): PromiseLike<AiSdkResponse>;
+}
+
+export interface AiSdkResponse {
+  readonly stream: AiSdkStream;
+  readonly response?: { readonly headers?: Readonly<Record<string, string>> | undefined } | undefined;
 }
 
 /** A ReadableStream of parts. */
@@ -110,6 +115,7 @@ export type AiSdkPart = Metadata &
         readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end";
         readonly id: string;
       }
+    | { readonly type: "tool-input-start"; readonly id: string; readonly toolName: string }
     | {
         readonly type: "tool-call";
         readonly toolCallId: string;

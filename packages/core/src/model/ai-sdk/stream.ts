@@ -8,14 +8,23 @@
 
 import type { Json } from "../../json.ts";
 import type { ModelEvent } from "../model.ts";
-import { mergeMetadata, opaqueData, readFile, readFinish, readUsage, streamError, unfinished } from "./part.ts";
-import type { AiSdkPart, AiSdkReader, AiSdkStream } from "./shape.ts";
+import {
+  htmlPage,
+  mergeMetadata,
+  opaqueData,
+  readFile,
+  readFinish,
+  readUsage,
+  streamError,
+  unfinished,
+} from "./part.ts";
+import type { AiSdkPart, AiSdkReader, AiSdkResponse, AiSdkStream } from "./shape.ts";
 
 type Step = IteratorResult<ModelEvent, undefined>;
 type Read = Awaited<ReturnType<AiSdkReader["read"]>>;
 
 export class EventStream implements AsyncIterableIterator<ModelEvent, undefined, undefined> {
-  private readonly request: () => PromiseLike<{ readonly stream: AiSdkStream }>;
+  private readonly request: () => PromiseLike<AiSdkResponse>;
   private reader: AiSdkReader | undefined;
   private opening: Promise<void> | undefined;
   private stopOpening: (() => void) | undefined;
@@ -26,8 +35,10 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
   private complete = false;
   /** Of the blocks that are open, what the provider said about them so far. */
   private metadata: Map<string, Json> | undefined;
+  /** The tools of calls whose arguments are being written, by the provider's id. */
+  private writing: Map<string, string> | undefined;
 
-  constructor(request: () => PromiseLike<{ readonly stream: AiSdkStream }>) {
+  constructor(request: () => PromiseLike<AiSdkResponse>) {
     this.request = request;
   }
 
@@ -68,9 +79,11 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
     });
   }
 
-  private readonly begin = ({ stream }: { readonly stream: AiSdkStream }): void => {
-    if (this.closed) drop(stream);
+  private readonly begin = ({ stream, response }: AiSdkResponse): void => {
+    const page = htmlPage(response?.headers);
+    if (this.closed || page !== undefined) drop(stream);
     else this.reader = stream.getReader();
+    if (page !== undefined) throw page;
   };
 
   private readonly resume = (): Step | Promise<Step> => (this.closed ? end() : this.next());
@@ -116,8 +129,14 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
         return { type: "text-end", block: part.id, provider: this.take("text", part) };
       case "reasoning-end":
         return { type: "reasoning-end", block: part.id, provider: this.take("reasoning", part) };
-      case "tool-input-delta":
-        return part.delta === "" ? undefined : { type: "args", text: part.delta };
+      case "tool-input-start":
+        this.writing ??= new Map();
+        this.writing.set(part.id, part.toolName);
+        return { type: "args", text: "", id: part.id, tool: part.toolName };
+      case "tool-input-delta": {
+        if (part.delta === "") return undefined;
+        return { type: "args", text: part.delta, id: part.id, tool: this.writing?.get(part.id) ?? "" };
+      }
       case "tool-call":
         return part.providerExecuted ? opaque(part) : call(part);
       case "tool-result":
@@ -140,7 +159,7 @@ export class EventStream implements AsyncIterableIterator<ModelEvent, undefined,
         drop(this.reader!);
         throw streamError(part.error);
       default:
-        // Where an input begins and ends `tool-call` says; source, raw, ping and the like are not part of the conversation.
+        // `tool-call` says that an input is complete; source, raw, ping and the like are not part of the conversation.
         part satisfies never;
         return undefined;
     }

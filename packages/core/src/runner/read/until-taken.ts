@@ -1,4 +1,5 @@
-// The only loop in which a process waits for another one: for the owner of a thread to take a command that was sent to it.
+// How a process waits for another one: for the owner of a thread to take a command that was sent to it. A stop, which may also
+// find that the thread has moved on, waits by the same `watched`.
 
 import { decode, type Line } from "../../journal/codec.ts";
 import type { ThreadKey } from "../../store/store.ts";
