@@ -65,8 +65,8 @@ const add: Tool<unknown> = tool({
 });
 
 describe.each(Object.entries(providers))("%s", (name, provider) => {
-  async function open(tools: readonly Tool<unknown>[] = []): Promise<Session> {
-    const settings = { retry: { attempts: 3, delayMs: 1 } };
+  async function open(tools: readonly Tool<unknown>[] = [], attempts = 3): Promise<Session> {
+    const settings = { retry: { attempts, delayMs: 1 } };
     const helper = agent({ name: "helper", model: provider.model(), instructions: "Be brief.", tools, settings });
     return createRunner<string, unknown>({ agent: helper }).open();
   }
@@ -256,22 +256,22 @@ describe.each(Object.entries(providers))("%s", (name, provider) => {
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "Hello." });
   });
 
-  it("a connection that breaks in mid-text is an error that keeps the text; resume() goes on from there", async () => {
+  it("S7: after the last attempt, a connection that broke in mid-text is an error that keeps the text; resume() continues it", async () => {
     wire.script(["Half ", { drop: true }], ["and half."]);
-    const session = await open();
+    const session = await open([], 1);
     expect(await session.run("Go.").result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
     expect(session.messages.at(-1)?.interrupted?.by).toBe("error");
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "Half and half." });
     sent("Go.", "Half ", "Your last answer was cut off");
   });
 
-  it("S7: a stream that ends in mid-answer, as if it were whole, is an error too; half a call is no call", async () => {
+  it("S7: after the last attempt, a stream that ends in mid-answer as if it were whole is an error; half a call is no call", async () => {
     wire.script(
       ["Half ", { leave: true }],
       ["and ", { call: "add", id: "call_1", args: { n: 1 }, unfinished: true }, { leave: true }],
       ["half."],
     );
-    const session = await open([add]);
+    const session = await open([add], 1);
     expect(await session.run("Go.").result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
     expect(await session.resume().result).toMatchObject({ status: "failed", error: { code: "MODEL_FAILED" } });
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "Half and half." });

@@ -149,7 +149,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
         const kit = await openKit([calls, "done"], { store, tools: [ask, deaf] });
         void kit.session.run("go");
         await until(() => kit.session.interrupts.length === 1);
-        const stopped = kit.session.interrupt({ ...one, mode: first, timeoutMs: 20, graceMs: 20 });
+        const stopped = kit.session.interrupt({ ...one, mode: first, timeoutMs: 200, graceMs: 400 });
         await settle();
         const receipt = await kit.session.interrupt({ ...two, mode: then });
         expect(await stopped).toEqual(receipt);
