@@ -282,7 +282,8 @@ function ignore(): void {}
 
 /** The request of a try that continues `text`: the text is a last message of the assistant, or the end of the one that is there. */
 function withPrefix(request: ModelRequest, messageId: string, text: string): ModelRequest {
-  const part = { type: "text" as const, text };
+  // A stream may break in the middle of a character, and providers refuse half of one.
+  const part = { type: "text" as const, text: text.toWellFormed() };
   const last = request.messages.at(-1);
   if (last?.role === "assistant") {
     const messages = [...request.messages.slice(0, -1), { ...last, parts: [...last.parts, part] }];

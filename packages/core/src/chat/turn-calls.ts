@@ -4,7 +4,7 @@
 // 2. Nothing starts after a stop: whether one may start is decided when its append is written, and again when it starts.
 // 3. It ends when every call that started has ended, was left behind (X3), or waits for a person while nothing else
 //    moves; the last is judged a macrotask after the last thing that happened.
-// 4. Calls recorded as started are started before the next append is made (drive 5): it counts them.
+// 4. Calls recorded as started are started before the next append is made (writer 5): it counts them.
 // 5. A call that waits for a person holds up no other, unless that one is serial and comes after it.
 //
 // Long, and still one piece: what may start, what waits and when it is over are one count.

@@ -9,7 +9,7 @@ import { type Desk, Frame } from "../frame.ts";
 import { humanApproval, humanInput } from "../interrupt/request.ts";
 import { StopSignal } from "../interrupt/stop-signal.ts";
 import type { Message } from "../message.ts";
-import type { Drive } from "../runner/write/drive.ts";
+import type { ThreadDesk } from "../runner/write/desk.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Append, Store } from "../store/store.ts";
@@ -101,7 +101,7 @@ function onSignal(good: Agent<string, unknown>, make: (signal: StopSignal) => St
 
 /** True once somebody elsewhere has answered. */
 const answeredElsewhere = (desk: Desk) =>
-  [...((desk as Drive).state.requests?.values() ?? [])].some(({ decision }) => decision?.by === "another");
+  [...((desk as ThreadDesk).state.requests?.values() ?? [])].some(({ decision }) => decision?.by === "another");
 
 /** Fails unless the attack fails, naming the fault and the point. */
 async function caught(scenario: Parameters<typeof interruptAnywhere>[0], fault: Fault, problem: string): Promise<void> {

@@ -13,7 +13,7 @@ import { busy } from "../read/store-error.ts";
 import { GoingOn } from "../thread/going-on.ts";
 import type { SessionHost } from "../thread/live-thread.ts";
 import type { Tenure } from "../thread/tenure.ts";
-import type { DriveSetup } from "../write/drive.ts";
+import type { RunnerSetup } from "../write/desk.ts";
 import { Leases } from "./leases.ts";
 import type { OpenOptions } from "./runner-options.ts";
 import { Session } from "./session.ts";
@@ -22,7 +22,7 @@ import { WeakTable } from "./weak-table.ts";
 const OPEN: Readonly<Record<keyof OpenOptions<never>, true>> = { agent: true, deps: true };
 
 export class OpenSessions<Out, Deps> {
-  readonly #setup: DriveSetup;
+  readonly #setup: RunnerSetup;
   readonly #tenant: string;
   readonly #agents: ReadonlyMap<string, Agent<Out, Deps>>;
   readonly #deps: Deps | undefined;
@@ -39,7 +39,7 @@ export class OpenSessions<Out, Deps> {
   closed = false;
 
   constructor(
-    setup: DriveSetup,
+    setup: RunnerSetup,
     tenant: string,
     agents: ReadonlyMap<string, Agent<Out, Deps>>,
     deps: Deps | undefined,

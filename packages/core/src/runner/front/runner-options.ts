@@ -11,7 +11,7 @@ import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
 import { refuseSlip } from "../given/options.ts";
-import type { DriveSetup } from "../write/drive.ts";
+import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
 
@@ -99,7 +99,7 @@ function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<
   return agent === undefined ? agents : [agent, ...agents];
 }
 
-export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): DriveSetup {
+export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerSetup {
   refuseSlip(options, OPTIONS);
   const clock = options.clock ?? systemClock;
   const leaseTtlMs = options.leaseTtlMs ?? 30_000;

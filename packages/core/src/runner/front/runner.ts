@@ -34,7 +34,7 @@ import type { LiveThread } from "../thread/live-thread.ts";
 import { withdraw } from "../thread/send.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
-import type { DriveSetup } from "../write/drive.ts";
+import type { RunnerSetup } from "../write/desk.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
@@ -81,7 +81,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** Threads that go on here and are set aside if the process dies of it again. */
   readonly #lastTries = new Set<LiveThread>();
   readonly #prunes: Troubles;
-  readonly #setup: DriveSetup;
+  readonly #setup: RunnerSetup;
   /** Damaged requests that the log has heard of. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;

@@ -21,14 +21,14 @@ import { Recall, type Standing, standingOf } from "../read/recall.ts";
 import { replay } from "../read/replay.ts";
 import { LiveRun } from "../read/run.ts";
 import { appendIdle } from "../write/append-idle.ts";
-import type { DriveSetup } from "../write/drive.ts";
+import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
 import type { GoingOn } from "./going-on.ts";
 import { Tenure, type TenureHost, type TenureOptions } from "./tenure.ts";
 
 /** What the runner is to its sessions. */
 export interface SessionHost {
-  readonly setup: DriveSetup;
+  readonly setup: RunnerSetup;
   running(tenure: Tenure): void;
   stopped(tenure: Tenure): void;
   /** Whoever opens it from now on gets another session. */
@@ -54,7 +54,7 @@ export interface RestingStop {
 
 export class LiveThread implements TenureHost, HotHost {
   readonly host: SessionHost;
-  readonly setup: DriveSetup;
+  readonly setup: RunnerSetup;
   readonly key: ThreadKey;
   readonly agent: Agent<unknown, never>;
   readonly deps: unknown;

@@ -1,4 +1,4 @@
-// What an agent says of its thread as it is: it is given a drive that nothing is written by.
+// Asks an agent about the present state of its thread, with a desk that records nothing.
 
 import type { Checkpoint } from "../../agent.ts";
 import type { ThreadState } from "../../journal/state.ts";
@@ -7,7 +7,7 @@ import type { Verdict } from "../../permission/decide.ts";
 import { agentAt } from "../decide/agent-at.ts";
 import { likelyGraph, namedGraph } from "../decide/graph-at.ts";
 import type { LookOptions } from "../given/options.ts";
-import { Drive } from "../write/drive.ts";
+import { ThreadDesk } from "../write/desk.ts";
 import type { LiveThread } from "./live-thread.ts";
 
 /** What the rules say of a call. */
@@ -27,6 +27,6 @@ export async function lookAtGraph(thread: LiveThread, { to }: LookOptions): Prom
   return agentAt(agent, path)?.checkpoint?.(onlooker(thread, state), path, state.interrupts);
 }
 
-function onlooker(thread: LiveThread, state: ThreadState): Drive {
-  return new Drive(thread, thread.agent.name, state, () => {}, undefined);
+function onlooker(thread: LiveThread, state: ThreadState): ThreadDesk {
+  return new ThreadDesk(thread, state, { agent: thread.agent.name, failed: () => {} });
 }

@@ -30,12 +30,12 @@ import type { Opening } from "../decide/opening.ts";
 import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
 import { busy, storeError } from "../read/store-error.ts";
-import { Drive, type DriveHost } from "../write/drive.ts";
+import { type DeskHost, ThreadDesk } from "../write/desk.ts";
 import type { HotSession } from "../write/hot.ts";
 import { Mailbox } from "../write/mailbox.ts";
 import { eitherOf, Stops } from "./stops.ts";
 
-export interface TenureHost extends DriveHost {
+export interface TenureHost extends DeskHost {
   readonly hot: HotSession;
   readonly agent: Agent<unknown, never>;
   readonly deps: unknown;
@@ -72,7 +72,7 @@ export class Tenure {
   /** Resolves when the tenure is on record, or to the error that kept it from beginning. */
   readonly opening: Promise<BelayError | undefined>;
   #opened: (error: BelayError | undefined) => void = () => {};
-  #drive: Drive | undefined;
+  #drive: ThreadDesk | undefined;
   #over = false;
   readonly #mailbox: Mailbox;
   #unwatch: (() => void) | undefined;
@@ -204,7 +204,7 @@ export class Tenure {
   }
 
   /** Records the facts of the turn if no pause will. */
-  async #endTurn(drive: Drive, { facts, turn }: Ended): Promise<void> {
+  async #endTurn(drive: ThreadDesk, { facts, turn }: Ended): Promise<void> {
     if (facts.length > 0) await new Promise<void>((recorded) => drive.record({ facts: () => facts, recorded }));
     if (turn !== undefined)
       drive.publish({
@@ -229,7 +229,7 @@ export class Tenure {
   }
 
   async #take<C extends Command>(
-    drive: Drive,
+    drive: ThreadDesk,
     command: C,
     byRow: boolean,
   ): Promise<{ readonly outcome: Outcome<C> } | undefined> {
@@ -238,14 +238,14 @@ export class Tenure {
     // the store's reply. Or this process may have lost the lease.
     if (!hasSubject(drive.state, command)) {
       doubt = await this.renew();
-      await drive.alone(() => []);
+      await drive.writer.alone(() => []);
     }
     // A stop withdraws requests. It does not wait for user code that checks an answer.
     const prepared = await this.#stops.signal.orStopped(prepare(this.#host, drive.state, command));
     if (prepared === undefined) return undefined;
     let decision: Decision = prepared;
     let facts: readonly Fact[] = [];
-    await drive.alone(() => {
+    await drive.writer.alone(() => {
       const context = { place: this.#place, now: this.#host.setup.clock.now(), groups: this.#host.setup.groups, byRow };
       const callsRun = !this.mayCallModel;
       if (!("refusal" in prepared)) decision = decide(drive.state, command, { ...context, callsRun });
@@ -268,10 +268,10 @@ export class Tenure {
       const { facts } = begun;
       state = begun.state;
       const failed = (error: BelayError) => this.#fail(error);
-      const drive = new Drive(host, host.agent.name, state, failed, undefined, this.#mailbox);
+      const drive = new ThreadDesk(host, state, { agent: host.agent.name, failed, mailbox: this.#mailbox });
       const from = state.head;
       this.#from = from;
-      const refusal = await drive.open(facts, () => {
+      const refusal = await drive.writer.open(facts, () => {
         this.#drive = drive;
         this.#mailbox.begunWith(facts);
         host.hot.check(from, state);
@@ -293,7 +293,7 @@ export class Tenure {
       state = await host.load(true, this.mayCallModel);
     }
     this.#openMail();
-    if (this.#drive!.mail) await this.#mailbox.look();
+    if (this.#drive!.writer.mail) await this.#mailbox.look();
     this.#opened(undefined);
     return state;
   }
@@ -337,7 +337,7 @@ export class Tenure {
 
   /** Returns true if unconsumed commands waited at the last append, or inputs have arrived since. */
   get mail(): boolean {
-    return (this.#drive?.mail ?? false) || this.#mailbox.hadInput;
+    return (this.#drive?.writer.mail ?? false) || this.#mailbox.hadInput;
   }
 
   /**
@@ -428,13 +428,13 @@ export class Tenure {
     const { store, leaseTtlMs } = this.#host.setup;
     let kept: boolean;
     try {
-      kept = await store.renew(this.#host.key, drive.fence, leaseTtlMs);
+      kept = await store.renew(this.#host.key, drive.writer.fence, leaseTtlMs);
     } catch (error) {
       // The next append shows whether the store is gone. The lease is valid until it expires.
       return storeError(this.#host.key, error);
     }
-    if (!kept && !this.#over && !drive.isReleasing) {
-      drive.abandon();
+    if (!kept && !this.#over && !drive.writer.isReleasing) {
+      drive.writer.abandon();
       this.#fail(belayError("FENCED", { threadId: this.#host.key.threadId }));
     }
     return undefined;
@@ -469,7 +469,7 @@ export class Tenure {
     // The turn ends after its own facts and before those that end the segment.
     const { turn } = ended;
     const event = turn === undefined ? undefined : turnEnd(speaking(place, state), turn, clock.now());
-    this.#drive!.release(make, released, event && { event, before: () => end?.ending.tail ?? 0 });
+    this.#drive!.writer.release(make, released, event && { event, before: () => end?.ending.tail ?? 0 });
   }
 
   get #late(): readonly string[] {
@@ -481,8 +481,8 @@ export class Tenure {
     if (this.#over) return;
     const { runId, segment } = this.#place;
     const usage = this.state?.run?.usage ?? addUsage(undefined, undefined);
-    const fence = this.#drive?.fence;
-    this.#drive?.abandon();
+    const fence = this.#drive?.writer.fence;
+    this.#drive?.writer.abandon();
     // It may still have the lease. Return it, so that the next owner need not wait until it expires.
     if (fence !== undefined && error.code !== "FENCED") void this.#host.letGo(fence);
     // The signal comes first: the receipt lists the calls that it leaves behind.

@@ -4,14 +4,14 @@ import { samePause } from "../decide/facts.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import type { Recall } from "../read/recall.ts";
 import { busy } from "../read/store-error.ts";
-import { Drive, type DriveHost } from "./drive.ts";
+import { Writer, type WriterHost } from "./writer.ts";
 
 /**
  * Writes one append to a thread at rest: it takes the lease and returns it. `row` is the command that it consumes. A pause is
- * written once more: the last line of a thread says how it rests.
+ * written once more, because the last line of a thread holds its state.
  */
 export async function appendIdle(
-  host: DriveHost,
+  host: WriterHost,
   place: FramePlace,
   recall: Recall,
   make: IdleFacts,
@@ -20,14 +20,15 @@ export async function appendIdle(
   const { threadId } = host.key;
   const state = await recall.readAll();
   const { run } = state;
-  // The segment that it rests after, as the store has it: the session may have read it long ago.
+  // The segment in the store, because the session may have read an older one.
   const at = run === undefined ? place : { ...place, runId: run.id, segment: run.segment };
   const made = make(at, state);
   if (made.length === 0) return;
   const isMoved = state.state !== "paused" || made.some(({ type }) => type === "state");
   const facts = isMoved ? made : [...made, samePause(at, state)];
-  const drive = new Drive(host, place.agentName, state, () => {}, row === undefined ? undefined : new Set([row]));
-  const refusal = await drive.open(facts, () => recall.settleOn(state), true);
+  const rows = row === undefined ? undefined : new Set([row]);
+  const writer = new Writer(host, state, { agent: place.agentName, failed: () => {}, rows });
+  const refusal = await writer.open(facts, () => recall.settleOn(state), true);
   if (refusal?.why === "busy") throw busy(threadId, refusal.owner, refusal.until);
   if (refusal?.why === "conflict") {
     if (refusal.head < state.head) throw recall.gone();

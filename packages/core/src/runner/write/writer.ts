@@ -1,0 +1,399 @@
+// Writes the facts of one thread: to the store, then to the fold, then to readers. Invariants:
+// 1. A fact is in the store before a reader can see it (F1), and in the fold before any code can act on it.
+// 2. One append is in flight at a time. Recordings that arrive meanwhile share the next append. The facts of a recording
+//    are decided when they are written, not when the recording arrives.
+// 3. Nothing is written after an append failed. A caller that waits for a failed append never resumes (F6).
+// 4. Nothing is written after the append that released the lease.
+// 5. The callers that wait for an append resume before the next append is made. It counts the work that they start at
+//    once, and it includes the facts that they record at once.
+//
+// Callbacks and fields in place of promises: see append-in-flight.ts.
+//
+// Long, and one piece: these rules hold only while a thread has one writer.
+
+import { type BelayError, belayError } from "../../error.ts";
+import type { BelayEvent, Draft, Fact } from "../../event.ts";
+import type { Recording } from "../../frame.ts";
+import type { Decision } from "../../interrupt/decision.ts";
+import { encode } from "../../journal/codec.ts";
+import { reduce } from "../../journal/reduce.ts";
+import { snapshotIfDue } from "../../journal/snapshot.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import type { SessionState } from "../../lifecycle.ts";
+import { point } from "../../point.ts";
+import type { Append, Appended, ThreadKey } from "../../store/store.ts";
+import type { AnswerSchemas } from "../decide/answer-schemas.ts";
+import { asked } from "../decide/requests.ts";
+import type { Setup } from "../given/setup.ts";
+import type { Feed } from "../read/feed.ts";
+import type { Recall } from "../read/recall.ts";
+import { storeError } from "../read/store-error.ts";
+import { AppendInFlight } from "./append-in-flight.ts";
+import type { Mailbox } from "./mailbox.ts";
+
+/** The parts of a thread that its writers use. */
+export interface WriterHost {
+  readonly setup: Setup;
+  readonly key: ThreadKey;
+  readonly feed: Feed;
+  /** The schemas that running code has for the answers to its open requests, by id. */
+  readonly schemas: AnswerSchemas;
+  readonly recall: Recall;
+}
+
+export interface WriterOptions {
+  /** The name of the thread's agent. */
+  readonly agent: string;
+  /** Called once, if the store fails or the lease is lost. */
+  readonly failed: (error: BelayError) => void;
+  readonly mailbox?: Mailbox | undefined;
+  /** Keys of commands that wait in the store, in place of those of the mailbox. */
+  readonly rows?: ReadonlySet<string> | undefined;
+  /** Called when the decision on a request is recorded. */
+  readonly decided?: (id: string, decision: Decision) => void;
+}
+
+interface Waiting extends Recording {
+  /** Consumes commands, in an append of its own. It is made again without the commands that their sender withdrew. */
+  readonly mail?: boolean;
+  /** Marks the last append, which returns the lease. Called when its facts are in the fold, before readers see them. */
+  released?(): void;
+  /** Published among the facts, before the last `before()` of them. */
+  readonly draft?: { readonly before: () => number; readonly event: Draft };
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+const nothing: readonly never[] = [];
+const settled = Promise.resolve();
+
+/** Counts the appends of all writers of this process: no two appends may share an id, also not of two writers of one thread. */
+let appends = 0;
+
+/** Writes one thread, from the append that takes its lease to the append that returns it. */
+export class Writer {
+  readonly #host: WriterHost;
+  readonly #setup: Setup;
+  readonly #key: ThreadKey;
+  readonly #feed: Feed;
+  readonly #agent: string;
+  readonly #failed: WriterOptions["failed"];
+  readonly #decided: WriterOptions["decided"];
+  readonly #mailbox: Mailbox | undefined;
+  /** Keys of commands that wait in the store: the append that records one consumes it. */
+  readonly #rows: ReadonlySet<string> | undefined;
+  readonly state: ThreadState;
+  readonly #inFlight: AppendInFlight;
+  /** The recordings of the append in flight, and their facts. */
+  #batch: Waiting[] | undefined;
+  #facts: readonly Fact[] = nothing;
+  /** The recordings that wait for the next append. */
+  #waiting: Waiting[] | undefined;
+  #over = false;
+  #fence = 0;
+  /** Commands wait in the store that no append has consumed, as of the last append. */
+  mail = false;
+
+  constructor(host: WriterHost, state: ThreadState, { agent, failed, mailbox, rows, decided }: WriterOptions) {
+    this.#host = host;
+    this.#setup = host.setup;
+    this.#key = host.key;
+    this.#feed = host.feed;
+    this.#agent = agent;
+    this.#failed = failed;
+    this.#decided = decided;
+    this.#mailbox = mailbox;
+    this.#rows = rows ?? mailbox?.rows;
+    this.state = state;
+    this.#inFlight = new AppendInFlight(host.setup.store, host.setup.clock, host.key);
+  }
+
+  get fence(): number {
+    return this.#fence;
+  }
+
+  /** True while the last append is in flight: the answer of the store decides whether this writer had the lease. */
+  get isReleasing(): boolean {
+    return this.#batch?.at(-1)?.released !== undefined;
+  }
+
+  publish(draft: Draft): void {
+    if (!this.#over) this.#feed.publish(draft);
+  }
+
+  /**
+   * Makes the first append, which takes the lease; with `release`, takes and returns it. Resolves to the refusal, if there
+   * is one. `taken` is called when the facts are in the fold, before readers see them.
+   */
+  async open(
+    facts: readonly Fact[],
+    taken: () => void,
+    release = false,
+  ): Promise<Exclude<Appended, { ok: true }> | undefined> {
+    const { owner: take, leaseTtlMs: ttlMs } = this.#setup;
+    const since = this.state.head === 0 ? undefined : this.#host.recall.since;
+    const append = this.#prepare(facts, { take, ttlMs }, release, since);
+    const appended = await new Promise<Appended>((answered, failed) => this.#inFlight.send(append, answered, failed));
+    if (!appended.ok) {
+      if (this.#inFlight.answerLost) throw doubtful(this.#key);
+      return appended;
+    }
+    this.#fence = appended.fence;
+    this.mail = appended.mail;
+    if (append.expect === 0) this.#host.recall.since = append.at;
+    if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
+    this.#apply(facts, { released: taken });
+    return undefined;
+  }
+
+  /** Writes the facts of `recording` with the next append. Does nothing when the writer is over. */
+  record(recording: Waiting): void {
+    if (this.#over) return;
+    if (this.#waiting === undefined) this.#waiting = [recording];
+    else this.#waiting.push(recording);
+    if (this.#batch === undefined) this.#writeNext();
+  }
+
+  /** Writes the result of `facts` in an append of its own: of two at once, the second is decided by the fold after the first. */
+  alone(facts: () => readonly Fact[]): Promise<void> {
+    return new Promise((recorded) => this.record({ facts, recorded, alone: true }));
+  }
+
+  /** Makes the last append, which returns the lease. Without facts it only returns the lease. */
+  release(facts: () => readonly Fact[], released: () => void, draft?: Waiting["draft"]): void {
+    this.record({ facts, released, draft, recorded: () => {} });
+  }
+
+  /** Ends the writer without a call to the store: the lease lapses, or another process has it. */
+  abandon(): void {
+    this.#over = true;
+    this.#waiting = undefined;
+    this.#inFlight.abandon();
+  }
+
+  #writeNext(): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined || this.#over) {
+      this.#batch = undefined;
+      return;
+    }
+    const size = batchSize(waiting);
+    this.#waiting = size === waiting.length ? undefined : waiting.slice(size);
+    this.#writeBatch(size === waiting.length ? waiting : waiting.slice(0, size));
+  }
+
+  #writeBatch(batch: Waiting[]): void {
+    this.#batch = batch;
+    try {
+      const last = batch[batch.length - 1]!;
+      const facts = batch.length === 1 ? last.facts() : batch.flatMap((waiting) => waiting.facts());
+      this.#facts = facts;
+      if (facts.length > 0) {
+        const writer = { fence: this.#fence, ttlMs: this.#setup.leaseTtlMs };
+        this.#inFlight.send(this.#prepare(facts, writer, last.released !== undefined), this.#appended, this.broke);
+      } else if (last.released !== undefined) {
+        this.#setup.store.release(this.#key, this.#fence).then(() => this.#released(last), this.broke);
+      } else {
+        this.#wake(batch);
+      }
+    } catch (error) {
+      this.broke(error);
+    }
+  }
+
+  readonly #appended = (appended: Appended, append: Append): void => {
+    if (this.#over) return;
+    const batch = this.#batch!;
+    try {
+      const last = batch[batch.length - 1]!;
+      if (!appended.ok) {
+        if (appended.why !== "gone" || !last.mail) throw refused(this.#key, append, appended);
+        this.#mailbox?.drop(appended.keys);
+        return this.#writeBatch(batch);
+      }
+      if (last.mail) this.#mailbox?.taken(this.#facts);
+      this.mail = appended.mail;
+      if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
+      this.#apply(this.#facts, last);
+      if (last.released !== undefined) this.abandon();
+      else if (this.#setup.clock.now() - append.at >= this.#setup.leaseTtlMs) return this.#renewFirst(batch);
+      else if (appended.mail && this.#mailbox !== undefined) return this.#lookFirst(this.#mailbox, batch);
+      this.#wake(batch);
+    } catch (error) {
+      this.broke(error);
+    }
+  };
+
+  /** Reads the commands first: another process may have sent some without a hint yet. A steer sent before this step ended enters before the next step. */
+  #lookFirst(mailbox: Mailbox, batch: readonly Waiting[]): void {
+    mailbox
+      .look()
+      .then(() => this.#over || this.#wake(batch))
+      .then(undefined, this.broke);
+  }
+
+  /** Renews the lease first: the answer took longer than the lease lasts, or this process was suspended. No caller resumes before the store confirms the lease. */
+  #renewFirst(batch: readonly Waiting[]): void {
+    const { store, leaseTtlMs } = this.#setup;
+    store
+      .renew(this.#key, this.#fence, leaseTtlMs)
+      .then((ours) => {
+        if (this.#over) return;
+        if (!ours) throw belayError("FENCED", { threadId: this.#key.threadId, owner: undefined });
+        if (this.mail && this.#mailbox !== undefined) this.#lookFirst(this.#mailbox, batch);
+        else this.#wake(batch);
+      })
+      .then(undefined, this.broke);
+  }
+
+  #released(last: Waiting): void {
+    if (last.draft !== undefined) this.publish({ ...last.draft.event, seq: this.state.head });
+    last.released?.();
+    this.abandon();
+  }
+
+  /** Ends the writer with an error of the store. */
+  readonly broke = (error: unknown): void => {
+    if (this.#over) return;
+    this.abandon();
+    this.#failed(storeError(this.#key, error));
+  };
+
+  /** Resumes the callers of a batch. The batch stays in flight meanwhile: a caller that awaits a promise resumes in the microtasks before the next append. */
+  #wake(batch: readonly Waiting[]): void {
+    for (const waiting of batch) waiting.recorded();
+    this.#facts = nothing;
+    if (batch.length === 1 && this.#waiting === undefined) this.#batch = undefined;
+    else void settled.then(this.#next);
+  }
+
+  readonly #next = (): void => this.#writeNext();
+
+  #prepare(facts: readonly Fact[], writer: Append["writer"], release: boolean, since?: number): Append {
+    const at = this.#setup.clock.now();
+    const expect = this.state.head;
+    let seq = expect;
+    for (const fact of facts as readonly Mutable<Fact>[]) {
+      seq += 1;
+      fact.seq = seq;
+      fact.at = at;
+    }
+    appends += 1;
+    const appendId = `${this.#setup.owner}.${appends}`;
+    const state = stateAfter(facts, this.state.state);
+    const snapshot = release ? snapshotIfDue(this.state) : undefined;
+    const requests = state === "paused" || mayAsk(facts) ? asked(this.state, facts, state === "paused") : undefined;
+    const consume = consumption(facts, this.#rows);
+    const count = facts.length;
+    const body = encode(facts);
+    const agent = this.#agent;
+    // Most appends have no more than this; a small literal is cheaper.
+    if ((snapshot ?? requests ?? consume ?? since) === undefined)
+      return { appendId, expect, count, at, body, writer, release, agent, state };
+    return {
+      appendId,
+      expect,
+      count,
+      at,
+      body,
+      writer,
+      release,
+      agent,
+      state,
+      consume,
+      snapshot,
+      rest: requests?.rest,
+      raise: requests?.raise,
+      close: requests?.close,
+      remember: requests?.remember,
+      since,
+    };
+  }
+
+  #apply(facts: readonly Fact[], { released, draft }: Pick<Waiting, "released" | "draft">): void {
+    for (const fact of facts) reduce(this.state, fact);
+    released?.();
+    this.#show(facts, draft);
+    for (const fact of facts) if (fact.type === "request-answered") this.#answered(fact.id);
+  }
+
+  #answered(id: string): void {
+    const decision = this.state.requests?.get(id)?.decision;
+    if (decision === undefined) return;
+    point("answer:taken", id);
+    this.#host.schemas.delete(id);
+    this.#decided?.(id, decision);
+  }
+
+  #show(facts: readonly Fact[], draft: Waiting["draft"]): void {
+    if (!this.#feed.watched) return;
+    if (draft === undefined) {
+      for (const fact of facts) this.#feed.publish(fact);
+    } else {
+      const events: BelayEvent[] = [...facts];
+      const at = facts.length - draft.before();
+      events.splice(at, 0, { ...draft.event, seq: facts[0]!.seq - 1 + at });
+      for (const event of events) this.#feed.publish(event);
+    }
+  }
+}
+
+/** Returns the size of the next batch. Commands are written alone. The recording that returns the lease ends its batch; later ones are dropped. */
+function batchSize(waiting: readonly Waiting[]): number {
+  for (let i = 0; i < waiting.length; i++) {
+    const { mail, alone, released } = waiting[i]!;
+    if (mail || alone) return Math.max(1, i);
+    if (released !== undefined) return i + 1;
+  }
+  return waiting.length;
+}
+
+function mayAsk(facts: readonly Fact[]): boolean {
+  for (const { type } of facts) if (type === "action" || type === "request-answered") return true;
+  return false;
+}
+
+/** Returns the keys of the commands that these facts consume. */
+function consumption(facts: readonly Fact[], rows: ReadonlySet<string> | undefined): readonly string[] | undefined {
+  let consume: string[] | undefined;
+  for (const fact of facts) {
+    if (fact.type === "input-consumed" || fact.type === "tool-late") {
+      consume ??= [];
+      consume.push(fact.id);
+    } else if (fact.type === "command" && rows?.has(fact.key)) {
+      consume ??= [];
+      consume.push(fact.key);
+    }
+  }
+  return consume?.length === 0 ? undefined : consume;
+}
+
+function stateAfter(facts: readonly Fact[], before: SessionState): SessionState {
+  for (let i = facts.length - 1; i >= 0; i--) {
+    const fact = facts[i]!;
+    if (fact.type === "state") return fact.state;
+  }
+  return before;
+}
+
+function refused(key: ThreadKey, append: Append, appended: Exclude<Appended, { ok: true }>): BelayError {
+  const { threadId } = key;
+  switch (appended.why) {
+    case "busy":
+    case "fenced":
+      return belayError("FENCED", { threadId, owner: appended.owner });
+    case "conflict":
+      return belayError("STORE_CONFLICT", { threadId, expected: append.expect, found: appended.head });
+    case "gone":
+      return belayError("INPUT_WITHDRAWN", { threadId, ids: appended.keys.join(", ") });
+    case "orphan":
+      return belayError("THREAD_UNKNOWN", { threadId: append.parent?.threadId ?? threadId });
+    default:
+      return appended satisfies never;
+  }
+}
+
+function doubtful(key: ThreadKey): BelayError {
+  const reason = "its answer was lost, and others have written since; whether this was taken is in the journal";
+  return belayError("STORE_FAILED", { threadId: key.threadId, reason });
+}
