@@ -126,6 +126,7 @@ export const leaseCases = {
     await t.refused(key, t.taking(2, { since: 10 }), { why: "conflict", head: 0 });
     await t.refused(key, t.taking(2, { since: 10, consume: ["none"] }), { why: "conflict", head: 0 });
     await t.append(key, t.taking(2, { since: 20 }));
-    await t.append(t.key("another"), t.taking(0, { at: 20, since: 10 }));
+    // There is none yet. Its own time: a writer that lost the answer repeats this append.
+    await t.append(t.key("another"), t.taking(0, { at: 20, since: 20 }));
   },
 } satisfies Record<string, StoreCheck>;
