@@ -39,6 +39,8 @@ export const amounts = {
   chaosSeconds: { test: 4, endure: 20, all: 120 },
   /** Processes that answer the same requests. */
   answeringProcesses: { test: 8, endure: 50, all: 50 },
+  /** Sentences that are typed into a dialog of the terminal. */
+  sentences: { test: 15, endure: 100, all: 100 },
   /** Whether each way to break a wire, each server and each long case has its turn, or one that stands for them. */
   everyVariant: { test: false, endure: true, all: true },
 };
