@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type WireReply, wireServer } from "@belay/testkit/wire";
 import { describe, expect, test } from "vitest";
-import { testTalks } from "../testing/talk.ts";
+import { SEEN_MS, testTalks } from "../testing/talk.ts";
 import { ENTER, ESC } from "../testing/terminal.ts";
 
 const { talk } = testTalks(wireServer);
@@ -124,6 +124,8 @@ describe.runIf(process.platform === "linux")(
     test("wait: its end is told", async () => {
       const { second, pid, end } = await crashed();
       try {
+        await second.untilSeen("❯ Wait until it ends");
+        await sleep(SEEN_MS);
         second.press(ENTER);
         await second.until("Waiting until it ends.");
         expect(isAlive(pid)).toBe(true);
