@@ -1,7 +1,7 @@
 // The stop leaves nothing behind: processes that left their group, commands that outlived a crash, keys that came in pieces,
 // pastes without an end, streams that break. In a real terminal, against a model server that records aborts.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type WireReply, wireServer } from "@belay/testkit/wire";
@@ -69,6 +69,7 @@ describe.runIf(process.platform === "linux")("TS1: Esc ends a child that left it
 
 describe.runIf(process.platform === "linux")(
   "TS2: after kill -9 a command that still runs is said, with its pid",
+  { retry: 2 },
   () => {
     const command = "setsid sh -c 'echo $$ > stray; sleep 300' >/dev/null 2>&1 & echo $$ > pid; sleep 300";
 
@@ -77,6 +78,9 @@ describe.runIf(process.platform === "linux")(
       first.ask("run it");
       const pid = await pidIn(join(first.folder, "pid"));
       const stray = await pidIn(join(first.folder, "stray"));
+      // The command may be quicker than the record of it.
+      const running = join(first.env.BELAY_DATA, "running");
+      while (!existsSync(running) || readdirSync(running).length === 0) await sleep(10);
       first.kill();
       await first.exited;
       const reply: WireReply = ["Continued."];
