@@ -140,6 +140,7 @@ export const doors: Record<string, readonly string[]> = {
     "ForkOptions",
     "Graph",
     "GraphDescription",
+    "GraphInterrupt",
     "GraphOptions",
     "Handle",
     "HistoryPoint",

@@ -2,6 +2,7 @@
 
 import type { Fact } from "../../event.ts";
 import { isRequest } from "../../interrupt/interrupt.ts";
+import { type InterruptView, isView, mapLeaves } from "../../interrupt/view.ts";
 import { messageText, type Part } from "../../message.ts";
 
 /** `fork({ at: seq })` begins with it, and rests as the thread did then; where it is a message, `fork({ before: id })` without it. */
@@ -56,6 +57,8 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
       const { interrupted } = fact.action;
       if (interrupted === undefined) return undefined;
       const { id, reason = "", by, kind, address } = interrupted;
+      // The view of a pause repeats requests and nodes that are on record. A stop, and nodes of the root, stand only there.
+      if (isView(interrupted) && kind !== "user" && kind !== "manual") return nodesIn(interrupted, fact.runPath);
       if (isRequest(interrupted)) return { kind: "request", text: reason, id };
       if (kind === "node") return { kind: "stop", text: `by ${by}: ${reason} ${nodeAt(address)}` };
       return { kind: "stop", text: reason === "" ? `by ${by}` : `by ${by}: ${reason}` };
@@ -83,6 +86,17 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     default:
       return fact satisfies never;
   }
+}
+
+/** The nodes of the root graph that wait for resume(). */
+function nodesIn(view: InterruptView, root: string): Pick<HistoryPoint, "kind" | "text"> | undefined {
+  const nodes: string[] = [];
+  mapLeaves(view, (each) => {
+    const { kind, reason = "", address } = each;
+    if (kind === "node" && address.lastIndexOf("/") === root.length) nodes.push(`${reason} ${nodeAt(address)}`);
+    return each;
+  });
+  return nodes.length === 0 ? undefined : { kind: "stop", text: `by ${root}: ${nodes.join(", ")}` };
 }
 
 /** The node of a visit's address. */
