@@ -1,5 +1,5 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
-// it (open-sessions), like what each thing that is asked begins.
+// it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
 import type { Agent, Checkpoint } from "../../agent.ts";
 import { belayError } from "../../error.ts";
