@@ -19,11 +19,14 @@ import {
   type RunOptions,
   readDrain,
   readId,
+  readRemoval,
+  readRepair,
+  readRules,
   type SendOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
-import { type ForkOptions, forkThread } from "../past/fork.ts";
-import { type PruneOptions, pruneThreads, readIdle } from "../past/prune.ts";
+import { type ForkOptions, forkThread, readFork } from "../past/fork.ts";
+import { type PruneOptions, pruneThreads, readIdle, readPrune } from "../past/prune.ts";
 import { type Lost, repairThread } from "../past/repair.ts";
 import type { Effect } from "../read/effects.ts";
 import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
@@ -146,7 +149,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    checkRun(options);
+    checkRun(options, "answer()");
     const answer = readAnswer(id, given, this.#setup.maxBytes);
     const command = answerCommand(id, answer, options.id, this.#setup.clock.id());
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
@@ -174,7 +177,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#sessions.refuseIfClosed();
-    const { threadId } = options;
+    const { threadId } = readRules(options);
     if (threadId !== undefined)
       return this.#sessions.with(threadId, async () => {
         const session = await this.#sessions.any(threadId);
@@ -188,9 +191,11 @@ export class Runner<Out = string, Deps = unknown> {
   /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
   async removeRule(id: string, options: { readonly threadId?: string; readonly by?: string } = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    const { threadId, ...by } = options;
+    const { threadId, by } = readRemoval(options, true);
     if (threadId !== undefined)
-      return this.#sessions.with(threadId, async () => (await this.#sessions.open(threadId, {})).removeRule(id, by));
+      return this.#sessions.with(threadId, async () =>
+        (await this.#sessions.open(threadId, {})).removeRule(id, { by }),
+      );
     return this.#setup.store.removeRule(this.#tenant, id);
   }
 
@@ -243,7 +248,7 @@ export class Runner<Out = string, Deps = unknown> {
     options: ForkOptions,
   ): Promise<{ readonly session: Session<Out>; readonly effects: readonly Effect[] }> {
     this.#sessions.refuseIfClosed();
-    const id = this.#newId(options?.as);
+    const id = this.#newId(readFork(options).as);
     const effects = await forkThread(this.#setup, this.#key(threadId), id, options, (agent) =>
       this.#sessions.agentFor(threadId, agent, undefined),
     );
@@ -262,7 +267,7 @@ export class Runner<Out = string, Deps = unknown> {
     options: { readonly as?: string | undefined } = {},
   ): Promise<{ readonly session: Session<Out>; readonly lost: Lost }> {
     this.#sessions.refuseIfClosed();
-    const id = this.#newId(options.as);
+    const id = this.#newId(readRepair(options).as);
     const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
       this.#sessions.agentFor(threadId, agent, undefined),
     );
@@ -297,8 +302,8 @@ export class Runner<Out = string, Deps = unknown> {
   /** Removes threads that have ended and were left alone for `idleMs`; gives their ids. */
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
-    const idleMs = readIdle("idleMs", options?.idleMs);
-    return this.#prune(await this.threads(), { ...options, idleMs });
+    const read = readPrune(options);
+    return this.#prune(await this.threads(), read);
   }
 
   async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {

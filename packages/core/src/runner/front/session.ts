@@ -14,7 +14,6 @@ import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import { readName } from "../../read-name.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
 import { answerCommand } from "../decide/command.ts";
 import { handleOf, newToken, type Receipt } from "../decide/ending.ts";
@@ -30,7 +29,9 @@ import {
   type ResumeOptions,
   type RunOptions,
   readBreakpoint,
-  readCursor,
+  readEvents,
+  readLook,
+  readRemoval,
   type SendOptions,
 } from "../given/options.ts";
 import { readFacts } from "../read/read-facts.ts";
@@ -125,7 +126,7 @@ export class Session<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    checkRun(options);
+    checkRun(options, "answer()");
     const answer = readAnswer(id, given, setup.maxBytes);
     return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
   }
@@ -158,7 +159,7 @@ export class Session<Out = string> {
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: { readonly by?: string | undefined } = {}): Promise<boolean> {
-    const by = readName("by", options.by ?? "user", 0);
+    const { by } = readRemoval(options);
     return submit(doorOf(this.#thread), { do: "unrule", key: `unrule:${this.#thread.setup.clock.id()}`, by, rule: id });
   }
 
@@ -173,8 +174,8 @@ export class Session<Out = string> {
    * Where the run of a graph stands: of the agent itself, or, where that is none, of the innermost graph in which something
    * waits; undefined where there is none, or it has not begun.
    */
-  checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
-    return lookAtGraph(this.#thread, options);
+  async checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
+    return lookAtGraph(this.#thread, readLook(options));
   }
 
   /** Stops the run. The signal is set before this returns; the receipt comes when the work has stopped and that is recorded. */
@@ -241,7 +242,8 @@ export class Session<Out = string> {
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
   events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
     const { feed, closing, isGone } = this.#thread;
-    const reader = feed.reader(readCursor(options.after), options.signal, this.#thread);
+    const { after, signal } = readEvents(options);
+    const reader = feed.reader(after, signal, this.#thread);
     if (isGone) reader.end();
     else if (closing !== undefined) reader.finish();
     return reader;
