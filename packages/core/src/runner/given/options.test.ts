@@ -61,9 +61,7 @@ test("bad options: one that is no text, no flag or no object at all is refused w
     ["id", () => runner.run("x", { id: 5 as never })],
     ["options", () => session.answer("x", respond(1), null as never)],
     ["options", () => runner.open("thread", null as never)],
-    ["concurency", () => runner.work({ concurency: 2 } as never)],
     ["signal", () => runner.work({ signal: "stop" as never })],
-    ["timeout", () => runner.drain({ timeout: 5 } as never)],
     ["timeoutMs", () => runner.drain({ timeoutMs: Number.NaN })],
   ];
   for (const [option, call] of refused) await expect(call()).rejects.toMatchObject(invalid(option));
