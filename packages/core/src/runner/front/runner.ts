@@ -1,41 +1,58 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
 // it (open-sessions), like what each thing that is asked begins.
 
-import type { Agent } from "../../agent.ts";
+import type { Agent, Checkpoint } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
+import type { Json } from "../../json.ts";
+import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
-import type { AnswerOptions, DrainOptions, EndOptions, EventOptions, InterruptOptions } from "../given/options.ts";
 import {
+  type AnswerOptions,
+  type BreakpointOptions,
+  checkRemoveRule,
   checkRun,
+  type DrainOptions,
+  type EffectsOptions,
+  type EndOptions,
+  type EventOptions,
+  type InterruptOptions,
+  type JournalOptions,
+  type LookOptions,
+  type RemoveRuleOptions,
   type ResumeOptions,
   type RunOptions,
+  readBreakpoint,
   readDrain,
+  readEffects,
   readId,
+  readJournal,
   type SendOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
 import { type ForkOptions, forkThread } from "../past/fork.ts";
 import { type PruneOptions, pruneThreads, readIdle } from "../past/prune.ts";
 import { type Lost, repairThread } from "../past/repair.ts";
-import type { Effect } from "../read/effects.ts";
+import { type Effect, effectsAfter } from "../read/effects.ts";
 import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
-import { loadThread } from "../read/read-facts.ts";
+import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
+import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
+import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
 import type { Session } from "./session.ts";
@@ -186,12 +203,61 @@ export class Runner<Out = string, Deps = unknown> {
   }
 
   /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
-  async removeRule(id: string, options: { readonly threadId?: string; readonly by?: string } = {}): Promise<boolean> {
+  async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    const { threadId, ...by } = options;
-    if (threadId !== undefined)
-      return this.#sessions.with(threadId, async () => (await this.#sessions.open(threadId, {})).removeRule(id, by));
-    return this.#setup.store.removeRule(this.#tenant, id);
+    checkRemoveRule(options);
+    const { threadId, ...caller } = options;
+    if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
+    return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()));
+  }
+
+  /** session.setBreakpoint() by thread id. */
+  async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
+    const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
+    await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()));
+  }
+
+  /** session.handle() by thread id: a new handle on the present pause. The one before it is void. */
+  async handle(threadId: string): Promise<Handle> {
+    this.#sessions.refuseIfClosed();
+    return newHandleOn(this.#door(threadId));
+  }
+
+  /** Returns a thread as the store has it, whichever process runs it; undefined if there is none. */
+  async look(threadId: string): Promise<Look | undefined> {
+    this.#sessions.refuseIfClosed();
+    return lookAtThread(this.#setup, this.#key(readId("threadId", threadId)));
+  }
+
+  /** Returns facts of a thread in order, as JSON. Throws THREAD_UNKNOWN. */
+  async journal(threadId: string, options: JournalOptions = {}): Promise<JournalPage> {
+    this.#sessions.refuseIfClosed();
+    const { after, limit } = readJournal(options);
+    return readPage(this.#setup.store, this.#key(readId("threadId", threadId)), after, limit);
+  }
+
+  /** Returns the calls and steps that took effect after a seq, or may have: a fork at that seq does not undo them. */
+  async effects(threadId: string, options: EffectsOptions): Promise<readonly Effect[]> {
+    this.#sessions.refuseIfClosed();
+    const after = readEffects(options);
+    return effectsAfter((await readPast(this.#setup.store, this.#key(readId("threadId", threadId)))).facts, after);
+  }
+
+  /** session.checkpoint() by thread id, whichever process runs it. Throws THREAD_UNKNOWN. */
+  async checkpoint(threadId: string, options: LookOptions = {}): Promise<Checkpoint | undefined> {
+    return (await this.#sessions.looker(threadId)).checkpoint(options);
+  }
+
+  /** session.permission() by thread id, whichever process runs it. Throws THREAD_UNKNOWN. */
+  async permission(threadId: string, tool: string, args: Json): Promise<Verdict> {
+    return (await this.#sessions.looker(threadId)).permission(tool, args);
+  }
+
+  /** Returns the names of its agents. New threads that name none get the first. */
+  agents(): readonly string[] {
+    return this.#sessions.agentNames;
   }
 
   /** session.steer() for a thread that any process may be running. */

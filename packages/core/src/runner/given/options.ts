@@ -78,7 +78,7 @@ export interface DrainOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface BreakpointOptions {
+export interface BreakpointOptions extends SendOptions {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
   readonly graph?: string | undefined;
@@ -92,6 +92,26 @@ export interface BreakpointOptions {
 export interface LookOptions {
   /** The graph, by its path, or by the address of something that waits in it. */
   readonly to?: string | undefined;
+}
+
+/** Of runner.removeRule(). */
+export interface RemoveRuleOptions extends SendOptions {
+  /** The thread that the rule holds for; without it, a rule that holds for all threads. */
+  readonly threadId?: string | undefined;
+}
+
+/** Of runner.journal(). */
+export interface JournalOptions {
+  /** The seq of the last fact that the caller has; 0 by default. */
+  readonly after?: number | undefined;
+  /** The most facts to return; 1000 by default. */
+  readonly limit?: number | undefined;
+}
+
+/** Of runner.effects(). */
+export interface EffectsOptions {
+  /** The seq after which effects count. */
+  readonly after: number;
 }
 
 export interface EventOptions {
@@ -147,6 +167,8 @@ const BREAKPOINT: Readonly<Record<keyof BreakpointOptions, true>> = {
   at: true,
   stop: true,
   when: true,
+  id: true,
+  by: true,
 };
 
 /** A run, or an answer: under an id of the caller's. */
@@ -235,6 +257,7 @@ export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<s
 
 export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: number): Breakpoint {
   refuseSlip(given ?? {}, BREAKPOINT);
+  checkCaller(given ?? {});
   const { node, graph, at = "before", stop = true, when } = given ?? {};
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
@@ -244,6 +267,38 @@ export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: 
   const condition = when === undefined ? {} : { when: toJson(when, "`when` of a breakpoint", most) };
   refuseUnknownNode(agent, node, graph);
   return { node, at, stop, ...(graph !== undefined && { graph }), ...condition };
+}
+
+/** Checks the id and the name of a caller. */
+export function checkCaller(options: SendOptions): void {
+  name("id", options.id);
+  name("by", options.by, 0);
+}
+
+const REMOVE_RULE: Readonly<Record<keyof RemoveRuleOptions, true>> = { threadId: true, id: true, by: true };
+
+export function checkRemoveRule(options: RemoveRuleOptions): void {
+  refuseSlip(options, REMOVE_RULE);
+  checkCaller(options);
+}
+
+const JOURNAL: Readonly<Record<keyof JournalOptions, true>> = { after: true, limit: true };
+
+const PAGE = 1000;
+
+export function readJournal(options: JournalOptions): { readonly after: number; readonly limit: number } {
+  refuseSlip(options, JOURNAL);
+  const { limit = PAGE } = options;
+  if (Number.isSafeInteger(limit) && limit >= 1) return { after: readCursor(options.after), limit };
+  throw belayError("OPTION_INVALID", { option: "limit", value: shown(limit), needed: "a whole number, 1 or more" });
+}
+
+const EFFECTS: Readonly<Record<keyof EffectsOptions, true>> = { after: true };
+
+export function readEffects(options: EffectsOptions): number {
+  refuseSlip(options, EFFECTS);
+  if (options.after !== undefined) return readCursor(options.after);
+  throw belayError("OPTION_INVALID", { option: "after", value: "undefined", needed: "the seq of a fact, or 0" });
 }
 
 /** A breakpoint where nothing ever comes by is a slip of the pen. */
