@@ -10,7 +10,7 @@ import { type Permissions, readPermissions } from "../../permission/permissions.
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
-import { refuseSlip } from "../given/options.ts";
+import { type RunOptions, refuseSlip } from "../given/options.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
@@ -76,6 +76,9 @@ export interface OpenOptions<Deps> {
   readonly agent?: string | undefined;
   readonly deps?: Deps | undefined;
 }
+
+/** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
+export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
 
 /** By name; the first is the one for new threads that name none. */
 export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): ReadonlyMap<string, Agent<Out, Deps>> {

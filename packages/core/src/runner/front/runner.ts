@@ -1,5 +1,5 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
-// it (open-sessions), like what each thing that is asked begins.
+// it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
 import type { Agent, Checkpoint } from "../../agent.ts";
 import { belayError } from "../../error.ts";
@@ -54,7 +54,7 @@ import type { RunnerSetup } from "../write/desk.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
-import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
+import { type OpenOptions, type RunnerOptions, readAgents, readSetup, type StartOptions } from "./runner-options.ts";
 import type { Session } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
@@ -124,33 +124,61 @@ export class Runner<Out = string, Deps = unknown> {
     return this.#sessions.openNow(threadId, options);
   }
 
-  /** Runs `input` on a new thread. With an id the thread has it too, so that asking twice is asking once. */
+  /**
+   * Runs `input` on a new thread and resolves when the run has started. With an `id` the thread has that name, and the same
+   * call again returns the same run.
+   */
   async run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
     checkRun(options);
-    return this.open(options.id).then((session) => session.run(input, options));
+    if (options.id !== undefined) return this.start(options.id, input, options);
+    const run = (await this.open()).run(input);
+    await run.started;
+    return run;
   }
 
-  /** Goes on from a handle, in any process. Rejects where the store refuses; then nothing is spent. */
-  async resume(handle: Handle, options: ResumeOptions = {}): Promise<Run<Out>> {
-    const { threadId } = readHandle(handle);
-    const over = this.#sessions.goOn(threadId);
-    let session: Session<Out>;
+  /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
+  async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
+    const { agent, deps, ...given } = options;
+    checkRun(given);
+    return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
+  }
+
+  /**
+   * Calls session.resume() for a thread, and resolves when the segment has started. Rejects if it is refused; then nothing
+   * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
+   */
+  async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
+    if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
+    const { threadId } = readHandle(from);
+    return this.#begin(threadId, "resume", (session) => {
+      const tokenHash = checkHandle(from, session.standing, this.#setup.clock.now());
+      return session.resumeBy(tokenHash, options);
+    });
+  }
+
+  /** Begins a segment of the thread as it is in the store now. Resolves when the segment has started (V4). */
+  async #begin(
+    threadId: string,
+    how: OpenOptions<Deps> | "resume",
+    begin: (session: Session<Out>) => Run<Out>,
+  ): Promise<Run<Out>> {
+    const sessions = this.#sessions;
+    const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
+    const over = sessions.goOn(threadId);
     let run: Run<Out>;
     try {
-      session = await this.#sessions.with(threadId, async () => {
-        const known = this.#sessions.known(threadId);
-        const opened = await this.#sessions.open(threadId, {}, true);
+      const session = await sessions.with(threadId, async () => {
+        const known = sessions.known(threadId);
+        const opened = await sessions.open(threadId, options, isResumed);
         if (known !== undefined) await opened.refresh();
         return opened;
       });
-      const tokenHash = checkHandle(handle, session.standing, this.#setup.clock.now());
-      run = session.resumeBy(tokenHash, options);
+      run = begin(session);
     } finally {
       over();
     }
-    // Whoever has the run hears what is said from then on: nothing is waited for after this.
-    const refusal = await session.opening;
-    if (refusal !== undefined) throw refusal;
+    // No event is missed: the caller gets the run before the model is called.
+    await run.started;
     return run;
   }
 
