@@ -222,14 +222,6 @@ function standIns(runner: Runner): Partial<Kernel> {
     }
   }
 
-  async function begun(session: Session, run: Run<unknown>): Promise<StartedRun> {
-    const refusal = await session.opening;
-    if (refusal !== undefined) throw refusal;
-    const head = (await runner.look(session.threadId))?.head ?? 0;
-    const { runId, segment } = run;
-    return Object.assign(run, { started: Promise.resolve({ runId, segment, seq: head }) });
-  }
-
   async function rows(): Promise<ThreadItem[]> {
     const open = new Map<string, number>();
     for (const { threadId } of await lists.inbox({})) open.set(threadId, (open.get(threadId) ?? 0) + 1);
@@ -287,14 +279,6 @@ function standIns(runner: Runner): Partial<Kernel> {
   }
 
   return {
-    async start(threadId, input, { agent, id }) {
-      const session = await runner.open(threadId, { agent });
-      return begun(session, session.run(input, { id }));
-    },
-    async resume(threadId, { id: _id, runId: _run, segment: _segment, ...options }) {
-      const session = await runner.open(threadId);
-      return begun(session, session.resume(options));
-    },
     async pause(threadId) {
       return (await runner.open(threadId)).pause();
     },
@@ -316,10 +300,11 @@ function standIns(runner: Runner): Partial<Kernel> {
       }
       const asked = look?.pauseType === "tool_interrupt";
       if (look?.pauseType === "node_interrupt" || (asked && whenAsked === "keep")) return waits("steer");
-      const session = await runner.open(threadId, { agent });
-      const run = session.state === "paused" ? session.resume({ input, by }) : session.run(input, { id });
-      const { runId } = await begun(session, run);
-      return { how: session.state === "paused" ? "resume" : "run", runId, id: id ?? runId };
+      const paused = (await runner.look(threadId))?.state === "paused";
+      const run = paused
+        ? await runner.resume(threadId, { input, by })
+        : await runner.start(threadId, input, { agent, id });
+      return { how: paused ? "resume" : "run", runId: run.runId, id: id ?? run.runId };
     },
     async threads({ limit, cursor, ...query }) {
       const found = (await rows()).filter(

@@ -1,8 +1,8 @@
 // The OpenAPI 3.1 document, derived from the table of routes.
 
-import { withoutRequired } from "./check-request.ts";
-import type { AnyRoute, Schema } from "./route.ts";
-import { problem } from "./schemas.ts";
+import { withoutRequired } from "./http/check-request.ts";
+import type { AnyRoute, Schema } from "./http/route.ts";
+import { problem } from "./routes/schemas.ts";
 
 export function openapiOf(routes: readonly AnyRoute[], publicUrl: string): object {
   const components: Record<string, Schema> = {};

@@ -1,7 +1,12 @@
 // belayServer: the table of routes behind one web-standard fetch. It keeps no state that the store does not have.
 
-import { checkBody, checkQuery } from "./check-request.ts";
-import { commandId } from "./command-id.ts";
+import { checkBody, checkQuery } from "./http/check-request.ts";
+import { commandId } from "./http/command-id.ts";
+import { readBody } from "./http/json-body.ts";
+import { type RateLimit, Rates } from "./http/rate.ts";
+import type { AnyRoute, Call, Reply, Site, StreamSources } from "./http/route.ts";
+import { Router } from "./http/router.ts";
+import { block, Streams } from "./http/stream.ts";
 import {
   checkForgery,
   checkHost,
@@ -10,22 +15,17 @@ import {
   type GuardSettings,
   preflight,
   safeHeaders,
-} from "./guard.ts";
-import { readBody } from "./json-body.ts";
-import { type Login, needRole } from "./login.ts";
-import { loginPage } from "./login-page.ts";
+} from "./login/guard.ts";
+import { type Login, needRole } from "./login/login.ts";
+import { loginPage } from "./login/login-page.ts";
+import { newToken, TokenLogin } from "./login/token-login.ts";
 import { openapiOf } from "./openapi.ts";
 import { isBelayError, problemOf, problemResponse, ServerError } from "./problem.ts";
-import { type RateLimit, Rates } from "./rate.ts";
-import type { AnyRoute, Call, Reply, Site, StreamSources } from "./route.ts";
-import { Router } from "./router.ts";
 import { asking } from "./routes/asking.ts";
 import { control } from "./routes/control.ts";
 import { reading } from "./routes/reading.ts";
 import { service } from "./routes/service.ts";
 import { type AnyRunner, type RunnerOf, Runners } from "./runners.ts";
-import { block, Streams } from "./stream.ts";
-import { newToken, TokenLogin } from "./token-login.ts";
 
 export interface ServerOptions {
   /** The runner, or one for each tenant. The server works for it, and drains it on close(). */

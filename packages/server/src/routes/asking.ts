@@ -1,10 +1,11 @@
 // Requests to people, and their answers.
 
 import type { Answer, BelayError, Message } from "@belay/core";
-import { sameDigest, unwitnessed } from "../four-eyes.ts";
+import { type AnyRoute, type Call, route } from "../http/route.ts";
 import type { InboxQuery } from "../kernel.ts";
 import { problemOf } from "../problem.ts";
-import { type AnyRoute, type Call, route } from "../route.ts";
+import { signed } from "./control.ts";
+import { sameDigest, unwitnessed } from "./four-eyes.ts";
 import {
   answer,
   answers,
@@ -19,10 +20,9 @@ import {
   page,
   requestKind,
   text,
-} from "../schemas.ts";
-import { sentMessage } from "../sent-value.ts";
-import { unknownRequest } from "../unknown.ts";
-import { signed } from "./control.ts";
+} from "./schemas.ts";
+import { sentMessage } from "./sent-value.ts";
+import { unknownRequest } from "./unknown.ts";
 
 const LAST_MESSAGES = 6;
 const MOST_COUNTED = 1000;
@@ -43,7 +43,6 @@ async function decide(call: Call, id: string, said: Said, key: string | undefine
 /** The answer counts in any case; a run that another process has, or that needs more, continues without this server. */
 async function resumed({ runner, login }: Call, threadId: string): Promise<boolean> {
   const look = await runner.look(threadId);
-  console.log(look);
   if (look?.state !== "paused" || look.pauseType !== "tool_interrupt" || look.interrupts.length > 0) {
     return look?.state === "running" || look?.state === "completed";
   }
@@ -52,7 +51,6 @@ async function resumed({ runner, login }: Call, threadId: string): Promise<boole
     return true;
   } catch (error) {
     const { code } = error as Partial<BelayError>;
-    console.log("REFUSED", error);
     return code === "ALREADY_RUNNING" || code === "TOKEN_SPENT" || code === "THREAD_BUSY" || code === "STALE";
   }
 }

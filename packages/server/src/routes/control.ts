@@ -8,11 +8,12 @@ import {
   type ResumeOptions,
   type RunResult,
 } from "@belay/core";
-import { unwitnessed } from "../four-eyes.ts";
+import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
 import type { GuardOptions, Sent, StartedRun } from "../kernel.ts";
-import { needRole } from "../login.ts";
+import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
-import { type AnyRoute, type Call, type Reply, route } from "../route.ts";
+import { unwitnessed } from "./four-eyes.ts";
+import { lookAt } from "./reading.ts";
 import {
   answer,
   anything,
@@ -31,8 +32,7 @@ import {
   sent,
   started,
   text,
-} from "../schemas.ts";
-import { lookAt } from "./reading.ts";
+} from "./schemas.ts";
 
 const DEFAULT_STOP_WAIT_MS = 30_000;
 

@@ -1,10 +1,10 @@
 // Threads as readers see them: lists, looks, messages, facts, events.
 
 import type { Fact, Look, Message } from "@belay/core";
+import { type AnyRoute, type Call, route } from "../http/route.ts";
 import type { ThreadQuery } from "../kernel.ts";
-import { needRole } from "../login.ts";
+import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
-import { type AnyRoute, type Call, route } from "../route.ts";
 import {
   anything,
   closed,
@@ -23,10 +23,10 @@ import {
   threadRow,
   verdict,
   waiting,
-} from "../schemas.ts";
-import { sentEvent, sentMessage } from "../sent-value.ts";
-import { changeFeed, threadFeed } from "../thread-feed.ts";
-import { unknownThread } from "../unknown.ts";
+} from "./schemas.ts";
+import { sentEvent, sentMessage } from "./sent-value.ts";
+import { changeFeed, threadFeed } from "./thread-feed.ts";
+import { unknownThread } from "./unknown.ts";
 
 const limit = (most: number) => ({ type: "integer", minimum: 1, maximum: most });
 

@@ -1,10 +1,10 @@
 // The server itself: logins, agents, rules for all threads, health.
 
 import { describe } from "@belay/core";
-import { may, rolesOf } from "../login.ts";
+import { type AnyRoute, type Call, route } from "../http/route.ts";
+import { may, rolesOf } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
-import { type AnyRoute, type Call, route } from "../route.ts";
-import { agentDescription, closed, flag, list, page, rule, text } from "../schemas.ts";
+import { agentDescription, closed, flag, list, page, rule, text } from "./schemas.ts";
 
 const STORE_ANSWERS_MS = 1000;
 

@@ -1,6 +1,6 @@
 // The person or program behind a request, and the roles that open routes.
 
-import { ServerError } from "./problem.ts";
+import { ServerError } from "../problem.ts";
 
 /** Roles combine. Every role includes viewer; admin includes all. */
 export type Role = "viewer" | "operator" | "approver" | "admin";
@@ -31,4 +31,11 @@ export function needRole(login: Login, needed: Role): void {
     needed,
     has,
   });
+}
+
+/** The login by token; missing if the application brings its own `auth`. */
+export interface SessionDoor {
+  /** Returns the cookie for a right token; undefined for a wrong one. */
+  open(request: Request, token: string): Promise<string | undefined>;
+  close(request: Request): string;
 }

@@ -1,6 +1,6 @@
 // Requests per second of each user. A bucket holds a burst, and fills again with time.
 
-import { ServerError } from "./problem.ts";
+import { ServerError } from "../problem.ts";
 
 export interface RateLimit {
   readonly perSecond: number;

@@ -1,6 +1,6 @@
 // From a path to its route. Literal segments win over parameters, whatever their order in the table.
 
-import { ServerError } from "./problem.ts";
+import { ServerError } from "../problem.ts";
 import type { AnyRoute } from "./route.ts";
 
 export interface Match {

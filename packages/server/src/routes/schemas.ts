@@ -1,6 +1,6 @@
 // The shapes that go in and out, as JSON Schema. The bodies are closed: a field that is not listed is refused.
 
-import type { Schema } from "./route.ts";
+import type { Schema } from "../http/route.ts";
 
 export const text: Schema = { type: "string" };
 export const count: Schema = { type: "integer", minimum: 0 };

@@ -3,7 +3,7 @@
 // other could run.
 
 import { BelayError } from "@belay/core";
-import { ServerError } from "./problem.ts";
+import { ServerError } from "../problem.ts";
 
 const MOST_DEPTH = 64;
 

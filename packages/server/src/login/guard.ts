@@ -1,7 +1,7 @@
 // Checks of a request before anybody is asked who sent it: the host, the origin, and requests that a foreign page makes a
 // browser send.
 
-import { ServerError } from "./problem.ts";
+import { ServerError } from "../problem.ts";
 
 export interface GuardSettings {
   /** Hosts beside loopback, with or without a port. */

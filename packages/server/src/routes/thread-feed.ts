@@ -1,9 +1,9 @@
 // The feeds of the streams: the events of a thread from a cursor on, and hints over all threads.
 
 import type { BelayEvent } from "@belay/core";
-import type { Call } from "./route.ts";
+import type { Call } from "../http/route.ts";
+import { block } from "../http/stream.ts";
 import { sentEvent } from "./sent-value.ts";
-import { block } from "./stream.ts";
 
 export interface FeedOptions {
   readonly threadId: string;

@@ -1,7 +1,7 @@
 // Queries and bodies against the schemas of their route.
 
 import { jsonSchema } from "@belay/core";
-import { ServerError } from "./problem.ts";
+import { ServerError } from "../problem.ts";
 import type { AnyRoute, Schema } from "./route.ts";
 
 type Checker = (value: unknown) => string | undefined;

@@ -1,7 +1,7 @@
 // Checks of an answer that go beyond the role: the digest that the person saw, and four eyes.
 
 import { BelayError } from "@belay/core";
-import type { Call } from "./route.ts";
+import type { Call } from "../http/route.ts";
 
 /** Refuses an answer from the person who started the run, if the server is set to four eyes. */
 export async function unwitnessed({ runner, login, site }: Call, id: string): Promise<void> {

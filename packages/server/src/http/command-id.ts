@@ -1,7 +1,7 @@
 // The kernel's id for an idempotency key. Two people, or two tenants, with the same key do not meet.
 
-import { ServerError } from "./problem.ts";
-import { base64url } from "./token-login.ts";
+import { base64url } from "../login/token-login.ts";
+import { ServerError } from "../problem.ts";
 
 const LENGTH = 22;
 

@@ -1,8 +1,8 @@
 // One route as data. The router, the checks of queries and bodies, the roles, the idempotency keys and the OpenAPI document
 // all read this table; no other file lists the routes.
 
-import type { Kernel } from "./kernel.ts";
-import type { Login, Role } from "./login.ts";
+import type { Kernel } from "../kernel.ts";
+import type { Login, Role, SessionDoor } from "../login/login.ts";
 
 /** JSON Schema, written out. One with a `title` becomes a component of the OpenAPI document. */
 export type Schema = { readonly [keyword: string]: unknown };
@@ -40,13 +40,6 @@ export interface Site {
   /** Resolves to false if the store does not answer in time. */
   storeAnswers(withinMs: number): Promise<boolean>;
   session?: SessionDoor;
-}
-
-/** The login by token; missing if the application brings its own `auth`. */
-export interface SessionDoor {
-  /** Returns the cookie for a right token; undefined for a wrong one. */
-  open(request: Request, token: string): Promise<string | undefined>;
-  close(request: Request): string;
 }
 
 /** Sources of one stream. Each yields ready text blocks until the signal fires. */

@@ -3,7 +3,7 @@
 // 2. A slow reader waits alone: a feed is read only while the stream has room, and the runner bounds what it keeps for it.
 // 3. A draining server says `bye` to every stream before it ends them.
 
-import { ServerError } from "./problem.ts";
+import { ServerError } from "../problem.ts";
 import type { StreamSources } from "./route.ts";
 
 const PING_MS = 15_000;

@@ -2,8 +2,7 @@
 // token; nothing is stored for it. Its key is derived from the token, so another server's cookie does not open this one.
 
 import { hostOf } from "./guard.ts";
-import type { Login } from "./login.ts";
-import type { SessionDoor } from "./route.ts";
+import type { Login, SessionDoor } from "./login.ts";
 
 const HOURS_12 = 12 * 3600;
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
