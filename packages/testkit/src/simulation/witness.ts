@@ -34,6 +34,7 @@ import {
   type SaidAnswer,
 } from "@belay/core/inside";
 import { promptProblems } from "@belay/core/testing";
+import { foldProblems } from "../folds/fold-problems.ts";
 import type { Effect, EffectKind, EffectPlace } from "./effect.ts";
 import { type Actor, placeOf, THREAD } from "./segment.ts";
 
@@ -229,6 +230,7 @@ export class Witness {
   checkJournal(threadId: string): void {
     this.checkFacts(threadId);
     for (const problem of prefixProblems(threadId, this.#lines(threadId))) this.problem(`${threadId}: ${problem}`);
+    for (const problem of foldProblems(threadId, this.#lines(threadId))) this.problem(`${threadId}: ${problem}`);
   }
 
   checkFacts(threadId: string): void {
