@@ -1,6 +1,7 @@
 // agent(…): the definition of a model with tools. Immutable; bad definitions are refused here.
 
 import type { Agent } from "../agent.ts";
+import type { AgentDescription } from "../describe.ts";
 import { belayError } from "../error.ts";
 import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
 import type { Desk } from "../frame.ts";
@@ -9,12 +10,12 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
 import { type Message, messageText, NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
 import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
-import { type Tool, tool } from "../tool/tool.ts";
+import { describeTool, type Tool, tool } from "../tool/tool.ts";
 import { byName } from "../workflow/composite.ts";
 import type { ModelTimeouts } from "./call-model.ts";
 import { type ChatDefinition, type ContextBudget, contextProblem } from "./definition.ts";
@@ -62,7 +63,7 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
 /** Silence of a model for this long is a stall. */
 const IDLE_MS = 90_000;
 
-const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
+const OPTIONS: KnownOptions<AgentOptions<undefined, never>> = {
   name: true,
   model: true,
   instructions: true,
@@ -79,6 +80,21 @@ const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
   repair: true,
 };
 
+const SETTINGS: KnownOptions<AgentSettings> = {
+  toolChoice: true,
+  maxOutputTokens: true,
+  temperature: true,
+  topP: true,
+  stopSequences: true,
+  seed: true,
+  providerOptions: true,
+  retry: true,
+};
+
+const RETRY: KnownOptions<RetrySettings> = { attempts: true, delayMs: true, maxDelayMs: true };
+
+const TIMEOUTS: KnownOptions<ModelTimeouts> = { firstTokenMs: true, idleMs: true, totalMs: true };
+
 type OutputOf<S> = S extends StandardSchema ? InferOutput<S> : string;
 
 export function agent<S extends StandardSchema | undefined = undefined, Deps = unknown>(
@@ -90,7 +106,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
   const { name } = definition;
   const inCalls = [...(definition.family?.values() ?? [definition])].flatMap(inTools);
   let print: { readonly of: ChatDefinition["tools"]; readonly is: Fingerprint } | undefined;
-  const made = Object.freeze({
+  const made: Agent = Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
     chats: true,
@@ -104,11 +120,19 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
       if (print?.of !== of) print = { of, is: printOf(definition) };
       return print.is;
     },
+    describe: (): AgentDescription => ({
+      name,
+      kind: "chat",
+      model: definition.model.id,
+      tools: [...definition.tools.values()].map(describeTool),
+      children: made.children.map((child) => child.describe()),
+      ...(definition.request.output !== undefined && { output: definition.request.output.schema }),
+    }),
     argsProblem: (interrupt, args) => argsProblem(definition, interrupt, args),
     verdict: (desk, tool, args) => verdictOf(definition, desk, tool, args),
   } satisfies Agent);
   definitions.set(made, definition);
-  return made;
+  return made as Agent<OutputOf<S>, Deps>;
 }
 
 /** What each agent(…) was made of, for those that hand over to it. */
@@ -216,8 +240,11 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(options?.name), problem });
   if (typeof options?.name !== "string" || !NAME.test(options.name))
     throw refuse(`its name is ${JSON.stringify(options?.name)}`);
-  const slip = misspelt(options, OPTIONS);
-  if (slip !== undefined) throw refuse(slipText(slip));
+  refuseUnknown("agent()", options, OPTIONS);
+  const { settings, timeouts } = options;
+  if (settings !== undefined) refuseUnknown("settings of agent()", settings, SETTINGS);
+  if (settings?.retry !== undefined) refuseUnknown("settings.retry of agent()", settings.retry, RETRY);
+  if (timeouts !== undefined) refuseUnknown("timeouts of agent()", timeouts, TIMEOUTS);
   const { name, model, instructions, output } = options;
   if (typeof model?.stream !== "function" || typeof model.id !== "string") {
     throw refuse("its model has no id or no stream(); wrap AI SDK models with fromAiSdk(model)");

@@ -228,7 +228,7 @@ describe("approveBefore given wrongly is refused by compile()", () => {
     ["a rejection that leads nowhere", [{ node: "deploy", onReject: "missing" }], /leads to missing, which is no node/],
     ["a rejection that leads back", [{ node: "deploy", onReject: "deploy" }], /leads back to it/],
     ["a question", [{ node: "deploy", request: humanInput("Which?") }], /is no approval/],
-    ["an option that is misspelt", [{ node: "deploy", onRejected: END }], /onReject/],
+    ["an unknown option", [{ node: "deploy", onRejected: END }], /onReject/],
   ];
   test.each(wrong)("O3: %s", (_name, approveBefore, message) => {
     expect(() => plain([], approveBefore)).toThrow(message);

@@ -1,13 +1,14 @@
 // graph(…): nodes that are functions, agents or graphs, and the ways between them. Compiled, it is an agent like any other.
 
 import type { Agent } from "../agent.ts";
+import type { GraphDescription } from "../describe.ts";
 import { belayError, shown } from "../error.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import { canonical } from "../interrupt/digest.ts";
 import { type Approval, type Request, readRequest } from "../interrupt/request.ts";
 import { type Json, toJson } from "../json.ts";
 import { NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
 import type { ApprovalPoint, ApprovalPoints } from "./approval.ts";
 import { checkpointOf } from "./checkpoint.ts";
@@ -87,9 +88,9 @@ export interface GraphBuilder<State, In, Out, Deps, Keys extends string> {
   compile(options?: GraphOptions<State, Keys>): Graph<Out, Deps>;
 }
 
-const NODE_OPTIONS: Readonly<Record<keyof NodeOptions<never>, true>> = { before: true };
+const NODE_OPTIONS: KnownOptions<NodeOptions<never>> = { before: true };
 
-const OPTIONS: Readonly<Record<keyof GraphOptions<never, never>, true>> = {
+const OPTIONS: KnownOptions<GraphOptions<never, never>> = {
   state: true,
   interruptBefore: true,
   interruptAfter: true,
@@ -99,7 +100,12 @@ const OPTIONS: Readonly<Record<keyof GraphOptions<never, never>, true>> = {
   hooks: true,
 };
 
-const APPROVAL: Readonly<Record<"node" | "request" | "onReject", true>> = { node: true, request: true, onReject: true };
+const BREAKPOINT: KnownOptions<Exclude<Breakpoint<never, never>, string>> = { node: true, when: true };
+const APPROVAL: KnownOptions<Exclude<ApproveBefore<never, never>, string>> = {
+  node: true,
+  request: true,
+  onReject: true,
+};
 
 type Chosen<Keys extends string> = Keys | typeof END | readonly (Keys | typeof END)[];
 
@@ -131,7 +137,7 @@ class Builder {
       throw this.#refuse(`no node can be called ${shown(key)}`);
     }
     if (this.#nodes.has(key)) throw this.#refuse(`it has two nodes ${key}`);
-    this.#refuseSlip(options, NODE_OPTIONS, `of node ${key} `);
+    refuseUnknown(`node("${key}") of graph ${this.#name}`, options, NODE_OPTIONS);
     if (options.before !== undefined && typeof options.before !== "function") {
       throw this.#refuse(`before of node ${key} is ${shown(options.before)}, not a function`);
     }
@@ -159,7 +165,7 @@ class Builder {
 
   compile(options: GraphOptions<object, string> = {}): Graph {
     const name = this.#name;
-    this.#refuseSlip(options, OPTIONS);
+    refuseUnknown(`compile() of graph ${name}`, options, OPTIONS);
     const state = toJson(options.state ?? {}, `The state of graph ${name}`) as AnyState;
     if (typeof state !== "object" || Array.isArray(state))
       throw this.#refuse("its state is not an object of values by key");
@@ -188,6 +194,7 @@ class Builder {
       children: [...new Set([...nodes.values()].map(({ agent }) => agent))],
       shape: printOf(shape, trigger, state, approvals),
       hooks: options.hooks,
+      about: () => ({ graph: described(plan) }),
       run: (frame) => runGraph(frame, plan),
     });
     // Made now, and kept: whoever goes on with a large one does not wait for it.
@@ -206,6 +213,7 @@ class Builder {
     if (!Array.isArray(given)) throw this.#refuse(`${option} is ${shown(given)}, which is no list of nodes`);
     const made = new Map<string, When | undefined>();
     for (const one of given as readonly Breakpoint<object, string>[]) {
+      if (typeof one !== "string") refuseUnknown(`${option} of graph ${this.#name}`, one, BREAKPOINT);
       const { node, when } = typeof one === "string" ? { node: one, when: undefined } : one;
       if (!this.#nodes.has(node)) throw this.#refuse(`it should stop at ${node}, which is no node of it`);
       if (when !== undefined && typeof when !== "function") {
@@ -225,7 +233,7 @@ class Builder {
       const { node, request, onReject } = point;
       if (!this.#nodes.has(node)) throw this.#refuse(`it should be approved at ${shown(node)}, which is no node of it`);
       if (made.has(node)) throw this.#refuse(`approveBefore has node ${node} twice`);
-      this.#refuseSlip(point, APPROVAL, `of approveBefore at ${node} `);
+      if (typeof one === "object") refuseUnknown(`approveBefore of graph ${this.#name}`, one, APPROVAL);
       if (request !== undefined && typeof request !== "function" && readRequest(request).kind !== "approval") {
         throw this.#refuse(`the request of node ${node} is no approval; make it with humanApproval()`);
       }
@@ -235,11 +243,6 @@ class Builder {
       made.set(node, { request: request as ApprovalPoint["request"], onReject });
     }
     return made;
-  }
-
-  #refuseSlip(options: object, known: Readonly<Record<string, true>>, of = ""): void {
-    const slip = misspelt(options, known);
-    if (slip !== undefined) throw this.#refuse(`${of}${slipText(slip)}`);
   }
 
   #refuse(problem: string) {
@@ -253,6 +256,20 @@ type When = (value: Json, state: AnyState) => boolean;
 function either(one: When | undefined, other: When | undefined): When | undefined {
   if (one === undefined || other === undefined) return undefined;
   return (value, state) => one(value, state) || other(value, state);
+}
+
+function described({ shape, trigger, before, after }: Plan): GraphDescription {
+  const { nodes, edges, branches } = shape;
+  const points = (breakpoints: Breakpoints) =>
+    [...breakpoints].map(([node, when]) => ({ node, conditional: when !== undefined }));
+  return {
+    nodes: [...nodes.values()].map(({ key, agent }) => (agent.plain ? { key } : { key, agent: agent.name })),
+    edges: [...edges].flatMap(([from, all]) => all.map((to) => ({ from, to }))),
+    branches: [...branches].flatMap(([from, all]) => all.map(({ to }) => (to === undefined ? { from } : { from, to }))),
+    ...(trigger !== undefined && { trigger }),
+    interruptBefore: points(before),
+    interruptAfter: points(after),
+  };
 }
 
 /** What makes it another graph: its ways, and what it begins with. */

@@ -14,14 +14,14 @@ import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import { readName } from "../../read-name.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
-import { answerCommand } from "../decide/command.ts";
-import { handleOf, newToken, type Receipt } from "../decide/ending.ts";
+import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkRemoveRule,
   checkRun,
   type EndOptions,
   type EventOptions,
@@ -30,7 +30,8 @@ import {
   type ResumeOptions,
   type RunOptions,
   readBreakpoint,
-  readCursor,
+  readEvents,
+  readLook,
   type SendOptions,
 } from "../given/options.ts";
 import { readFacts } from "../read/read-facts.ts";
@@ -41,6 +42,7 @@ import { letGo, terminate } from "../thread/let-go.ts";
 import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
 import { moveOn } from "../thread/move-on.ts";
+import { newHandleOn } from "../thread/new-handle-on.ts";
 import { observe } from "../thread/observe.ts";
 import { send, withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
@@ -125,7 +127,7 @@ export class Session<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    checkRun(options);
+    checkRun(options, "answer()");
     const answer = readAnswer(id, given, setup.maxBytes);
     return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
   }
@@ -138,11 +140,7 @@ export class Session<Out = string> {
   /** A new handle on the present pause; the one before it is void. */
   async handle(): Promise<Handle> {
     this.#thread.refuseIfBusy();
-    const { clock, tokenTtlMs } = this.#thread.setup;
-    const { token, ...hashed } = newToken(clock.now(), tokenTtlMs);
-    const command = { do: "handle", key: `handle:${clock.id()}`, by: "user", ...hashed } as const;
-    const { runId, segment, pauseType = "manual" } = await submit(doorOf(this.#thread), command);
-    return handleOf({ threadId: this.threadId, runId, segment }, pauseType, token);
+    return newHandleOn(doorOf(this.#thread));
   }
 
   /** What the rules say of a call: whether it would run, be asked for or be denied, and which rule says so. */
@@ -157,24 +155,23 @@ export class Session<Out = string> {
   }
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
-  async removeRule(id: string, options: { readonly by?: string | undefined } = {}): Promise<boolean> {
-    const by = readName("by", options.by ?? "user", 0);
-    return submit(doorOf(this.#thread), { do: "unrule", key: `unrule:${this.#thread.setup.clock.id()}`, by, rule: id });
+  async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
+    checkRemoveRule(options);
+    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    const key = `breakpoint:${this.#thread.setup.clock.id()}`;
-    await submit(doorOf(this.#thread), { do: "breakpoint", key, by: "user", breakpoint });
+    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()));
   }
 
   /**
    * Where the run of a graph stands: of the agent itself, or, where that is none, of the innermost graph in which something
    * waits; undefined where there is none, or it has not begun.
    */
-  checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
-    return lookAtGraph(this.#thread, options);
+  async checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
+    return lookAtGraph(this.#thread, readLook(options));
   }
 
   /** Stops the run. The signal is set before this returns; the receipt comes when the work has stopped and that is recorded. */
@@ -241,7 +238,8 @@ export class Session<Out = string> {
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
   events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
     const { feed, closing, isGone } = this.#thread;
-    const reader = feed.reader(readCursor(options.after), options.signal, this.#thread);
+    const { after, signal } = readEvents(options);
+    const reader = feed.reader(after, signal, this.#thread);
     if (isGone) reader.end();
     else if (closing !== undefined) reader.finish();
     return reader;
