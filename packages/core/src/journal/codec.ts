@@ -159,8 +159,7 @@ function mixed(first: Fact, other: Fact): Error {
 function versionFor(facts: readonly Fact[]): number {
   let version = 1;
   for (const fact of facts) {
-    if (fact.type === "action" && isView(fact.action.interrupted)) return 4;
-    if (fact.type === "state" && fact.interrupts?.some(isRequest)) return 4;
+    if (isNew(fact)) return 4;
     if (fact.type === "command") version = 3;
     if (version === 1) version = versionOf(fact);
   }
@@ -203,6 +202,23 @@ function versionOf(fact: Fact): 1 | 2 {
     default:
   }
   return 1;
+}
+
+/** True if it has something that version 3 cannot hold. */
+function isNew(fact: Fact): boolean {
+  switch (fact.type) {
+    case "action":
+      return isView(fact.action.interrupted) || isNewKind(fact.action.interrupted);
+    case "state":
+      return fact.interrupts?.some((each) => isRequest(each) || isNewKind(each)) ?? false;
+    default:
+      return false;
+  }
+}
+
+/** Code that asks to be run again, or a node that a person approves. */
+function isNewKind(interrupt: Interrupt | undefined): boolean {
+  return interrupt?.kind === "rerun" || interrupt?.node !== undefined;
 }
 
 function isOld({ kind }: Interrupt): boolean {

@@ -1,7 +1,7 @@
 // The view of the present pause: the one that the pausing append recorded, without the requests that were decided since,
 // and with those that were raised since.
 
-import type { Interrupt } from "../interrupt/interrupt.ts";
+import { type Interrupt, isRequest, waitsForResume } from "../interrupt/interrupt.ts";
 import { above, type InterruptView, leaf, mapLeaves } from "../interrupt/view.ts";
 import { openRequests } from "./requests.ts";
 import type { ThreadState } from "./state.ts";
@@ -21,7 +21,8 @@ export function presentView(state: ThreadState): InterruptView | undefined {
   });
   const isOpen = (id: string) => state.requests?.get(id)?.decision === undefined;
   let view = known;
-  for (const each of open) if (!listedIds.has(each.id) && view !== undefined) view = withLeaf(view, each, isOpen);
+  const raised = all.filter((each) => isRequest(each) || waitsForResume(each));
+  for (const each of raised) if (!listedIds.has(each.id) && view !== undefined) view = withLeaf(view, each, isOpen);
   return (view && mapLeaves(view, (each) => (isOpen(each.id) ? each : undefined))) ?? listed(state, all);
 }
 

@@ -15,6 +15,7 @@ export function sketch(state: ThreadState, facts: readonly Fact[]): ThreadState 
     taken: state.taken && new Map(state.taken),
     requests: state.requests && new Map([...state.requests].map(([id, request]) => [id, { ...request }])),
     rules: state.rules?.slice(),
+    reruns: state.reruns?.slice(),
     breakpoints: state.breakpoints?.slice(),
     callIds: new Set(state.callIds),
   };

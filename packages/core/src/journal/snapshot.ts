@@ -44,6 +44,7 @@ function freeze(state: ThreadState): string {
     view,
     tokenHash,
     tokenUntil,
+    reruns: state.reruns,
     rules: state.rules,
     breakpoints: state.breakpoints,
     fingerprint: state.fingerprint,

@@ -7,7 +7,7 @@ import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { turnAddress } from "../../interrupt/address.ts";
 import { digestOfText } from "../../interrupt/digest.ts";
-import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
+import { type Handle, type Interrupt, isRequest, resumePause } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { type InterruptView, leaf } from "../../interrupt/view.ts";
 import { type Cause, callEnds } from "../../journal/call-ends.ts";
@@ -107,19 +107,23 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
   });
   const viewOf = (after: ThreadState, interrupts: readonly Interrupt[]) =>
     nest(circumstances.agent, place.runPath, after, interrupts);
-  /** Pauses for open requests, for nodes of graphs, or for both; `stop` is a pause() beside them. */
+  const reruns = rerunsIn(state, ended.facts);
+  /**
+   * Pauses for open requests, for nodes of graphs, for code that asks to be run again, or for several of them. `stop` is a
+   * pause() beside them.
+   */
   const asks = (closed: readonly Fact[], stop?: Interrupt, more?: Partial<StateEvent>): Ending => {
     const after = sketch(state, [...ended.facts, ...closed]);
     const open = openRequests(after);
-    const interrupts = [...open, ...circumstances.halts, ...(stop === undefined ? [] : [stop])];
-    const isNode = open.length === 0 && circumstances.halts.length > 0;
-    const { handle, token } = newHandle(place, isNode ? "node_interrupt" : "tool_interrupt", circumstances);
+    const interrupts = [...open, ...circumstances.halts, ...reruns, ...(stop === undefined ? [] : [stop])];
+    const waiting = open.length > 0 ? undefined : resumePause(interrupts);
+    const { handle, token } = newHandle(place, waiting ?? "tool_interrupt", circumstances);
     const { interruptType: pauseType } = handle;
     const paused = move("paused", { pauseType, ...(interrupts.length > 0 && { interrupts }), ...more, ...token });
     // A node of the root graph stands in the view.
     const halts = circumstances.halts
       .map((each) => haltFact(place, each))
-      .filter((fact) => fact.runPath !== place.runPath);
+      .filter((fact, i) => fact.runPath !== place.runPath || circumstances.halts[i]!.kind !== "node");
     const view = interrupts.length === 0 ? undefined : viewOf(after, interrupts);
     const told = view === undefined ? nothing : [interruptedFact(place, view)];
     return { ...ends(...halts, ...closed, ...told, ...paused), pause: { interrupts, view, handle } };
@@ -155,6 +159,11 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       return { ...ending, pause: { interrupts: [interrupt], view, handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking":
+      if (!circumstances.mayCallModel && reruns.length > known(state, reruns)) {
+        // An answered call asks to be run again: the pause that it ran in lists it from now on.
+        const interrupts = [...state.interrupts.filter(({ kind }) => kind !== "rerun"), ...reruns];
+        return ends(...callsEnd("let-go"), ...commands, samePause(place, { ...state, interrupts }));
+      }
       if (intent === "let-go" || !circumstances.mayCallModel) return ends(...callsEnd("let-go"));
       return asks(callsEnd("pause"));
     default:
@@ -169,6 +178,17 @@ function withoutQuestions(ended: Ended): Ended {
   const { turn, calls } = ended;
   const stopped: Ended = { how: "stopped", facts, calls, partialText: "", attempt: 1 };
   return turn === undefined ? stopped : { turn, ...stopped };
+}
+
+/** Returns the code that waits to be run again: on record, or by these facts. */
+function rerunsIn({ reruns }: ThreadState, facts: readonly Fact[]): readonly Interrupt[] {
+  const raised = facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
+  return [...(reruns ?? nothing), ...raised.filter(({ kind }) => kind === "rerun")];
+}
+
+/** Returns how many of them the present pause lists. */
+function known({ interrupts }: ThreadState, reruns: readonly Interrupt[]): number {
+  return reruns.filter(({ id }) => interrupts.some((each) => each.id === id)).length;
 }
 
 function isQuestion(fact: Fact): boolean {

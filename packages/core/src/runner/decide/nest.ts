@@ -4,14 +4,14 @@
 import type { Agent, Checkpoint } from "../../agent.ts";
 import { turnAddress } from "../../interrupt/address.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
-import { above, type GraphInterrupt, type InterruptView, leaf } from "../../interrupt/view.ts";
+import { above, type GraphInterrupt, type InterruptView, leaf, type RerunData } from "../../interrupt/view.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import { messageText } from "../../message.ts";
 import { childAt } from "./agent-at.ts";
 
 type AnyAgent = Agent<unknown, never>;
 
-type Recorded = Pick<ThreadState, "scopes" | "run" | "breakpoints">;
+type Recorded = Pick<ThreadState, "scopes" | "run" | "breakpoints" | "requests">;
 
 /** Returns the view of these interrupts by the agent at `path`. `interrupts` is not empty. A stop keeps its own words. */
 export function nest(agent: AnyAgent, path: string, state: Recorded, interrupts: readonly Interrupt[]): InterruptView {
@@ -53,7 +53,20 @@ function levelOf(
   // It was stopped itself, or its own code asks: that is the interrupt.
   if (interrupts.length === 0) return isRoot ? leaf(first) : stoppedAt(first, path, state.scopes.get(path));
   if (own.length === 1 && views.length === 0 && agent?.chats !== true) return own[0];
-  return above(path, interrupts[0]!, { type: "tools", interrupts });
+  const reruns = own.filter(({ kind }) => kind === "rerun");
+  return above(path, interrupts[0]!, { type: "tools", interrupts, ...rerunData(state.scopes.get(path), reruns) });
+}
+
+/** Returns the calls beside those that ask to be run again; undefined if none does. */
+function rerunData(scope: Scope | undefined, reruns: readonly Interrupt[]): RerunData | undefined {
+  const asking = reruns.flatMap(({ callId, extra = null }) => (callId === undefined ? [] : [[callId, extra] as const]));
+  if (asking.length === 0) return undefined;
+  const ended = (scope?.calls ?? []).flatMap(({ result }) => result ?? []);
+  return {
+    executedTools: Object.fromEntries(ended.map(({ id, output }) => [id, output])),
+    rerunTools: asking.map(([callId]) => callId),
+    extra: Object.fromEntries(asking),
+  };
 }
 
 /** Returns the stop as it met one agent inside the whole: with an id and an address of its own. */
@@ -62,8 +75,12 @@ function stoppedAt({ id, ...stop }: Interrupt, path: string, scope: Scope | unde
   return leaf({ ...words, id: `${id}:${path}`, address: turnAddress(path, scope?.turn ?? 0) });
 }
 
-function lookInto({ scopes, breakpoints = [] }: Recorded): Parameters<NonNullable<AnyAgent["checkpoint"]>>[0] {
-  return { scope: (path) => scopes.get(path), breakpoints };
+function lookInto({
+  scopes,
+  breakpoints = [],
+  requests,
+}: Recorded): Parameters<NonNullable<AnyAgent["checkpoint"]>>[0] {
+  return { scope: (path) => scopes.get(path), breakpoints, request: (id) => requests?.get(id) };
 }
 
 /** Returns the parts of a checkpoint that an interrupt shows. */

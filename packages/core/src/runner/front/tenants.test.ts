@@ -73,6 +73,7 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
     > = {
       open: async (id) => isOurs((await runner.open(id)).messages),
       run: async () => expect(await (await runner.run("go")).result).toMatchObject({ text: "mine" }),
+      start: async (id) => isOurs(await runner.start(id, "go").then(({ result }) => result, String)),
       resume: async () => refused(runner.resume(handle)),
       interrupt: async (id) => {
         const stopped = await runner.interrupt(id).catch((error: { code: string }) => error);

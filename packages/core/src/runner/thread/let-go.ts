@@ -9,7 +9,7 @@ import type { LiveThread } from "./live-thread.ts";
 
 /** Stops now, for good: also what begins before that is on record. */
 export async function terminate(thread: LiveThread, options: EndOptions): Promise<void> {
-  const { force } = readEnd(options);
+  const { force } = readEnd(options, "terminate()");
   for (let wasBusy = false; ; ) {
     thread.refuseIfClosed();
     if (thread.isWriting) {
@@ -40,7 +40,7 @@ export async function terminate(thread: LiveThread, options: EndOptions): Promis
 
 /** Lets go of it without ending it: what runs is aborted, and can go on elsewhere. */
 export function letGo(thread: LiveThread, options: EndOptions): Promise<void> {
-  const { force } = readEnd(options);
+  const { force } = readEnd(options, "close()");
   thread.closing ??= close(thread);
   if (force) {
     thread.hot.dropAll();
