@@ -7,7 +7,7 @@ import type { HooksGiven } from "../hooks/hooks.ts";
 import { canonical } from "../interrupt/digest.ts";
 import { type Json, toJson } from "../json.ts";
 import { NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
 import { checkpointOf } from "./checkpoint.ts";
 import type { State as AnyState, Trigger } from "./flow.ts";
@@ -70,9 +70,9 @@ export interface GraphBuilder<State, In, Out, Deps, Keys extends string> {
   compile(options?: GraphOptions<State, Keys>): Graph<Out, Deps>;
 }
 
-const NODE_OPTIONS: Readonly<Record<keyof NodeOptions<never>, true>> = { before: true };
+const NODE_OPTIONS: KnownOptions<NodeOptions<never>> = { before: true };
 
-const OPTIONS: Readonly<Record<keyof GraphOptions<never, never>, true>> = {
+const OPTIONS: KnownOptions<GraphOptions<never, never>> = {
   state: true,
   interruptBefore: true,
   interruptAfter: true,
@@ -80,6 +80,8 @@ const OPTIONS: Readonly<Record<keyof GraphOptions<never, never>, true>> = {
   maxSteps: true,
   hooks: true,
 };
+
+const BREAKPOINT: KnownOptions<Exclude<Breakpoint<never, never>, string>> = { node: true, when: true };
 
 type Chosen<Keys extends string> = Keys | typeof END | readonly (Keys | typeof END)[];
 
@@ -111,7 +113,7 @@ class Builder {
       throw this.#refuse(`no node can be called ${shown(key)}`);
     }
     if (this.#nodes.has(key)) throw this.#refuse(`it has two nodes ${key}`);
-    this.#refuseSlip(options, NODE_OPTIONS, `of node ${key} `);
+    refuseUnknown(`node("${key}") of graph ${this.#name}`, options, NODE_OPTIONS);
     if (options.before !== undefined && typeof options.before !== "function") {
       throw this.#refuse(`before of node ${key} is ${shown(options.before)}, not a function`);
     }
@@ -139,7 +141,7 @@ class Builder {
 
   compile(options: GraphOptions<object, string> = {}): Graph {
     const name = this.#name;
-    this.#refuseSlip(options, OPTIONS);
+    refuseUnknown(`compile() of graph ${name}`, options, OPTIONS);
     const state = toJson(options.state ?? {}, `The state of graph ${name}`) as AnyState;
     if (typeof state !== "object" || Array.isArray(state))
       throw this.#refuse("its state is not an object of values by key");
@@ -183,6 +185,7 @@ class Builder {
     if (!Array.isArray(given)) throw this.#refuse(`${option} is ${shown(given)}, which is no list of nodes`);
     const made = new Map<string, When | undefined>();
     for (const one of given as readonly Breakpoint<object, string>[]) {
+      if (typeof one !== "string") refuseUnknown(`${option} of graph ${this.#name}`, one, BREAKPOINT);
       const { node, when } = typeof one === "string" ? { node: one, when: undefined } : one;
       if (!this.#nodes.has(node)) throw this.#refuse(`it should stop at ${node}, which is no node of it`);
       if (when !== undefined && typeof when !== "function") {
@@ -191,11 +194,6 @@ class Builder {
       made.set(node, made.has(node) ? either(made.get(node), when as When | undefined) : (when as When | undefined));
     }
     return made;
-  }
-
-  #refuseSlip(options: object, known: Readonly<Record<string, true>>, of = ""): void {
-    const slip = misspelt(options, known);
-    if (slip !== undefined) throw this.#refuse(`${of}${slipText(slip)}`);
   }
 
   #refuse(problem: string) {

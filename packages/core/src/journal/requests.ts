@@ -11,7 +11,7 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: 
   const call = raised.callId === undefined ? undefined : findCall(scope, raised.callId);
   // The arguments stand in the message that made the call.
   const missing = raised.args === null && call !== undefined;
-  const interrupt = missing ? { args: call.part.args, ...raised } : raised;
+  const interrupt = missing ? { ...raised, args: call.part.args } : raised;
   state.requests ??= new Map();
   const { replaces } = interrupt;
   const replaced = replaces !== undefined && state.requests.delete(replaces);

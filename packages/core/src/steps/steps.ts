@@ -22,6 +22,7 @@ import type { StepRecord } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import { point } from "../point.ts";
 import { readName } from "../read-name.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { answerOf } from "./answer-of.ts";
 import { Refusals } from "./refusals.ts";
 import { recordOf, thrownAgain } from "./thrown.ts";
@@ -61,6 +62,8 @@ export interface AskOptions {
   /** Names the ask in its call; needed where several are open at once. */
   readonly key?: string | undefined;
 }
+
+const ASK: KnownOptions<AskOptions> = { key: true };
 
 /** What a step is given: the same key for each try of it, and the call's signal. */
 export interface StepContext {
@@ -215,18 +218,20 @@ export class Steps {
         void onRecord(asked);
         refuse(error);
       };
-      this.#ask(request, options.key, resolve as (value: unknown) => void, reject).catch(refuse);
+      this.#ask(request, options, resolve as (value: unknown) => void, reject).catch(refuse);
     });
     return asked;
   }
 
   async #ask(
     request: Request,
-    given: string | undefined,
+    options: AskOptions,
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
     const { address, callId, tool } = this.#host;
+    refuseUnknown("ctx.ask()", options, ASK);
+    const { key: given } = options;
     const asked = readRequest(request);
     if (given === undefined && this.#unkeyed !== undefined) {
       throw belayError("KEY_REQUIRED", { address, open: this.#unkeyed });

@@ -14,6 +14,7 @@ import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
 import { asGiven, type ChildEnd, runChild } from "./child.ts";
 import { childKey } from "./child-key.ts";
@@ -34,7 +35,7 @@ export interface AgentContext<Deps = unknown> {
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Runs an agent inside this one; under its key (by default its name) it is run once. */
-  run(agent: AnyAgent, input: Json, options?: { readonly key?: string | undefined }): Promise<Json>;
+  run(agent: AnyAgent, input: Json, options?: RunChildOptions): Promise<Json>;
   /** Ends the whole run with `output`. */
   exit(output?: unknown): void;
   /** Ends the nearest loop with `output`; where there is none, the whole run. */
@@ -42,6 +43,14 @@ export interface AgentContext<Deps = unknown> {
   /** Tells readers something of its own. */
   customAction(value: unknown): void;
 }
+
+/** Of `ctx.run`. */
+export interface RunChildOptions {
+  /** Names this run of the agent; its name by default. */
+  readonly key?: string | undefined;
+}
+
+const RUN: KnownOptions<RunChildOptions> = { key: true };
 
 export type AgentCode = (ctx: AgentContext<never>, input: Json) => unknown;
 
@@ -199,7 +208,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       },
       ask: (request, options) => live.#steps.ask(request, options),
       step: (key, compute) => live.#steps.step(key, compute),
-      run: (agent, input, options) => live.#run(agent, input, options?.key ?? agent?.name),
+      run: (agent, input, options) => live.#run(agent, input, options),
       exit: (output) => live.#act({ exit: { output: live.recordable("exit", output, "The output of exit()") } }),
       breakLoop: (output) =>
         live.#act({ breakLoop: { output: live.recordable("breakLoop", output, "The output of breakLoop()") } }),
@@ -230,12 +239,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
 
   /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
-  #run(agent: AnyAgent, input: Json, key: string): Promise<Json> {
+  #run(agent: AnyAgent, input: Json, options: RunChildOptions = {}): Promise<Json> {
     if (this.#broken !== undefined) return new Promise(() => {});
+    const key = options?.key ?? agent?.name;
     let part: string;
     let value: Json;
     let what: string;
     try {
+      refuseUnknown("ctx.run()", options, RUN);
       part = childKey(this.#name, agent, key);
       what = `The input of ${agent.name}`;
       value = toJson(input, what);

@@ -1,5 +1,5 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
-// it (open-sessions), like what each thing that is asked begins.
+// it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
 import type { Agent, Checkpoint } from "../../agent.ts";
 import { belayError } from "../../error.ts";
@@ -10,6 +10,7 @@ import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
@@ -35,11 +36,13 @@ import {
   readEffects,
   readId,
   readJournal,
+  readRepair,
+  readRules,
   type SendOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
-import { type ForkOptions, forkThread } from "../past/fork.ts";
-import { type PruneOptions, pruneThreads, readIdle } from "../past/prune.ts";
+import { type ForkOptions, forkThread, readFork } from "../past/fork.ts";
+import { type PruneOptions, pruneThreads, readIdle, readPrune } from "../past/prune.ts";
 import { type Lost, repairThread } from "../past/repair.ts";
 import { type Effect, effectsAfter } from "../read/effects.ts";
 import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
@@ -60,6 +63,8 @@ import { type OpenOptions, type RunnerOptions, readAgents, readSetup, type Start
 import type { Session } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
+
+const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
@@ -140,6 +145,7 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
+    refuseUnknown("start()", options, START);
     const { agent, deps, ...given } = options;
     checkRun(given);
     return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
@@ -219,7 +225,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    checkRun(options);
+    checkRun(options, "answer()");
     const answer = readAnswer(id, given, this.#setup.maxBytes);
     const command = answerCommand(id, answer, options.id, this.#setup.clock.id());
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
@@ -247,7 +253,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#sessions.refuseIfClosed();
-    const { threadId } = options;
+    const { threadId } = readRules(options);
     if (threadId !== undefined)
       return this.#sessions.with(threadId, async () => {
         const session = await this.#sessions.any(threadId);
@@ -261,7 +267,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
   async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    checkRemoveRule(options);
+    checkRemoveRule(options, true);
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
     return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()));
@@ -374,7 +380,7 @@ export class Runner<Out = string, Deps = unknown> {
     options: ForkOptions,
   ): Promise<{ readonly session: Session<Out>; readonly effects: readonly Effect[] }> {
     this.#sessions.refuseIfClosed();
-    const id = this.#newId(options?.as);
+    const id = this.#newId(readFork(options).as);
     const effects = await forkThread(this.#setup, this.#key(threadId), id, options, (agent) =>
       this.#sessions.agentFor(threadId, agent, undefined),
     );
@@ -393,7 +399,7 @@ export class Runner<Out = string, Deps = unknown> {
     options: { readonly as?: string | undefined } = {},
   ): Promise<{ readonly session: Session<Out>; readonly lost: Lost }> {
     this.#sessions.refuseIfClosed();
-    const id = this.#newId(options.as);
+    const id = this.#newId(readRepair(options).as);
     const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
       this.#sessions.agentFor(threadId, agent, undefined),
     );
@@ -428,8 +434,8 @@ export class Runner<Out = string, Deps = unknown> {
   /** Removes threads that have ended and were left alone for `idleMs`; gives their ids. */
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
-    const idleMs = readIdle("idleMs", options?.idleMs);
-    return this.#prune(await this.threads(), { ...options, idleMs });
+    const read = readPrune(options);
+    return this.#prune(await this.threads(), read);
   }
 
   async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {

@@ -30,7 +30,8 @@ import {
   type ResumeOptions,
   type RunOptions,
   readBreakpoint,
-  readCursor,
+  readEvents,
+  readLook,
   type SendOptions,
 } from "../given/options.ts";
 import { readFacts } from "../read/read-facts.ts";
@@ -126,7 +127,7 @@ export class Session<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    checkRun(options);
+    checkRun(options, "answer()");
     const answer = readAnswer(id, given, setup.maxBytes);
     return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
   }
@@ -169,8 +170,8 @@ export class Session<Out = string> {
    * Where the run of a graph stands: of the agent itself, or, where that is none, of the innermost graph in which something
    * waits; undefined where there is none, or it has not begun.
    */
-  checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
-    return lookAtGraph(this.#thread, options);
+  async checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
+    return lookAtGraph(this.#thread, readLook(options));
   }
 
   /**
@@ -236,7 +237,8 @@ export class Session<Out = string> {
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
   events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
     const { feed, closing, isGone } = this.#thread;
-    const reader = feed.reader(readCursor(options.after), options.signal, this.#thread);
+    const { after, signal } = readEvents(options);
+    const reader = feed.reader(after, signal, this.#thread);
     if (isGone) reader.end();
     else if (closing !== undefined) reader.finish();
     return reader;

@@ -11,7 +11,7 @@ import type { Door } from "./submit.ts";
 
 /** Ends a thread for good, whichever process has it. Resolves when that is on record. */
 export async function terminate(door: Door, options: EndOptions): Promise<void> {
-  const { force } = readEnd(options);
+  const { force } = readEnd(options, "terminate()");
   for (let again = false; ; again = true) {
     const isOver = await door.here((thread) => terminateHere(thread, force, again));
     if (isOver) return;
@@ -58,7 +58,7 @@ async function terminateHere(thread: LiveThread, force: boolean, again: boolean)
 
 /** Lets go of it without ending it: what runs is aborted, and can go on elsewhere. */
 export function letGo(thread: LiveThread, options: EndOptions): Promise<void> {
-  const { force } = readEnd(options);
+  const { force } = readEnd(options, "close()");
   thread.closing ??= close(thread);
   if (force) {
     thread.hot.dropAll();
