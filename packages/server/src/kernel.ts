@@ -15,7 +15,6 @@ import type {
   ResumeOptions,
   Run,
   Runner,
-  Session,
   SessionState,
 } from "@belay/core";
 
