@@ -89,6 +89,8 @@ export interface Message {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly origin: "person" | "model" | "runtime" | "hook";
+  /** The person or program that said it, if the command named one. */
+  readonly by?: string;
   readonly interrupted?: Cut;
   /** Said by an `onInterrupt` hook after a stop: for people, and for no model. */
   readonly isInterrupted?: true;

@@ -96,7 +96,7 @@ type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
 /** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
 export type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
-  Pick<Message, "interrupted" | "isInterrupted" | "continues" | "model" | "summary"> & {
+  Pick<Message, "by" | "interrupted" | "isInterrupted" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
     readonly finish?: Message["finish"] | null;
   };
@@ -207,6 +207,8 @@ function versionOf(fact: Fact): 1 | 2 {
 /** True if it has something that version 3 cannot hold. */
 function isNew(fact: Fact): boolean {
   switch (fact.type) {
+    case "message":
+      return fact.message.by !== undefined;
     case "action":
       return isView(fact.action.interrupted) || isNewKind(fact.action.interrupted);
     case "state":
@@ -364,11 +366,11 @@ function isGate({ kind, callId, key, changedBy }: Interrupt): boolean {
 
 function writeMessage(fact: MessageEvent, input: number): Written {
   const { turn, message } = fact;
-  const { id, role, at, origin, interrupted, continues, model, usage, finish, summary } = message;
+  const { id, role, at, origin, by, interrupted, continues, model, usage, finish, summary } = message;
   const known = defaults(fact, turn, input);
   const m = writeParts(message.parts);
   const usual = id === known.id && role === known.role && at === known.at && origin === known.origin;
-  const told = interrupted ?? continues ?? summary ?? message.isInterrupted;
+  const told = interrupted ?? continues ?? summary ?? message.isInterrupted ?? by;
   // Most answers, in one literal.
   if (
     usual &&
@@ -384,6 +386,7 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   if (role !== known.role) written.role = role;
   if (at !== known.at) written.at = at;
   if (origin !== known.origin) written.origin = origin;
+  if (by !== undefined) written.by = by;
   if (interrupted !== undefined) written.interrupted = interrupted;
   if (message.isInterrupted) written.isInterrupted = true;
   if (continues !== undefined) written.continues = continues;
@@ -720,6 +723,7 @@ export function messageOf(written: WrittenMessage, place: EventBase, input: numb
     if (usage !== undefined) message.usage = usage;
     if (finish) message.finish = finish;
   }
+  if (written.by !== undefined) message.by = written.by;
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
   if (written.isInterrupted) message.isInterrupted = true;

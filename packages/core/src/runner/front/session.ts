@@ -10,22 +10,25 @@ import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
 import type { InterruptView } from "../../interrupt/view.ts";
 import { shownMessages } from "../../journal/history.ts";
 import { openRequests } from "../../journal/requests.ts";
+import { keyOf } from "../../journal/taken.ts";
 import type { Json } from "../../json.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
-import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkPause,
   checkRemoveRule,
   checkRun,
   type EndOptions,
   type EventOptions,
+  type GuardOptions,
   type InterruptOptions,
   type LookOptions,
   type ResumeOptions,
@@ -34,11 +37,13 @@ import {
   readEvents,
   readLook,
   type SendOptions,
+  type SteerOptions,
+  type TerminateOptions,
 } from "../given/options.ts";
 import { readFacts } from "../read/read-facts.ts";
 import type { Standing } from "../read/recall.ts";
 import type { Run } from "../read/run.ts";
-import { beginRun, resumeRun } from "../thread/begin-run.ts";
+import { beginRun, followed, resumeRun } from "../thread/begin-run.ts";
 import { letGo, terminate } from "../thread/let-go.ts";
 import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
@@ -105,7 +110,7 @@ export class Session<Out = string> {
   /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
   run(input: Input, options: RunOptions = {}): Run<Out> {
     checkRun(options);
-    return beginRun(this.#thread, input, options.id);
+    return beginRun(this.#thread, input, options);
   }
 
   /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
@@ -115,7 +120,13 @@ export class Session<Out = string> {
 
   /** resume() by a handle, for the runner: by the token with this hash, or not at all. */
   resumeBy(tokenHash: string, options: ResumeOptions): Run<Out> {
-    return resumeRun(this.#thread, options, undefined, tokenHash);
+    return resumeRun(this.#thread, options, tokenHash);
+  }
+
+  /** Returns a run that follows the one that was begun under this id; undefined if it is not on record. For the runner. */
+  followed(id: string): Run<Out> | undefined {
+    const taken = this.#thread.recall.now().taken?.get(keyOf.run(id));
+    return taken && followed(this.#thread, taken);
   }
 
   /** resume() for a thread that a person interrupted. */
@@ -138,8 +149,8 @@ export class Session<Out = string> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
     checkRun(options, "answer()");
-    const answer = readAnswer(id, given, setup.maxBytes);
-    return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
+    const answer = signed(id, readAnswer(id, given, setup.maxBytes), options);
+    return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()), options);
   }
 
   /** For the runner: asks the thread as this process has it. */
@@ -167,13 +178,13 @@ export class Session<Out = string> {
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
     checkRemoveRule(options);
-    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
+    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()), options);
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()));
+    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()), options);
   }
 
   /**
@@ -193,12 +204,13 @@ export class Session<Out = string> {
   }
 
   /** Pauses the run at its next step boundary, whichever process is running it. Nothing is aborted. */
-  async pause(): Promise<Receipt> {
-    return stopOf(this.#thread, "pause", {});
+  async pause(options: GuardOptions = {}): Promise<Receipt> {
+    checkPause(options);
+    return stopOf(this.#thread, "pause", options);
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
-  async steer(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async steer(input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
     return { id: await send(this.#thread, "steer", input, options) };
   }
 
@@ -240,7 +252,7 @@ export class Session<Out = string> {
   }
 
   /** Ends the thread for good, whichever process has it. Resolves when that is on record. */
-  terminate(options: EndOptions = {}): Promise<void> {
+  terminate(options: TerminateOptions = {}): Promise<void> {
     return terminate(doorOf(this.#thread), options);
   }
 
