@@ -30,6 +30,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     // In CI a test gets a second try: some drive a real terminal, whose time is real. Sweeps get none: an intermittent failure
     // is what they look for.
-    retry: process.env["CI"] !== undefined && effort.tier === "test" ? 1 : 0,
+    retry: process.env.CI !== undefined && effort.tier === "test" ? 1 : 0,
   },
 });

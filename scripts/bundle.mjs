@@ -1,25 +1,29 @@
 // One file for each door of the package, and chunks for what they share: Node opens a module in a third of a
 // millisecond, and there are as many as there are thoughts in the sources. The doors are those in package.json.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-/** Writes the doors of the package in `dir` to `outdir`, from the sources beside them. */
-export async function bundle(dir, outdir) {
+/** Writes the doors of the package in `dir` to `outdir`, from the sources beside them. `platform` "neutral" is for what browsers run, too. */
+export async function bundle(dir, outdir, platform = "node") {
   const { exports } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
   const doors = Object.values(exports).map((door) => /^\.\/dist\/(.+)\.js$/.exec(door.default)[1]);
   await build({
-    entryPoints: Object.fromEntries(doors.map((door) => [door, join(dir, "src", `${door}.ts`)])),
+    entryPoints: Object.fromEntries(doors.map((door) => [door, sourceOf(dir, door)])),
     outdir,
     bundle: true,
     splitting: true,
     chunkNames: "chunks/[name]-[hash]",
     format: "esm",
-    platform: "node",
-    target: "node20",
+    platform,
+    target: platform === "node" ? "node20" : "es2022",
     packages: "external",
     charset: "utf8",
-    sourcemap: true,
     logLevel: "warning",
   });
+}
+
+function sourceOf(dir, door) {
+  const path = join(dir, "src", `${door}.ts`);
+  return existsSync(path) ? path : `${path}x`;
 }

@@ -7,8 +7,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
-const core = join(root, "packages/core");
-const cli = join(root, "packages/cli");
 const bin = (name) => join(root, "node_modules/.bin", name);
 
 const modifiedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
@@ -77,31 +75,37 @@ async function buildPackage(dir, bundleTo) {
   }
 }
 
-// Not before the install: the bundler comes with it.
-const buildCore = () => buildPackage(core, async (fresh) => (await import("./bundle.mjs")).bundle(core, fresh));
-const buildCli = () => buildPackage(cli, async (fresh) => (await import("./bundle-cli.mjs")).bundleCli(cli, fresh));
+/** The packages that are built, in the order in which each needs the ones before it. */
+const parts = [
+  // Not before the install: the bundler comes with it.
+  { name: "core", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh) },
+  { name: "client", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh, "neutral") },
+  { name: "server", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh, "neutral") },
+  { name: "cli", bundleTo: async (dir, fresh) => (await import("./bundle-cli.mjs")).bundleCli(dir, fresh) },
+];
 
-/** The core first: the terminal program is made of it. */
-export async function build() {
-  await step("building", async () => (await buildCore()) || (await buildCli()));
+const dirOf = ({ name }) => join(root, "packages", name);
+
+async function buildParts(chosen) {
+  for (const part of chosen) {
+    const dir = dirOf(part);
+    const code = await buildPackage(dir, (fresh) => part.bundleTo(dir, fresh));
+    if (code !== 0) return code;
+  }
+  return 0;
 }
 
-const changedAt = (...paths) => Math.max(...paths.map((path) => newest(join(root, path))));
+export async function build() {
+  await step("building", () => buildParts(parts));
+}
 
+/** Builds from the first package on whose sources are newer than its build: those after it are made of it. */
 export async function ensureBuilt() {
-  const coreChanged = changedAt(
-    "packages/core/src",
-    "packages/core/package.json",
-    "packages/core/tsconfig.build.json",
-    "tsconfig.base.json",
-    "scripts/bundle.mjs",
-  );
-  const cliChanged = changedAt(
-    "packages/cli/src",
-    "packages/cli/package.json",
-    "packages/cli/tsconfig.build.json",
-    "scripts/bundle-cli.mjs",
-  );
-  if (modifiedAt(join(core, "dist")) < coreChanged) return build();
-  if (modifiedAt(join(cli, "dist")) < Math.max(cliChanged, coreChanged)) await step("building", buildCli);
+  const shared = ["tsconfig.base.json", "scripts/bundle.mjs", "scripts/bundle-cli.mjs"].map((path) => join(root, path));
+  const isStale = (part) => {
+    const own = ["src", "package.json", "tsconfig.build.json"].map((path) => join(dirOf(part), path));
+    return modifiedAt(join(dirOf(part), "dist")) < Math.max(...[...own, ...shared].map(newest));
+  };
+  const first = parts.findIndex(isStale);
+  if (first !== -1) await step("building", () => buildParts(parts.slice(first)));
 }

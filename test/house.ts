@@ -1,5 +1,5 @@
-// The shape of the house, as data. house.test.ts holds the sources to it. Change the shape when a better one shows itself,
-// and this page with it.
+// The shape of the house, as data, in one piece: the rooms, the arrows and the names at the doors. house.test.ts holds the
+// sources to it. Change the shape when a better one shows itself, and this page with it.
 
 /** What everything may know: plain data and the words for it. */
 const data = [
@@ -13,6 +13,7 @@ const data = [
   "interrupt",
   "permission",
   "fingerprint",
+  "describe",
   "refuse-unknown",
   "read-name",
 ];
@@ -37,6 +38,8 @@ export const arrows: Record<string, readonly string[]> = {
   "sanitize-messages": ["error", "message"],
   "history-problems": ["message"],
   lifecycle: ["error"],
+  // An agent as JSON; agents describe themselves.
+  describe: ["error", "json"],
   "refuse-unknown": ["error"],
   "read-name": ["error"],
   log: ["error"],
@@ -113,6 +116,7 @@ export const doors: Record<string, readonly string[]> = {
   "index.ts": [
     "Agent",
     "AgentContext",
+    "AgentDescription",
     "AgentOptions",
     "AgentSettings",
     "Answer",
@@ -134,6 +138,7 @@ export const doors: Record<string, readonly string[]> = {
     "Fact",
     "ForkOptions",
     "Graph",
+    "GraphDescription",
     "GraphOptions",
     "Handle",
     "HistoryPoint",
@@ -149,7 +154,9 @@ export const doors: Record<string, readonly string[]> = {
     "InterruptData",
     "InterruptView",
     "InterruptOptions",
+    "JournalPage",
     "Json",
+    "Look",
     "Lost",
     "Log",
     "LogEntry",
@@ -159,6 +166,7 @@ export const doors: Record<string, readonly string[]> = {
     "ModelRequest",
     "ModelTimeouts",
     "NodeContext",
+    "OpenInterrupt",
     "Part",
     "PauseType",
     "PermissionRule",
@@ -180,9 +188,11 @@ export const doors: Record<string, readonly string[]> = {
     "Store",
     "Tool",
     "ToolContext",
+    "ToolDescription",
     "Usage",
     "UserInterrupt",
     "Verdict",
+    "Vote",
     "Waiting",
     "agent",
     "agentTool",
@@ -190,6 +200,7 @@ export const doors: Record<string, readonly string[]> = {
     "createRunner",
     "customInterrupt",
     "defineAgent",
+    "describe",
     "fromAiSdk",
     "graph",
     "hub",

@@ -1,5 +1,6 @@
 // The interface every agent implements: a frame in, facts and drafts through the frame, an end out.
 
+import type { AgentDescription } from "./describe.ts";
 import type { BelayError } from "./error.ts";
 import type { Action, Fact, Patch } from "./event.ts";
 import type { Fingerprint } from "./fingerprint.ts";
@@ -56,6 +57,8 @@ export interface Agent<out Out = unknown, in Deps = never> {
   readonly plain?: true;
   /** What it is made of. */
   fingerprint(): Fingerprint;
+  /** Returns it as JSON, with the agents inside it. */
+  describe(): AgentDescription;
   /** What is wrong with arguments that a person gave instead of the model's, where something is. */
   argsProblem(interrupt: Interrupt, args: Json): Promise<string | undefined>;
   /** What its rules say of a call. */

@@ -31,6 +31,12 @@ const finished = async (): Promise<Session> => {
   await opened.run("go").result;
   return opened;
 };
+/** A runner with a thread t. */
+const started = async () => {
+  const made = runner();
+  await (await made.start("t", "go")).result;
+  return made;
+};
 const steps = graph("steps")
   .node("a", () => 1)
   .edge(core.START, "a")
@@ -64,6 +70,7 @@ async function inAgent(act: (ctx: core.AgentContext) => unknown): Promise<unknow
 }
 
 const exported: Rows = {
+  describe: NO_OPTIONS,
   BelayError: "is made by the runtime",
   UserInterrupt: "is made by the runtime",
   agent: ["instruction", "instructions", (o) => agent({ ...bot, ...(o as object) })],
@@ -108,6 +115,15 @@ const exported: Rows = {
 };
 
 const ofRunner: Rows = {
+  agents: NO_OPTIONS,
+  checkpoint: ["too", "to", async (o) => (await started()).checkpoint("t", o)],
+  effects: ["affer", "after", (o) => runner().effects("t", { after: 0, ...(o as object) })],
+  handle: NO_OPTIONS,
+  journal: ["limits", "limit", (o) => runner().journal("t", o)],
+  look: NO_OPTIONS,
+  permission: DATA,
+  setBreakpoint: ["nodes", "node", (o) => runner().setBreakpoint("t", { node: "a", ...(o as object) })],
+  start: ["agents", "agent", (o) => runner().start("t", "hi", o)],
   answer: ["ids", "id", (o) => runner().answer("r", core.approve(), o)],
   close: ["forced", "force", (o) => runner().close(o)],
   delete: NO_OPTIONS,

@@ -69,7 +69,7 @@ describe.runIf(process.platform === "linux")("TS1: Esc ends a child that left it
 
 describe.runIf(process.platform === "linux")(
   "TS2: after kill -9 a command that still runs is said, with its pid",
-  { retry: 2 },
+
   () => {
     const command = "setsid sh -c 'echo $$ > stray; sleep 300' >/dev/null 2>&1 & echo $$ > pid; sleep 300";
 

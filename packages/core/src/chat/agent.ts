@@ -1,6 +1,7 @@
 // agent(…): the definition of a model with tools. Immutable; bad definitions are refused here.
 
 import type { Agent } from "../agent.ts";
+import type { AgentDescription } from "../describe.ts";
 import { belayError } from "../error.ts";
 import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
 import type { Desk } from "../frame.ts";
@@ -14,7 +15,7 @@ import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
-import { type Tool, tool } from "../tool/tool.ts";
+import { describeTool, type Tool, tool } from "../tool/tool.ts";
 import { byName } from "../workflow/composite.ts";
 import type { ModelTimeouts } from "./call-model.ts";
 import { type ChatDefinition, type ContextBudget, contextProblem } from "./definition.ts";
@@ -105,7 +106,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
   const { name } = definition;
   const inCalls = [...(definition.family?.values() ?? [definition])].flatMap(inTools);
   let print: { readonly of: ChatDefinition["tools"]; readonly is: Fingerprint } | undefined;
-  const made = Object.freeze({
+  const made: Agent = Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
     chats: true,
@@ -119,11 +120,19 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
       if (print?.of !== of) print = { of, is: printOf(definition) };
       return print.is;
     },
+    describe: (): AgentDescription => ({
+      name,
+      kind: "chat",
+      model: definition.model.id,
+      tools: [...definition.tools.values()].map(describeTool),
+      children: made.children.map((child) => child.describe()),
+      ...(definition.request.output !== undefined && { output: definition.request.output.schema }),
+    }),
     argsProblem: (interrupt, args) => argsProblem(definition, interrupt, args),
     verdict: (desk, tool, args) => verdictOf(definition, desk, tool, args),
   } satisfies Agent);
   definitions.set(made, definition);
-  return made;
+  return made as Agent<OutputOf<S>, Deps>;
 }
 
 /** What each agent(…) was made of, for those that hand over to it. */

@@ -1,6 +1,7 @@
 // graph(…): nodes that are functions, agents or graphs, and the ways between them. Compiled, it is an agent like any other.
 
 import type { Agent } from "../agent.ts";
+import type { GraphDescription } from "../describe.ts";
 import { belayError, shown } from "../error.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import { canonical } from "../interrupt/digest.ts";
@@ -165,6 +166,7 @@ class Builder {
       children: [...new Set([...nodes.values()].map(({ agent }) => agent))],
       shape: printOf(shape, trigger, state),
       hooks: options.hooks,
+      about: () => ({ graph: described(plan) }),
       run: (frame) => runGraph(frame, plan),
     });
     // Made now, and kept: whoever goes on with a large one does not wait for it.
@@ -205,6 +207,20 @@ type When = (value: Json, state: AnyState) => boolean;
 function either(one: When | undefined, other: When | undefined): When | undefined {
   if (one === undefined || other === undefined) return undefined;
   return (value, state) => one(value, state) || other(value, state);
+}
+
+function described({ shape, trigger, before, after }: Plan): GraphDescription {
+  const { nodes, edges, branches } = shape;
+  const points = (breakpoints: Breakpoints) =>
+    [...breakpoints].map(([node, when]) => ({ node, conditional: when !== undefined }));
+  return {
+    nodes: [...nodes.values()].map(({ key, agent }) => (agent.plain ? { key } : { key, agent: agent.name })),
+    edges: [...edges].flatMap(([from, all]) => all.map((to) => ({ from, to }))),
+    branches: [...branches].flatMap(([from, all]) => all.map(({ to }) => (to === undefined ? { from } : { from, to }))),
+    ...(trigger !== undefined && { trigger }),
+    interruptBefore: points(before),
+    interruptAfter: points(after),
+  };
 }
 
 /** What makes it another graph: its ways, and what it begins with. */

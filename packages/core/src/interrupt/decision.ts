@@ -13,13 +13,20 @@ export interface RequestState {
   readonly runPath: string;
   /** The seq of the fact that raised it. */
   readonly raised: number;
-  /** Who has approved or answered what, while more must. */
-  votes: readonly { readonly by: string; readonly digest: string | undefined }[];
+  /** The approvals so far, while more are needed. */
+  votes: readonly Vote[];
   decision: Decision | undefined;
   /** The seq of the fact that decided it. */
   settled: number | undefined;
   /** The thread that it was decided in, where that is the one that this was forked from. */
   decidedIn?: string;
+}
+
+/** One approval of a request that needs several. Approvals count together if they have the same digest. */
+export interface Vote {
+  readonly by: string;
+  readonly at: number;
+  readonly digest?: string;
 }
 
 export type Decision = { readonly by: string; readonly at: number } & (

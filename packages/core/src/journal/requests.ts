@@ -57,7 +57,8 @@ export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
   const request = state.requests?.get(fact.id);
   if (request === undefined || request.decision !== undefined || fact.refused !== undefined) return;
   if (fact.open) {
-    request.votes = [...request.votes, { by: fact.by, digest: fact.digest }];
+    const { by, at, digest } = fact;
+    request.votes = [...request.votes, { by, at, ...(digest !== undefined && { digest }) }];
     return;
   }
   request.decision = decisionOf(request, fact);

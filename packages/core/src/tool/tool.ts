@@ -1,6 +1,7 @@
 // How a tool is defined. Bad definitions are refused here, not at the first call.
 
 import type { Agent } from "../agent.ts";
+import type { ToolDescription } from "../describe.ts";
 import { belayError } from "../error.ts";
 import type { Approval, Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
@@ -108,6 +109,29 @@ export function tool<S extends StandardSchema, Deps = unknown>(options: ToolOpti
     execute: (args: never, ctx: ToolContext<Deps> = detachedContext() as ToolContext<Deps>) =>
       options.execute(args, ctx),
   });
+}
+
+/** Returns a tool as JSON. */
+export function describeTool(tool: Tool<never>): ToolDescription {
+  const { name, description, version, inputSchema, needsApproval, onStop, onCrash, timeoutMs, graceMs } = tool;
+  const { serial, readOnly, repeatable, destructive, agent } = tool;
+  const approval = typeof needsApproval === "function" ? "depends" : needsApproval;
+  return {
+    name,
+    description,
+    version,
+    input: inputSchema,
+    ...(approval !== undefined && { needsApproval: approval }),
+    onStop,
+    onCrash,
+    serial,
+    readOnly,
+    repeatable,
+    destructive,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(graceMs !== undefined && { graceMs }),
+    ...(agent !== undefined && { agent: agent.name }),
+  };
 }
 
 /** Providers take only objects as arguments. */

@@ -3,6 +3,7 @@
 
 import type { Agent, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
+import type { AgentDescription } from "../describe.ts";
 import { belayError } from "../error.ts";
 import type { Action } from "../event.ts";
 import { type Fingerprint, shapeOf } from "../fingerprint.ts";
@@ -19,7 +20,7 @@ import { workflowView } from "./view.ts";
 export type AnyAgent = Agent<unknown, never>;
 
 interface Composite {
-  readonly kind: string;
+  readonly kind: Exclude<AgentDescription["kind"], "chat">;
   readonly name: string;
   readonly children: readonly AnyAgent[];
   /** What makes it another one besides its children. */
@@ -27,6 +28,8 @@ interface Composite {
   readonly hooks?: HooksGiven<never> | undefined;
   /** It is no agent to people. */
   readonly plain?: true;
+  /** More of its description. */
+  about?(): Pick<AgentDescription, "graph" | "maxIterations">;
   run(frame: Frame): Promise<Ended>;
 }
 
@@ -51,7 +54,7 @@ export function readDefinition(where: string, options: object, known: Readonly<R
   refuseUnknown(where, options, known);
 }
 
-export function composite({ kind, name, children, shape = null, hooks, plain, run }: Composite): AnyAgent {
+export function composite({ kind, name, children, shape = null, hooks, plain, about, run }: Composite): AnyAgent {
   if (typeof name !== "string" || !NAME.test(name)) {
     throw belayError("AGENT_INVALID", { agent: String(name), problem: `its name is ${JSON.stringify(name)}` });
   }
@@ -76,6 +79,10 @@ export function composite({ kind, name, children, shape = null, hooks, plain, ru
     fingerprint() {
       known ??= shapeOf(kind, name, shape, children);
       return known;
+    },
+    describe: (): AgentDescription => {
+      const agents = children.filter((child) => !child.plain);
+      return { name, kind, children: agents.map((child) => child.describe()), ...about?.() };
     },
     argsProblem: (interrupt: Interrupt, args: Json) =>
       byName(children, interrupt.by, name).argsProblem(interrupt, args),

@@ -38,7 +38,8 @@ export function loop<Deps = unknown>(options: LoopOptions<Deps>): Agent<unknown,
   }
   if (until !== undefined && typeof until !== "function") throw refuse(`until is ${shown(until)}, not a function`);
   const run = (frame: Frame) => runAll(frame, children, maxIterations, until);
-  return composite({ kind: "loop", name, children, shape: maxIterations, hooks, run }) as Agent<unknown, Deps>;
+  const about = () => ({ maxIterations });
+  return composite({ kind: "loop", name, children, shape: maxIterations, hooks, about, run }) as Agent<unknown, Deps>;
 }
 
 async function runAll(

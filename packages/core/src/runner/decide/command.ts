@@ -37,6 +37,24 @@ export function answerCommand(request: string, answer: Answer, id: string | unde
   return { do: "answer", key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
 }
 
+/** The parts of a command that a caller may choose. */
+export interface Caller {
+  readonly id?: string | undefined;
+  readonly by?: string | undefined;
+}
+
+export function breakpointCommand(breakpoint: Breakpoint, caller: Caller, fresh: string) {
+  return { do: "breakpoint", ...baseOf("breakpoint", caller, fresh), breakpoint } as const;
+}
+
+export function unruleCommand(rule: string, caller: Caller, fresh: string) {
+  return { do: "unrule", ...baseOf("unrule", caller, fresh), rule } as const;
+}
+
+function baseOf(verb: string, { id, by = "user" }: Caller, fresh: string): Base {
+  return { key: `${verb}:${id ?? fresh}`, by, ...(id !== undefined && { id }) };
+}
+
 export function rowOf(command: AnswerCommand, at: number): Row {
   return { key: command.key, kind: "answer", body: JSON.stringify(command), at };
 }

@@ -9,6 +9,7 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from "../given/options.ts";
 import { Feed, type Reader } from "../read/feed.ts";
+import { loadThread } from "../read/read-facts.ts";
 import { firstLoad } from "../read/recall.ts";
 import { busy } from "../read/store-error.ts";
 import { GoingOn } from "../thread/going-on.ts";
@@ -173,11 +174,27 @@ export class OpenSessions<Out, Deps> {
     }
   }
 
+  /** Returns a session that can say what the thread's agent makes of it, whichever process has the thread. Throws THREAD_UNKNOWN. */
+  async looker(threadId: string): Promise<Session<Out>> {
+    this.refuseIfClosed();
+    const agent = await this.agentOf(threadId);
+    if (agent === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    const known = this.known(threadId);
+    if (known !== undefined) return known;
+    return this.onlooker(threadId, agent as Agent<Out, never>);
+  }
+
+  /** Returns the agent that a thread has on record; undefined if there is no such thread. */
+  async agentOf(threadId: string): Promise<Agent<Out, Deps> | undefined> {
+    const key = { tenant: this.#tenant, threadId: readId("threadId", threadId) };
+    const row = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row;
+    return row && this.agentFor(threadId, row.agent, undefined);
+  }
+
   /** It begins nothing: the thread may be another agent's. */
-  onlooker(threadId: string): Session<Out> {
-    const [agent] = this.#agents.values();
+  onlooker(threadId: string, agent = [...this.#agents.values()][0] as Agent<Out, never>): Session<Out> {
     const host = { ...this.#host, accepts: () => false };
-    return new Session(host, { tenant: this.#tenant, threadId }, agent as Agent<Out, never>, undefined);
+    return new Session(host, { tenant: this.#tenant, threadId }, agent, undefined);
   }
 
   /** The agent that the thread has on record, or else the one that is asked for. */
@@ -193,6 +210,17 @@ export class OpenSessions<Out, Deps> {
       throw belayError("AGENT_MISMATCH", { threadId, recorded, given: first!.name });
     }
     throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
+  }
+
+  /** The names of the agents. */
+  get agentNames(): readonly string[] {
+    return [...this.#agents.keys()];
+  }
+
+  /** The agent of new threads that name none. */
+  get firstAgent(): Agent<Out, Deps> {
+    const [first] = this.#agents.values();
+    return first!;
   }
 
   /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */

@@ -15,12 +15,13 @@ import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
-import { answerCommand } from "../decide/command.ts";
-import { handleOf, newToken, type Receipt } from "../decide/ending.ts";
+import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkRemoveRule,
   checkRun,
   type EndOptions,
   type EventOptions,
@@ -31,7 +32,6 @@ import {
   readBreakpoint,
   readEvents,
   readLook,
-  readRemoval,
   type SendOptions,
 } from "../given/options.ts";
 import { readFacts } from "../read/read-facts.ts";
@@ -42,6 +42,7 @@ import { letGo, terminate } from "../thread/let-go.ts";
 import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
 import { moveOn } from "../thread/move-on.ts";
+import { newHandleOn } from "../thread/new-handle-on.ts";
 import { observe } from "../thread/observe.ts";
 import { send, withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
@@ -139,11 +140,7 @@ export class Session<Out = string> {
   /** A new handle on the present pause; the one before it is void. */
   async handle(): Promise<Handle> {
     this.#thread.refuseIfBusy();
-    const { clock, tokenTtlMs } = this.#thread.setup;
-    const { token, ...hashed } = newToken(clock.now(), tokenTtlMs);
-    const command = { do: "handle", key: `handle:${clock.id()}`, by: "user", ...hashed } as const;
-    const { runId, segment, pauseType = "manual" } = await submit(doorOf(this.#thread), command);
-    return handleOf({ threadId: this.threadId, runId, segment }, pauseType, token);
+    return newHandleOn(doorOf(this.#thread));
   }
 
   /** What the rules say of a call: whether it would run, be asked for or be denied, and which rule says so. */
@@ -158,16 +155,15 @@ export class Session<Out = string> {
   }
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
-  async removeRule(id: string, options: { readonly by?: string | undefined } = {}): Promise<boolean> {
-    const { by } = readRemoval(options);
-    return submit(doorOf(this.#thread), { do: "unrule", key: `unrule:${this.#thread.setup.clock.id()}`, by, rule: id });
+  async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
+    checkRemoveRule(options, "session");
+    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    const key = `breakpoint:${this.#thread.setup.clock.id()}`;
-    await submit(doorOf(this.#thread), { do: "breakpoint", key, by: "user", breakpoint });
+    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()));
   }
 
   /**

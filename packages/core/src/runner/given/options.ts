@@ -78,7 +78,7 @@ export interface DrainOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface BreakpointOptions {
+export interface BreakpointOptions extends SendOptions {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
   readonly graph?: string | undefined;
@@ -94,6 +94,26 @@ export interface LookOptions {
   readonly to?: string | undefined;
 }
 
+/** Of runner.removeRule(). */
+export interface RemoveRuleOptions extends SendOptions {
+  /** The thread that the rule holds for; without it, a rule that holds for all threads. */
+  readonly threadId?: string | undefined;
+}
+
+/** Of runner.journal(). */
+export interface JournalOptions {
+  /** The seq of the last fact that the caller has; 0 by default. */
+  readonly after?: number | undefined;
+  /** The most facts to return; 1000 by default. */
+  readonly limit?: number | undefined;
+}
+
+/** Of runner.effects(). */
+export interface EffectsOptions {
+  /** The seq after which effects count. */
+  readonly after: number;
+}
+
 export interface EventOptions {
   /** The seq of the last fact that was seen; all facts by default. */
   readonly after?: number | undefined;
@@ -105,11 +125,6 @@ export interface EventOptions {
 export interface RulesOptions {
   /** The rules of this thread instead of those that hold for all. */
   readonly threadId?: string | undefined;
-}
-
-/** Of removeRule(). The runner takes `threadId` too. */
-export interface RemoveRuleOptions extends RulesOptions {
-  readonly by?: string | undefined;
 }
 
 export interface RepairOptions {
@@ -163,6 +178,8 @@ const BREAKPOINT: KnownOptions<BreakpointOptions> = {
   at: true,
   stop: true,
   when: true,
+  id: true,
+  by: true,
 };
 
 /** A run, or an answer: under an id of the caller's. */
@@ -251,6 +268,7 @@ export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<s
 
 export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: number): Breakpoint {
   refuseUnknown("setBreakpoint()", given ?? {}, BREAKPOINT);
+  checkCaller(given ?? {});
   const { node, graph, at = "before", stop = true, when } = given ?? {};
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
@@ -260,6 +278,39 @@ export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: 
   const condition = when === undefined ? {} : { when: toJson(when, "`when` of a breakpoint", most) };
   refuseUnknownNode(agent, node, graph);
   return { node, at, stop, ...(graph !== undefined && { graph }), ...condition };
+}
+
+/** Checks the id and the name of a caller. */
+export function checkCaller(options: SendOptions): void {
+  name("id", options.id);
+  name("by", options.by, 0);
+}
+
+const REMOVE_RULE: KnownOptions<RemoveRuleOptions> = { threadId: true, id: true, by: true };
+
+/** A session's rule is of its thread: only a runner takes a `threadId`. */
+export function checkRemoveRule(options: RemoveRuleOptions, of: "session" | "runner"): void {
+  refuseUnknown("removeRule()", options, of === "runner" ? REMOVE_RULE : SEND);
+  checkCaller(options);
+}
+
+const JOURNAL: KnownOptions<JournalOptions> = { after: true, limit: true };
+
+const PAGE = 1000;
+
+export function readJournal(options: JournalOptions): { readonly after: number; readonly limit: number } {
+  refuseUnknown("journal()", options, JOURNAL);
+  const { limit = PAGE } = options;
+  if (Number.isSafeInteger(limit) && limit >= 1) return { after: readCursor(options.after), limit };
+  throw belayError("OPTION_INVALID", { option: "limit", value: shown(limit), needed: "a whole number, 1 or more" });
+}
+
+const EFFECTS: KnownOptions<EffectsOptions> = { after: true };
+
+export function readEffects(options: EffectsOptions): number {
+  refuseUnknown("effects()", options, EFFECTS);
+  if (options.after !== undefined) return readCursor(options.after);
+  throw belayError("OPTION_INVALID", { option: "after", value: "undefined", needed: "the seq of a fact, or 0" });
 }
 
 /** A breakpoint where nothing ever comes by is a slip of the pen. */
@@ -303,12 +354,6 @@ export function readRules(options: RulesOptions): RulesOptions {
   return options;
 }
 
-/** A session knows its thread; a runner may be given one. */
-export function readRemoval(options: RemoveRuleOptions, byRunner = false): RulesOptions & { readonly by: string } {
-  refuseUnknown("removeRule()", options, byRunner ? { by: true, threadId: true } : { by: true });
-  return { threadId: options.threadId, by: readName("by", options.by ?? "user", 0) };
-}
-
 const REPAIR: KnownOptions<RepairOptions> = { as: true };
 
 export function readRepair(options: RepairOptions): RepairOptions {
@@ -324,8 +369,12 @@ export function readEvents(options: EventOptions): {
   readonly signal: AbortSignal | undefined;
 } {
   refuseUnknown("events()", options, EVENTS);
-  const { after = 0, signal } = options;
-  if (Number.isSafeInteger(after) && after >= 0) return { after, signal };
+  return { after: readCursor(options.after), signal: options.signal };
+}
+
+/** The seq of the last fact that a reader has; 0 if it has none. */
+function readCursor(after = 0): number {
+  if (Number.isSafeInteger(after) && after >= 0) return after;
   throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });
 }
 

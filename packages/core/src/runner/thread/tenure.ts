@@ -277,7 +277,7 @@ export class Tenure {
         host.hot.check(from, state);
         host.feed.live = () => drive.head;
         host.opened(this, state);
-        this.run.began(from);
+        this.run.began(from, facts.findLast(({ type }) => type === "state")?.seq ?? state.head);
       });
       if (refusal === undefined) break;
       if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
