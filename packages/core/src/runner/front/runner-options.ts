@@ -102,7 +102,8 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
     }
     agents.set(agent.name, agent);
   }
-  if (agents.size === 0) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent" });
+  if (agents.size === 0)
+    throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent: pass agent or agents" });
   return agents;
 }
 
