@@ -76,6 +76,7 @@ const exported: Rows = {
   agent: ["instruction", "instructions", (o) => agent({ ...bot, ...(o as object) })],
   agentTool: ["describe", "description", (o) => core.agentTool(one, o)],
   approve: ["arg", "args", (o) => core.approve(o)],
+  content: DATA,
   createRunner: ["sotre", "store", (o) => createRunner({ agent: one, ...(o as object) })],
   customInterrupt: ["expires", "expiresAt", (o) => core.customInterrupt("why", o)],
   defineAgent: ["agent", "agents", (o) => defineAgent({ name: "a", run: () => 1, ...(o as object) })],
