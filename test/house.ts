@@ -14,7 +14,7 @@ const data = [
   "permission",
   "fingerprint",
   "describe",
-  "misspelt",
+  "refuse-unknown",
   "read-name",
 ];
 
@@ -40,17 +40,16 @@ export const arrows: Record<string, readonly string[]> = {
   lifecycle: ["error"],
   // An agent as JSON; agents describe themselves.
   describe: ["error", "json"],
-  // Knows names only.
-  misspelt: [],
+  "refuse-unknown": ["error"],
   "read-name": ["error"],
   log: ["error"],
   // Where tests may cut in; knows nothing, so that anything may have points.
   point: [],
   // Modules of Node, opened late.
   "built-in": [],
-  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "read-name", "built-in"],
+  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "read-name", "refuse-unknown", "built-in"],
   // May a call run: rules in, a verdict out. It knows neither tools nor who keeps the rules.
-  permission: ["error", "json", "interrupt"],
+  permission: ["error", "json", "interrupt", "refuse-unknown"],
   fingerprint: ["error", "json", "interrupt"],
   event: ["error", "json", "message", "lifecycle", "interrupt", "permission", "fingerprint"],
   journal: ["error", "json", "message", "lifecycle", "event", "interrupt", "permission", "fingerprint"],
@@ -63,14 +62,14 @@ export const arrows: Record<string, readonly string[]> = {
   reply: [...data, "frame", "agent", "hooks"],
   // What code inside a call, or a custom agent, has done and asked.
   steps: [...data, "journal", "frame", "point"],
-  model: ["error", "clock", "json", "schema", "message"],
+  model: ["error", "clock", "json", "schema", "message", "refuse-unknown"],
   tool: [...data, "journal", "frame", "agent", "steps", "point", "built-in"],
   // Agents made of agents: they know an agent only by its interface.
   workflow: [...data, "journal", "frame", "agent", "reply", "hooks", "steps", "tool", "point"],
   graph: [...data, "journal", "frame", "agent", "hooks", "steps", "workflow", "point"],
   // The loop never saves: it knows neither store nor runner.
   chat: [...data, "journal", "frame", "agent", "hooks", "model", "tool", "workflow", "point", "history-problems"],
-  store: ["error", "clock", "json", "lifecycle", "journal"],
+  store: ["error", "clock", "json", "lifecycle", "journal", "refuse-unknown"],
   // The runner is seven rooms. Each may import the rooms before it: given ← read ← decide ← write ← thread ← past ← front.
   ...inARow(RUNNER, [...data, "journal", "frame", "agent", "reply", "hooks", "log", "store", "point", "built-in"]),
   // The published helpers for tests, and the files that they need.

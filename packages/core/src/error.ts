@@ -8,10 +8,17 @@ export interface CatalogueEntry<D> {
   readonly message: (d: D) => string;
   /** What the person who meets it can do. */
   readonly hint: string;
+  /** A hint for these values, if they allow a better one; the docs print `hint`. */
+  readonly hintFor?: ((d: D) => string | undefined) | undefined;
 }
 
-function entry<D = Record<string, never>>(when: string, message: (d: D) => string, hint: string): CatalogueEntry<D> {
-  return { when, message, hint };
+function entry<D = Record<string, never>>(
+  when: string,
+  message: (d: D) => string,
+  hint: string,
+  hintFor?: (d: D) => string | undefined,
+): CatalogueEntry<D> {
+  return { when, message, hint, hintFor };
 }
 
 /** What somebody gave may be as long as they like. */
@@ -241,6 +248,12 @@ export const catalogue = {
     (d) => `Option ${d.option} is ${brief(d.value)}; it must be ${d.needed}.`,
     "Correct the option; nothing was changed.",
   ),
+  OPTION_UNKNOWN: entry<{ option: string; where: string; nearest: string | undefined; known: string }>(
+    "An option object has a key that is not the name of an option. An undefined value counts as absent.",
+    (d) => `There is no option ${brief(d.option)} in ${d.where}.`,
+    "Correct the name; the hint of the error has the nearest one and all others. Nothing was changed.",
+    (d) => `${d.nearest === undefined ? "" : `Did you mean ${d.nearest}? `}The options are ${d.known}.`,
+  ),
   OUTPUT_INVALID: entry<{ agent: string; problem: string }>(
     "An agent with an `output` schema ended with an answer that does not fit it.",
     (d) => `The answer of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
@@ -265,6 +278,11 @@ export const catalogue = {
     "A request that nobody could answer.",
     (d) => `That request cannot be raised: ${d.problem}.`,
     "Make it with humanApproval(), humanInput() or customInterrupt().",
+  ),
+  RERUN_OUTSIDE: entry(
+    "rerun() was thrown, or ctx.rerun() called, by code that cannot be run again: a hook, a branch, a tool outside a run.",
+    () => "rerun() was thrown by code that cannot be run again.",
+    "Throw it in the code of a tool, a custom agent or a node, during a run.",
   ),
   REQUEST_REJECTED: entry<{ id: string; by: string; reason: string }>(
     "Thrown by ctx.ask when a person refuses to answer a question.",
@@ -424,8 +442,8 @@ export class BelayError extends Error {
 
 /** Makes the error of the catalogue with its values filled in. */
 export function belayError<C extends ErrorCode>(code: C, details: ErrorDetails<C>, cause?: unknown): BelayError {
-  const { message, hint } = catalogue[code] as CatalogueEntry<ErrorDetails<C>>;
-  return new BelayError(code, message(details), hint, details as object, cause);
+  const { message, hint, hintFor } = catalogue[code] as CatalogueEntry<ErrorDetails<C>>;
+  return new BelayError(code, message(details), hintFor?.(details) ?? hint, details as object, cause);
 }
 
 export class UserInterrupt extends BelayError {

@@ -10,10 +10,10 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
 import { type Message, messageText, NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
 import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
 import { describeTool, type Tool, tool } from "../tool/tool.ts";
 import { byName } from "../workflow/composite.ts";
@@ -63,7 +63,7 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
 /** Silence of a model for this long is a stall. */
 const IDLE_MS = 90_000;
 
-const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
+const OPTIONS: KnownOptions<AgentOptions<undefined, never>> = {
   name: true,
   model: true,
   instructions: true,
@@ -79,6 +79,21 @@ const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
   hooks: true,
   repair: true,
 };
+
+const SETTINGS: KnownOptions<AgentSettings> = {
+  toolChoice: true,
+  maxOutputTokens: true,
+  temperature: true,
+  topP: true,
+  stopSequences: true,
+  seed: true,
+  providerOptions: true,
+  retry: true,
+};
+
+const RETRY: KnownOptions<RetrySettings> = { attempts: true, delayMs: true, maxDelayMs: true };
+
+const TIMEOUTS: KnownOptions<ModelTimeouts> = { firstTokenMs: true, idleMs: true, totalMs: true };
 
 type OutputOf<S> = S extends StandardSchema ? InferOutput<S> : string;
 
@@ -225,8 +240,11 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(options?.name), problem });
   if (typeof options?.name !== "string" || !NAME.test(options.name))
     throw refuse(`its name is ${JSON.stringify(options?.name)}`);
-  const slip = misspelt(options, OPTIONS);
-  if (slip !== undefined) throw refuse(slipText(slip));
+  refuseUnknown("agent()", options, OPTIONS);
+  const { settings, timeouts } = options;
+  if (settings !== undefined) refuseUnknown("settings of agent()", settings, SETTINGS);
+  if (settings?.retry !== undefined) refuseUnknown("settings.retry of agent()", settings.retry, RETRY);
+  if (timeouts !== undefined) refuseUnknown("timeouts of agent()", timeouts, TIMEOUTS);
   const { name, model, instructions, output } = options;
   if (typeof model?.stream !== "function" || typeof model.id !== "string") {
     throw refuse("its model has no id or no stream(); wrap AI SDK models with fromAiSdk(model)");

@@ -1,6 +1,7 @@
 // Any language model of the AI SDK as a model of ours.
 
 import { belayError } from "../error.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { markCached } from "./ai-sdk/mark-cached.ts";
 import { PromptWriter } from "./ai-sdk/prompt.ts";
 import type { AiSdkCall, AiSdkModel, PromptTool, PromptToolChoice } from "./ai-sdk/shape.ts";
@@ -18,9 +19,12 @@ export interface FromAiSdkOptions {
   readonly cache?: boolean;
 }
 
+const OPTIONS: KnownOptions<FromAiSdkOptions> = { id: true, prefill: true, cache: true };
+
 /** Takes a language model of the AI SDK (specification v2, v3 or v4), for instance `fromAiSdk(anthropic("…"))`. */
 export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Model {
   refuseOthers(model);
+  refuseUnknown("fromAiSdk()", options, OPTIONS);
   const { provider } = model;
   const prompts = new PromptWriter(provider, model.specificationVersion);
   const tools = new WeakMap<readonly ToolSpec[], PromptTool[]>();

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { belayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { LineList } from "./line-list.ts";
 import {
   type Append,
@@ -61,7 +62,14 @@ interface Shared {
   readonly rules: Map<string, RuleRow>;
 }
 
-export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
+export interface MemoryStoreOptions {
+  readonly clock?: Clock;
+}
+
+const OPTIONS: KnownOptions<MemoryStoreOptions> = { clock: true };
+
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  refuseUnknown("memoryStore()", options, OPTIONS);
   return new MemoryStore(options.clock ?? systemClock);
 }
 

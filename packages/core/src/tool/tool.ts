@@ -6,7 +6,7 @@ import { belayError } from "../error.ts";
 import type { Approval, Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
 import { NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import { detachedContext, type ToolContext } from "./context.ts";
 
@@ -68,7 +68,7 @@ export interface Tool<in Deps = never> {
   execute(args: never, ctx?: ToolContext<Deps>): ToolReturn;
 }
 
-const OPTIONS: Readonly<Record<keyof ToolOptions<StandardSchema, never>, true>> = {
+const OPTIONS: KnownOptions<ToolOptions<StandardSchema, never>> = {
   name: true,
   description: true,
   input: true,
@@ -150,8 +150,7 @@ function check(options: ToolOptions<StandardSchema, unknown>): void {
   const name = String(given?.name);
   const refuse = (problem: string) => belayError("TOOL_INVALID", { tool: name, problem });
   if (typeof given !== "object" || given === null) throw refuse("it is not an object");
-  const slip = misspelt(given, OPTIONS);
-  if (slip !== undefined) throw refuse(slipText(slip));
+  refuseUnknown("tool()", given, OPTIONS);
   if (typeof given.name !== "string" || !NAME.test(given.name))
     throw refuse(`its name is ${JSON.stringify(given.name)}`);
   if (typeof given.description !== "string") throw refuse("it has no description");

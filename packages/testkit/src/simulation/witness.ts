@@ -129,7 +129,8 @@ export class Witness {
     if (!how.repeatable && before > this.#allowedAgain(threadId, callId)) this.problem(`${here} happens again`);
     const recorded = facts.some((fact) => fact.type === "step" && key.endsWith(`:${fact.runId}:${fact.address}`));
     if (recorded) this.problem(`${here} computes a step that is recorded`);
-    const watched = process.watched.findLast((each) => placeOf(each.run) === placeOf(place));
+    // A fork shares runs and segments with the thread that it comes from.
+    const watched = process.watched.findLast(({ run }) => run.threadId === threadId && placeOf(run) === placeOf(place));
     // After the end of its segment an answer may still let a call of it run.
     if (watched?.stopping && watched.result === undefined && !step) this.problem(`${here} started after a stop`);
     // A step may come long after the start of its call, also after a stop that left the call behind.

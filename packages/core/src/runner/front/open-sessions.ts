@@ -5,8 +5,9 @@
 
 import type { Agent } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import { type EndOptions, type EventOptions, readCursor, readEnd, readId, refuseSlip } from "../given/options.ts";
+import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from "../given/options.ts";
 import { Feed, type Reader } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { firstLoad } from "../read/recall.ts";
@@ -20,7 +21,7 @@ import type { OpenOptions } from "./runner-options.ts";
 import { Session } from "./session.ts";
 import { WeakTable } from "./weak-table.ts";
 
-const OPEN: Readonly<Record<keyof OpenOptions<never>, true>> = { agent: true, deps: true };
+const OPEN: KnownOptions<OpenOptions<never>> = { agent: true, deps: true };
 
 export class OpenSessions<Out, Deps> {
   readonly #setup: RunnerSetup;
@@ -79,7 +80,7 @@ export class OpenSessions<Out, Deps> {
 
   /** For whoever has only its name: others may have gone on with it since, or deleted it, and maybe made it again. */
   async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
-    refuseSlip(options, OPEN);
+    refuseUnknown("open()", options, OPEN);
     if (threadId !== undefined) await this.known(threadId)?.lookAgain();
     return this.open(threadId, options);
   }
@@ -131,8 +132,9 @@ export class OpenSessions<Out, Deps> {
   }
 
   /** What happens on a thread, whoever has it, until this runner is closed. */
-  reader(threadId: string, { after, signal }: EventOptions): Reader {
-    return this.#feed(threadId).reader(readCursor(after), signal, this);
+  reader(threadId: string, options: EventOptions): Reader {
+    const { after, signal } = readEvents(options);
+    return this.#feed(threadId).reader(after, signal, this);
   }
 
   /** The one here, or one that only looks on and sends: it takes no lease, so any process may have the thread. */
@@ -142,7 +144,9 @@ export class OpenSessions<Out, Deps> {
     if (known !== undefined) return known;
     const session = await this.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) return session;
-    const onlooker = this.onlooker(threadId);
+    // Its own agent, if this runner has it: the agent's hooks are asked what to observe.
+    const agent = await this.agentOf(threadId).catch(() => undefined);
+    const onlooker = this.onlooker(threadId, agent as Agent<Out, never> | undefined);
     await onlooker.refresh();
     return onlooker;
   }
@@ -223,7 +227,7 @@ export class OpenSessions<Out, Deps> {
 
   /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
   async close(options: EndOptions): Promise<void> {
-    readEnd(options);
+    readEnd(options, "close()");
     this.closed = true;
     await Promise.all(this.#sessions.values.map((session) => session.close(options)));
     await this.#setup.late.close();
