@@ -279,6 +279,11 @@ export const catalogue = {
     (d) => `That request cannot be raised: ${d.problem}.`,
     "Make it with humanApproval(), humanInput() or customInterrupt().",
   ),
+  RERUN_OUTSIDE: entry(
+    "rerun() was thrown, or ctx.rerun() called, by code that cannot be run again: a hook, a branch, a tool outside a run.",
+    () => "rerun() was thrown by code that cannot be run again.",
+    "Throw it in the code of a tool, a custom agent or a node, during a run.",
+  ),
   REQUEST_REJECTED: entry<{ id: string; by: string; reason: string }>(
     "Thrown by ctx.ask when a person refuses to answer a question.",
     (d) => `Request ${d.id} was rejected by ${d.by}: ${d.reason}`,

@@ -87,6 +87,8 @@ export interface Desk {
   request(id: string): RequestState | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so. */
   readonly breakpoints: readonly SetBreakpoint[];
+  /** True if the code with an interrupt at this address asked to be run again, and waits for resume(). */
+  isToRerun(address: string): boolean;
   /** A node of a graph waits for somebody to go on: listed with the pause that this stretch ends in, if it does. */
   halt(interrupt: Interrupt): void;
   /** Calls back when the request is decided, and that is on record. */

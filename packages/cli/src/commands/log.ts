@@ -136,7 +136,10 @@ function actionRows(action: (Fact & { type: "action" })["action"], inner: string
     const { kind, id, by, reason = "", tool, address } = interrupted;
     if (kind === "user" || kind === "manual")
       return [[says.stop, `${inner}${says.stoppedBy(by)}${reason === "" ? "" : `: ${reason}`}`]];
-    if (kind === "node") return [[says.stop, `${inner}${says.stoppedBy(by)}: ${says.atNode(reason, nodeAt(address))}`]];
+    if (kind === "node" || kind === "rerun") {
+      const at = tool ?? (kind === "node" || interrupted.node !== undefined ? nodeAt(address) : by);
+      return [[says.stop, `${inner}${says.stoppedBy(by)}: ${says.atNode(reason, at)}`]];
+    }
     const what = tool === undefined ? says.word(kind) : says.asks(says.word(kind), tool);
     return [[says.request, `${inner}${id} ${what}: ${reason}`]];
   }

@@ -12,7 +12,7 @@ export interface MermaidOptions {
 
 const OPTIONS: KnownOptions<MermaidOptions> = { at: true };
 
-export function toMermaid({ nodes, edges, branches }: Shape, options: MermaidOptions = {}): string {
+export function toMermaid({ nodes, edges, branches, rejections }: Shape, options: MermaidOptions = {}): string {
   refuseUnknown("toMermaid()", options, OPTIONS);
   const { at = [] } = options;
   const lines = ["flowchart TD", `  ${START}([START])`];
@@ -25,6 +25,7 @@ export function toMermaid({ nodes, edges, branches }: Shape, options: MermaidOpt
       for (const key of to ?? [...nodes.keys(), END]) lines.push(`  ${id(from)} -.-> ${id(key)}`);
     }
   }
+  for (const [from, to] of rejections) lines.push(`  ${id(from)} -. rejected .-> ${id(to)}`);
   if (typeof at !== "object" || at === null) {
     throw belayError("OPTION_INVALID", { option: "at", value: shown(at), needed: "a list of nodes, or a checkpoint" });
   }

@@ -82,9 +82,10 @@ export function judgeAnswer(
 }
 
 function approvedDigest(threadId: string, interrupt: Interrupt, args: Json | undefined): string | undefined {
-  const { tool, version, digest, callId, key } = interrupt;
+  const { tool, version, digest = "", callId, key, node } = interrupt;
+  if (node !== undefined) return args === undefined ? digest : digestOf([digest, args]);
   const edited = args !== undefined && tool !== undefined && callId !== undefined && key === undefined;
-  return edited ? callDigest(tool, version ?? "1", args, threadId, callAddressOf(interrupt)) : digest;
+  return edited ? callDigest(tool, version ?? "1", args, threadId, callAddressOf(interrupt)) : interrupt.digest;
 }
 
 /** What stands for a result is agreed on by as many as would have to approve the call. */
@@ -118,6 +119,7 @@ function misfit(interrupt: Interrupt, answer: Answer): string | undefined {
     case "user":
     case "manual":
     case "node":
+    case "rerun":
       return "it is no request";
     default:
       return kind satisfies never;

@@ -21,9 +21,19 @@ export type InterruptData =
       readonly interrupt?: InterruptView;
     }
   /** In calls of its turn, or in code of its own. */
-  | { readonly type: "tools"; readonly interrupts: readonly InterruptView[] }
+  | ({ readonly type: "tools"; readonly interrupts: readonly InterruptView[] } & Partial<RerunData>)
   | { readonly type: "graph"; readonly interrupts: readonly InterruptView[] }
   | { readonly type: "none" };
+
+/** The calls of a turn in which some ask to be run again, by their ids. */
+export interface RerunData {
+  /** The results of the calls that have ended: they are kept. */
+  readonly executedTools: { readonly [callId: string]: Json };
+  /** The calls that resume() runs again. */
+  readonly rerunTools: readonly string[];
+  /** What those gave to rerun(). */
+  readonly extra: { readonly [callId: string]: Json };
+}
 
 /** What an agent knows of itself when it is asked what its interrupts look like from outside. */
 export interface Inside {

@@ -34,7 +34,7 @@ import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
 
 /** A line is written in the oldest version that can hold it: a program one version back reads on as long as it can. */
-export const JOURNAL_VERSION = 3;
+export const JOURNAL_VERSION = 4;
 
 /** What one append adds to a journal, as a store keeps it. */
 export interface Line {
@@ -158,7 +158,8 @@ function mixed(first: Fact, other: Fact): Error {
 function versionFor(facts: readonly Fact[]): number {
   let version = 1;
   for (const fact of facts) {
-    if (fact.type === "command") return 3;
+    if (isNew(fact)) return 4;
+    if (fact.type === "command") version = 3;
     if (version === 1) version = versionOf(fact);
   }
   return version;
@@ -200,6 +201,23 @@ function versionOf(fact: Fact): 1 | 2 {
     default:
   }
   return 1;
+}
+
+/** True if it has something that version 3 cannot hold. */
+function isNew(fact: Fact): boolean {
+  switch (fact.type) {
+    case "action":
+      return isNewKind(fact.action.interrupted);
+    case "state":
+      return fact.interrupts?.some(isNewKind) ?? false;
+    default:
+      return false;
+  }
+}
+
+/** Code that asks to be run again, or a node that a person approves. */
+function isNewKind(interrupt: Interrupt | undefined): boolean {
+  return interrupt?.kind === "rerun" || interrupt?.node !== undefined;
 }
 
 function isOld({ kind }: Interrupt): boolean {

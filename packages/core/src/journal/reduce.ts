@@ -3,7 +3,7 @@
 
 import { belayError } from "../error.ts";
 import type { ActionEvent, Fact, Patch } from "../event.ts";
-import { isRequest } from "../interrupt/interrupt.ts";
+import { isAtNode, isRequest } from "../interrupt/interrupt.ts";
 import { move } from "../lifecycle.ts";
 import { addUsage, messageText } from "../message.ts";
 import {
@@ -146,7 +146,10 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   if (fact.forked !== undefined) beginFork(state, fact.state, fact.forked.threadId);
   else if (!stays) state.state = move(crashed ? "paused" : state.state, fact.state);
   state.crashes = crashed ? state.crashes + 1 : 0;
-  if (fact.state === "running") goOn(state, fact);
+  if (fact.state === "running") {
+    goOn(state, fact);
+    state.reruns = undefined;
+  }
   state.pauseType = fact.pauseType;
   state.interrupts = fact.interrupts ?? nothing;
   state.tokenHash = fact.tokenHash;
@@ -252,8 +255,9 @@ function goOn(state: ThreadState, { seq: at, edits }: Extract<Fact, { type: "sta
   const past = new Map<string, { reason: string; address: string }[]>(
     Object.keys(edits ?? {}).map((path) => [path, []]),
   );
-  for (const { kind, reason = "", address } of state.interrupts) {
-    if (kind !== "node") continue;
+  for (const interrupt of state.interrupts) {
+    if (!isAtNode(interrupt)) continue;
+    const { reason = "", address } = interrupt;
     const path = pathAround(address);
     past.set(path, [...(past.get(path) ?? []), { reason, address }]);
   }
@@ -287,6 +291,11 @@ function act(state: ThreadState, { runPath, action, seq }: ActionEvent): void {
   const scope = scopeOf(state, runPath);
   const { interrupted, transferToAgent, exit, breakLoop } = action;
   if (isRequest(interrupted)) raise(state, scope, interrupted, seq);
+  // The view of a whole pause repeats those that were raised.
+  if (interrupted?.kind === "rerun" && !("data" in interrupted)) {
+    state.reruns ??= [];
+    state.reruns.push(interrupted);
+  }
   if (transferToAgent !== undefined) scope.active = transferToAgent.name;
   if (exit !== undefined || breakLoop !== undefined) scope.action ??= action;
 }

@@ -43,6 +43,7 @@ function freeze(state: ThreadState): string {
     interrupts,
     tokenHash,
     tokenUntil,
+    reruns: state.reruns,
     rules: state.rules,
     breakpoints: state.breakpoints,
     fingerprint: state.fingerprint,

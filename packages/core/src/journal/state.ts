@@ -31,6 +31,8 @@ export interface ThreadState {
   taken: Map<string, Taken> | undefined;
   /** Every request of the thread, by id; undefined, like the next two, while there is none. */
   requests: Map<string, RequestState> | undefined;
+  /** The calls, custom agents and nodes that asked to be run again and wait for resume(); undefined while there are none. */
+  reruns: Interrupt[] | undefined;
   /** What people allowed for this thread. */
   rules: RememberedRule[] | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so; undefined while nobody did. */
@@ -198,6 +200,7 @@ export function newThread(threadId: string): ThreadState {
     queued: undefined,
     taken: undefined,
     requests: undefined,
+    reruns: undefined,
     rules: undefined,
     breakpoints: undefined,
     fingerprint: undefined,

@@ -18,6 +18,7 @@ import type { Decision } from "../interrupt/decision.ts";
 import { digestOf } from "../interrupt/digest.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { type Request, readRequest } from "../interrupt/request.ts";
+import { Rerun } from "../interrupt/rerun.ts";
 import type { StepRecord } from "../journal/state.ts";
 import { type Json, toJson } from "../json.ts";
 import { point } from "../point.ts";
@@ -185,8 +186,9 @@ export class Steps {
       outcome = { error: recordOf(error) };
     }
     point("step:end", at);
-    // Thrown because of the stop: it was cut off, and has no outcome. What it gave, and cannot be recorded, is one.
-    const cut = !computed && host.isInterrupted();
+    // Thrown because of the stop, or to be run again: it was cut off, and has no outcome. What it gave, and cannot be
+    // recorded, is one.
+    const cut = !computed && (host.isInterrupted() || thrown instanceof Rerun);
     if (!host.leftBehind && !cut) await this.#record((frame) => [frame.step(callId, at, key, outcome)]);
     this.#end();
     if ("value" in outcome) return outcome.value as T;

@@ -5,6 +5,7 @@ import type { Action } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
+import { rerun } from "../interrupt/rerun.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { type Json, toJson } from "../json.ts";
 import { readName } from "../read-name.ts";
@@ -44,6 +45,11 @@ export interface ToolContext<Deps = unknown> {
   transferTo(name: string): void;
   /** Tells readers something of its own, with the call's result. */
   customAction(value: unknown): void;
+  /**
+   * Ends this call here: the run pauses, the other calls keep their results, and resume() runs this one again with its
+   * original arguments and its recorded steps. The same as `throw rerun(extra)`.
+   */
+  rerun(extra?: unknown): never;
   /** Starts a child process that dies, with all it started, at the end of the call, and on a stop that does not wait for the tool to finish. */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
 }
@@ -135,6 +141,10 @@ export class CallContext implements ToolContext {
 
   customAction(value: unknown): void {
     this.#act({ customized: this.#recordable(value, "A custom action") });
+  }
+
+  rerun(extra?: unknown): never {
+    throw rerun(extra);
   }
 
   #recordable(value: unknown, what: string): Json {

@@ -4,10 +4,11 @@ import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
+import { rerunAddress } from "../interrupt/rerun.ts";
 import type { Json } from "../json.ts";
 import type { KnownOptions } from "../refuse-unknown.ts";
 import { type AnyAgent, composite, readDefinition } from "./composite.ts";
-import { type AgentCode, type AgentContext, LiveAgent } from "./live-agent.ts";
+import { type AgentCode, type AgentContext, isToRerun, LiveAgent } from "./live-agent.ts";
 
 export interface CustomAgentOptions<Out, Deps> {
   readonly name: string;
@@ -48,6 +49,7 @@ export function defineAgent<Out = unknown, Deps = unknown>(
 }
 
 async function runCode(frame: Frame, name: string, code: AgentCode) {
+  if (frame.desk.isToRerun(rerunAddress(frame.place.runPath))) return isToRerun;
   const hot = frame.desk.hot.take(frame.place.runPath);
   if (hot instanceof LiveAgent && hot.canGoOn(frame)) return hot.adopt(frame);
   hot?.drop();

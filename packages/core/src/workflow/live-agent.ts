@@ -12,8 +12,9 @@ import type { Action, Fact } from "../event.ts";
 import type { Frame, Hot } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
+import { Rerun, rerun, rerunAddress, rerunInterrupt, WHAT } from "../interrupt/rerun.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
-import { type Json, toJson } from "../json.ts";
+import { fitting, type Json, toJson } from "../json.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
 import { asGiven, type ChildEnd, runChild } from "./child.ts";
@@ -42,6 +43,8 @@ export interface AgentContext<Deps = unknown> {
   breakLoop(output?: unknown): void;
   /** Tells readers something of its own. */
   customAction(value: unknown): void;
+  /** Ends this code here: the run pauses, and resume() runs it again with its original input. The same as `throw rerun(extra)`. */
+  rerun(extra?: unknown): never;
 }
 
 /** Of `ctx.run`. */
@@ -213,6 +216,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       breakLoop: (output) =>
         live.#act({ breakLoop: { output: live.recordable("breakLoop", output, "The output of breakLoop()") } }),
       customAction: (value) => live.#custom(value),
+      rerun: (extra) => {
+        throw rerun(extra);
+      },
     };
   }
 
@@ -465,8 +471,28 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     }
   }
 
+  /** Returns the fact that it asks to be run again. */
+  protected rerunFact(frame: Frame, extra: Json): Fact {
+    const { place, clock } = frame;
+    const { agentName: by, runPath } = place;
+    return frame.raised(rerunInterrupt(place, clock, extra, { address: rerunAddress(runPath), by }));
+  }
+
+  /** Ends as waiting for resume(). It withdraws its open requests: the code asks anew when it begins again. */
+  #asksAgain({ extra }: Rerun): void {
+    try {
+      fitting(extra, WHAT, this.maxBytes);
+    } catch (error) {
+      return this.#failed(error);
+    }
+    this.#over = true;
+    this.#leave(undefined);
+    this.#endsWith({ how: "asking", facts: [this.rerunFact(this.#frame, extra)], calls: noCalls });
+  }
+
   #failed(error: unknown): void {
     if (this.#frame.signal.stop !== undefined) return this.#stop();
+    if (error instanceof Rerun) return this.#asksAgain(error);
     this.#over = true;
     this.#leave(undefined);
     const known = error instanceof BelayError;
@@ -474,6 +500,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#endsWith({ how: "failed", facts: [], error: failure });
   }
 }
+
+/** The end of code that asked to be run again, in the same segment. */
+export const isToRerun: Ended = { how: "asking", facts: [], calls: noCalls };
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;

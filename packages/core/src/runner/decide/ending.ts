@@ -7,7 +7,7 @@ import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { turnAddress } from "../../interrupt/address.ts";
 import { digestOfText } from "../../interrupt/digest.ts";
-import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
+import { type Handle, type Interrupt, isRequest, resumePause } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { type Cause, callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
@@ -100,10 +100,12 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     tail: facts.length,
     pause: undefined,
   });
-  /** Pauses for open requests, for nodes of graphs, or for both. */
-  const asks = (interrupts: readonly Interrupt[], facts: readonly Fact[], more?: Partial<StateEvent>): Ending => {
-    const open = interrupts.length === 0 || isAsked(state, ended.facts);
-    const { handle, token } = newHandle(place, open ? "tool_interrupt" : "node_interrupt", circumstances);
+  const reruns = rerunsIn(state, ended.facts);
+  /** Pauses for open requests, for nodes of graphs, for code that asks to be run again, or for several of them. */
+  const asks = (also: readonly Interrupt[], facts: readonly Fact[], more?: Partial<StateEvent>): Ending => {
+    const interrupts = [...circumstances.halts, ...reruns, ...also];
+    const waiting = isAsked(state, ended.facts) ? undefined : resumePause(interrupts);
+    const { handle, token } = newHandle(place, waiting ?? "tool_interrupt", circumstances);
     const { interruptType: pauseType } = handle;
     const paused = move("paused", { pauseType, ...(interrupts.length > 0 && { interrupts }), ...more, ...token });
     const halts = circumstances.halts.map((each) => haltFact(place, each));
@@ -130,7 +132,7 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       // pause() withdraws nothing.
       const closed = asked === undefined ? callsEnd("pause") : callsEnd("stop", interrupt.by);
       if (asked === undefined && isAsked(state, ended.facts)) {
-        return asks([...circumstances.halts, interrupt], [...closed, interruptedFact(place, interrupt)], { attempt });
+        return asks([interrupt], [...closed, interruptedFact(place, interrupt)], { attempt });
       }
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const { handle, token } = newHandle(place, pauseType, circumstances);
@@ -139,8 +141,13 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking":
+      if (!circumstances.mayCallModel && reruns.length > known(state, reruns)) {
+        // An answered call asks to be run again: the pause that it ran in lists it from now on.
+        const interrupts = [...state.interrupts.filter(({ kind }) => kind !== "rerun"), ...reruns];
+        return ends(...callsEnd("let-go"), ...commands, samePause(place, { ...state, interrupts }));
+      }
       if (intent === "let-go" || !circumstances.mayCallModel) return ends(...callsEnd("let-go"));
-      return asks(circumstances.halts, callsEnd("pause"));
+      return asks(nothing, callsEnd("pause"));
     default:
       return ended satisfies never;
   }
@@ -153,6 +160,17 @@ function withoutQuestions(ended: Ended): Ended {
   const { turn, calls } = ended;
   const stopped: Ended = { how: "stopped", facts, calls, partialText: "", attempt: 1 };
   return turn === undefined ? stopped : { turn, ...stopped };
+}
+
+/** Returns the code that waits to be run again: on record, or by these facts. */
+function rerunsIn({ reruns }: ThreadState, facts: readonly Fact[]): readonly Interrupt[] {
+  const raised = facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
+  return [...(reruns ?? nothing), ...raised.filter(({ kind }) => kind === "rerun")];
+}
+
+/** Returns how many of them the present pause lists. */
+function known({ interrupts }: ThreadState, reruns: readonly Interrupt[]): number {
+  return reruns.filter(({ id }) => interrupts.some((each) => each.id === id)).length;
 }
 
 function isQuestion(fact: Fact): boolean {

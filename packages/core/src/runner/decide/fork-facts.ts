@@ -10,7 +10,7 @@ import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { RequestState } from "../../interrupt/decision.ts";
 import { callDigest } from "../../interrupt/digest.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { type Interrupt, resumePause, waitsForResume } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { findCall } from "../../journal/history.ts";
 import type { CallState, ThreadState } from "../../journal/state.ts";
@@ -99,11 +99,12 @@ function pause(
   isAsking: boolean,
   clock: Clock,
 ): Partial<StateEvent> {
-  const nodes = before.filter(({ kind }) => kind === "node");
+  const waiting = before.filter(waitsForResume);
   if (isAsking && pauseType !== "user_interrupt")
-    return { pauseType: "tool_interrupt", ...(nodes.length > 0 && { interrupts: nodes }) };
+    return { pauseType: "tool_interrupt", ...(waiting.length > 0 && { interrupts: waiting }) };
   if (pauseType === "user_interrupt" || pauseType === "node_interrupt") return { pauseType, interrupts: before };
-  if (nodes.length > 0) return { pauseType: "node_interrupt", interrupts: nodes };
+  const resting = resumePause(waiting);
+  if (resting !== undefined) return { pauseType: resting, interrupts: waiting };
   const raisedAt = clock.now();
   const manual: Interrupt = { id: clock.id(), kind: "manual", address: runPath, raisedAt, by: "user", reason: "fork" };
   return { pauseType: "manual", interrupts: [manual] };

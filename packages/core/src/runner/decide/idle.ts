@@ -3,7 +3,7 @@
 import { belayError, errorRecord } from "../../error.ts";
 import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { type Interrupt, resumePause } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
@@ -26,8 +26,8 @@ export const initialized: IdleFacts = (place, state) => {
 export function restsOn(now: number): IdleFacts {
   return (place, state) => {
     const expired = expiries(place, state, now, new Set());
-    const other = state.interrupts.some(({ kind }) => kind === "node") ? "node_interrupt" : "manual";
-    const pauseType = openRequests(state).length > expired.length ? "tool_interrupt" : other;
+    const isAsking = openRequests(state).length > expired.length;
+    const pauseType = isAsking ? "tool_interrupt" : (resumePause(state.interrupts) ?? "manual");
     return [...expired, { ...samePause(place, state), pauseType }];
   };
 }

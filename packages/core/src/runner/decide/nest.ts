@@ -3,7 +3,7 @@
 
 import type { Agent } from "../../agent.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
-import { type InterruptData, type InterruptView, leaf } from "../../interrupt/view.ts";
+import { type InterruptData, type InterruptView, leaf, type RerunData } from "../../interrupt/view.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import { messageText } from "../../message.ts";
 import { childAt } from "./agent-at.ts";
@@ -47,7 +47,20 @@ function levelOf(
   // It was stopped itself, or its own code asks: that is the interrupt.
   if (interrupts.length === 0) return leaf(first);
   if (own.length === 1 && views.length === 0 && agent?.chats !== true) return own[0];
-  return above(path, interrupts[0]!, { type: "tools", interrupts });
+  const reruns = own.filter(({ kind }) => kind === "rerun");
+  return above(path, interrupts[0]!, { type: "tools", interrupts, ...rerunData(state.scopes.get(path), reruns) });
+}
+
+/** Returns the calls beside those that ask to be run again; undefined if none does. */
+function rerunData(scope: Scope | undefined, reruns: readonly Interrupt[]): RerunData | undefined {
+  const asking = reruns.flatMap(({ callId, extra = null }) => (callId === undefined ? [] : [[callId, extra] as const]));
+  if (asking.length === 0) return undefined;
+  const ended = (scope?.calls ?? []).flatMap(({ result }) => result ?? []);
+  return {
+    executedTools: Object.fromEntries(ended.map(({ id, output }) => [id, output])),
+    rerunTools: asking.map(([callId]) => callId),
+    extra: Object.fromEntries(asking),
+  };
 }
 
 /** The agents directly inside, in this run. */

@@ -7,6 +7,7 @@ import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
 import type { Json } from "../../json.ts";
+import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
@@ -48,6 +49,7 @@ import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
 import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
+import { terminate } from "../thread/let-go.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
@@ -188,10 +190,36 @@ export class Runner<Out = string, Deps = unknown> {
     return run;
   }
 
-  /** Stops the thread's run, whichever process is running it; one that waits for people waits no more. */
+  /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
     const session = this.#sessions.known(threadId);
-    return session?.state === "running" ? session.interrupt(options) : stopAnywhere(this.#door(threadId), options);
+    return session?.state === "running"
+      ? session.interrupt(options)
+      : stopAnywhere(this.#door(threadId), "stop", options);
+  }
+
+  /** session.pause() for a thread that any process may be running. */
+  async pause(threadId: string): Promise<Receipt> {
+    const session = this.#sessions.known(threadId);
+    return session?.state === "running" ? session.pause() : stopAnywhere(this.#door(threadId), "pause", {});
+  }
+
+  /** session.terminate() for a thread that any process may be running. */
+  async terminate(threadId: string, options: EndOptions = {}): Promise<void> {
+    const session = this.#sessions.known(threadId);
+    if (session?.state === "running") return session.terminate(options);
+    await this.#refuseUnknown(threadId);
+    return terminate(this.#door(threadId), options);
+  }
+
+  async #refuseUnknown(threadId: string): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const loaded = await loadThread(
+      this.#setup.store,
+      this.#key(readId("threadId", threadId)),
+      Number.MAX_SAFE_INTEGER,
+    );
+    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
@@ -297,6 +325,15 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.steer() for a thread that any process may be running. */
   async steer(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
     return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).steer(input, options));
+  }
+
+  /** session.observe() for a thread that any process may be running. */
+  async observe(
+    threadId: string,
+    message: string | Pick<Message, "parts">,
+    options: SendOptions = {},
+  ): Promise<{ readonly id?: string }> {
+    return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).observe(message, options));
   }
 
   /** session.enqueue() for a thread that any process may be running. */

@@ -1,7 +1,7 @@
 // A thread as a person looks back at it: what was said, done and decided, each with the point to fork at.
 
 import type { Fact } from "../../event.ts";
-import { isRequest } from "../../interrupt/interrupt.ts";
+import { isAtNode, isRequest } from "../../interrupt/interrupt.ts";
 import { messageText, type Part } from "../../message.ts";
 
 /** `fork({ at: seq })` begins with it, and rests as the thread did then; where it is a message, `fork({ before: id })` without it. */
@@ -55,10 +55,11 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     case "action": {
       const { interrupted } = fact.action;
       if (interrupted === undefined) return undefined;
-      const { id, reason = "", by, kind, address } = interrupted;
+      const { id, reason = "", by, tool, address } = interrupted;
       if (isRequest(interrupted)) return { kind: "request", text: reason, id };
-      if (kind === "node") return { kind: "stop", text: `by ${by}: ${reason} ${nodeAt(address)}` };
-      return { kind: "stop", text: reason === "" ? `by ${by}` : `by ${by}: ${reason}` };
+      if (isAtNode(interrupted)) return { kind: "stop", text: `by ${by}: ${reason} ${nodeAt(address)}` };
+      const words = tool === undefined ? reason : `${reason} ${tool}`;
+      return { kind: "stop", text: words === "" ? `by ${by}` : `by ${by}: ${words}` };
     }
     case "request-answered":
       return fact.refused ? undefined : { kind: "decision", text: `${fact.answer.type} by ${fact.by}`, id: fact.id };

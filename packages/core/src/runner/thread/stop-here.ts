@@ -219,9 +219,8 @@ function stopAnswered(
   return (
     here ??
     stopElsewhere(thread.setup, thread.key, {
-      ...options,
-      runId: options.runId ?? runId,
-      segment: options.segment ?? segment,
+      do: "stop",
+      options: { ...options, runId: options.runId ?? runId, segment: options.segment ?? segment },
     })
   );
 }

@@ -312,9 +312,8 @@ export class Tenure {
     this.#mailbox.deliver([command]);
   }
 
-  /** Takes a stop of another process. It is for one segment; if that is over, it has no effect (S2). */
-  #stopByRow({ runId, segment, options }: StopMail, key: string): void {
-    const { clock } = this.#host.setup;
+  /** Takes a stop, a pause or a termination of another process. It is for one segment; if that is over, it has no effect (S2). */
+  #stopByRow({ do: verb = "stop", runId, segment, options }: StopMail, key: string): void {
     const by = typeof options?.by === "string" ? options.by : "user";
     if (runId !== this.#place.runId || segment !== this.#place.segment) {
       this.#stops.record(key, by, belayError("STALE", { threadId: this.#place.threadId, runId, segment }));
@@ -322,11 +321,20 @@ export class Tenure {
     }
     this.#stops.record(key, by);
     if (this.#over) return;
+    if (verb === "pause") return void this.pause();
+    const { stop, known } = this.#readStop(options);
+    if (verb === "stop") return void this.interrupt(stop, known);
+    void this.terminate(stop);
+    if (known.force) this.force();
+  }
+
+  /** A newer release may send options that this one refuses. Stop all the same. */
+  #readStop(options: InterruptOptions): { readonly stop: Stop; readonly known: InterruptOptions } {
+    const now = this.#host.setup.clock.now();
     try {
-      void this.interrupt(readStop(options, clock.now()), options);
+      return { stop: readStop(options, now), known: options };
     } catch {
-      // A newer release may send options that this one refuses. Stop all the same.
-      void this.interrupt(readStop({}, clock.now()), {});
+      return { stop: readStop({}, now), known: {} };
     }
   }
 

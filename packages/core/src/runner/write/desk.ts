@@ -210,6 +210,10 @@ export class ThreadDesk implements Desk {
     return this.state.breakpoints ?? nothing;
   }
 
+  isToRerun(address: string): boolean {
+    return this.state.reruns?.some((each) => each.address === address) ?? false;
+  }
+
   halt(interrupt: Interrupt): void {
     this.#halts ??= new Map();
     this.#halts.set(interrupt.address, interrupt);
