@@ -225,7 +225,8 @@ function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const messages = promptFor(scope, agent);
   frame.turnStart(turn, scope.attempt + 1);
   const { model, timeouts, retry } = agent;
-  const call = { model, request: { ...agent.request, messages }, messageId, timeouts, retry, attempt: scope.attempt };
+  const request = { ...agent.request, messages };
+  const call = { model, request, messageId, continues: continued?.id, timeouts, retry, attempt: scope.attempt };
   return new Promise((then, failed) => {
     callHooked(frame, agent, call, turn, (end) => {
       const said = { frame, agent, end, turn, id: messageId, continues: continued?.id };
