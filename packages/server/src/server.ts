@@ -2,6 +2,7 @@
 
 import { checkBody, checkQuery } from "./http/check-request.ts";
 import { commandId } from "./http/command-id.ts";
+import { consolePage } from "./http/console-page.ts";
 import { readBody } from "./http/json-body.ts";
 import { type RateLimit, Rates } from "./http/rate.ts";
 import type { AnyRoute, Call, Reply, Site, StreamSources } from "./http/route.ts";
@@ -38,6 +39,8 @@ export interface ServerOptions {
   readonly user?: string | undefined;
   /** The path under which the server is mounted. */
   readonly basePath?: string | undefined;
+  /** False: no pages, the API alone. */
+  readonly console?: boolean | undefined;
   /** Threads that this server moves for others: `{ concurrency: 8 }` by default. */
   readonly work?: { readonly concurrency?: number | undefined } | false | undefined;
   readonly publicUrl?: string | undefined;
@@ -198,7 +201,12 @@ class Server implements BelayServer {
 
   async #route(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
-    const { route, params } = this.#router.match(request.method, this.#pathOf(pathname));
+    const path = this.#pathOf(pathname);
+    if (!path.startsWith("/v1/") && (this.#options.console ?? true)) {
+      return consolePage(request, path, `${this.#basePath === "/" ? "" : this.#basePath}/`);
+    }
+    if (!path.startsWith("/v1/")) throw new ServerError("ROUTE_UNKNOWN", `There is no route ${pathname}.`);
+    const { route, params } = this.#router.match(request.method, path.slice("/v1".length));
     if (this.#closing !== undefined && !isProbe(route)) throw closing();
     checkForgery(request);
     const login = route.role === "none" ? NOBODY : await this.#authenticate(request);
@@ -232,9 +240,7 @@ class Server implements BelayServer {
 
   #pathOf(pathname: string): string {
     const base = this.#basePath === "/" ? "" : this.#basePath;
-    const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
-    if (!path.startsWith("/v1/")) throw new ServerError("ROUTE_UNKNOWN", `There is no route ${pathname}.`);
-    return path.slice("/v1".length);
+    return pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
   }
 
   async #authenticate(request: Request): Promise<Login | Response> {
