@@ -139,6 +139,7 @@ export const doors: Record<string, readonly string[]> = {
     "ForkOptions",
     "Graph",
     "GraphDescription",
+    "GraphInterrupt",
     "GraphOptions",
     "Handle",
     "HistoryPoint",

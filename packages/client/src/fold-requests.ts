@@ -25,8 +25,10 @@ export function act(next: NextView, { action, runPath, agentName, runId, segment
   }
 }
 
-function isRequest({ kind }: Interrupt): boolean {
-  return kind !== "user" && kind !== "manual" && kind !== "node";
+/** The view of a whole pause, which has `data`, repeats requests that were raised. */
+function isRequest(interrupt: Interrupt): boolean {
+  const { kind } = interrupt;
+  return !("data" in interrupt) && kind !== "user" && kind !== "manual" && kind !== "node" && kind !== "rerun";
 }
 
 function raise(next: NextView, raised: Interrupt, runPath: string): void {

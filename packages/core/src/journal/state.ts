@@ -5,6 +5,7 @@ import type { Action, Breakpoint, Patch } from "../event.ts";
 import type { Fingerprint } from "../fingerprint.ts";
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { InterruptView } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import type { CallPart, Message, ResultPart, Usage } from "../message.ts";
@@ -18,7 +19,10 @@ export interface ThreadState {
   agent: string | undefined;
   state: SessionState;
   pauseType: PauseType | undefined;
+  /** The interrupts that wait for resume(): stops and nodes. Open requests are in `requests`. */
   interrupts: readonly Interrupt[];
+  /** The view of the present pause as its append recorded it. */
+  view: InterruptView | undefined;
   tokenHash: string | undefined;
   tokenUntil: number | undefined;
   run: RunState | undefined;
@@ -193,6 +197,7 @@ export function newThread(threadId: string): ThreadState {
     state: "created",
     pauseType: undefined,
     interrupts: [],
+    view: undefined,
     tokenHash: undefined,
     tokenUntil: undefined,
     run: undefined,

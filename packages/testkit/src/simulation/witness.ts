@@ -70,7 +70,15 @@ export class Witness {
   /** A process died or let go, or its store failed: readers may miss what was between facts. */
   disturbed = false;
   readonly #lines: (threadId: string) => readonly Line[];
-  readonly #read = new Map<string, { lines: number; readonly facts: Fact[]; readonly asked: Map<string, Json> }>();
+  readonly #read = new Map<
+    string,
+    {
+      lines: number;
+      readonly facts: Fact[];
+      readonly asked: Map<string, Json>;
+      readonly raised: Map<string, Interrupt>;
+    }
+  >();
   readonly #answers: (SaidAnswer & { readonly process: number })[] = [];
   #checked = "";
   /** How often a pause was left by its handle. */
@@ -104,11 +112,11 @@ export class Witness {
     const lines = this.#lines(threadId);
     let read = this.#read.get(threadId);
     if (read === undefined) {
-      read = { lines: 0, facts: [], asked: new Map() };
+      read = { lines: 0, facts: [], asked: new Map(), raised: new Map() };
       this.#read.set(threadId, read);
     }
     if (lines.length > read.lines) {
-      read.facts.push(...factsIn(threadId, lines.slice(read.lines), read.asked));
+      read.facts.push(...factsIn(threadId, lines.slice(read.lines), read.asked, read.raised));
       read.lines = lines.length;
     }
     return read.facts;

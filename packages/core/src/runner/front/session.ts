@@ -7,6 +7,7 @@ import type { BelayEvent, Fact } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import { isExpired } from "../../interrupt/decision.ts";
 import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
+import type { InterruptView } from "../../interrupt/view.ts";
 import { shownMessages } from "../../journal/history.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Json } from "../../json.ts";
@@ -77,6 +78,15 @@ export class Session<Out = string> {
     const now = setup.clock.now();
     const all = running === undefined ? this.standing.interrupts : running.state ? openRequests(running.state) : [];
     return all.filter((interrupt) => !isExpired(interrupt, now));
+  }
+
+  /**
+   * What a pause waits for, as the root agent sees it: `interrupts`, nested by agents. It is the view that the pausing append
+   * recorded, the same in every process; undefined while the thread is not paused, and after a crash.
+   */
+  get interruptView(): InterruptView | undefined {
+    const { running, standing } = this.#thread;
+    return running === undefined ? standing.view : undefined;
   }
 
   /** The present run, or the last one. */

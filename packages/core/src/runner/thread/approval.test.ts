@@ -166,6 +166,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
       "tool-start a",
       "tool-end a ok",
       "turn-end 1",
+      "waits",
       "state paused tool_interrupt",
     ]);
     const again = listen(kit.session.resume());
@@ -173,6 +174,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
       "state running continue",
       "turn-start 1",
       "turn-end 1",
+      "waits",
       "state paused tool_interrupt",
     ]);
     expect(ran).toEqual(["pay 1"]);

@@ -173,6 +173,7 @@ async function stopAsking(
     said ??= await sayOfIdleStop(thread, thread.resting(), stop, () => thread.recall.load(true), told);
     await thread.append(
       stopWaiting(
+        thread.agent,
         stop,
         (place) => [...asked.ids].map((id) => stopFact(place, id, stop.by)),
         said,

@@ -458,7 +458,17 @@ export class Tenure {
       const stops = this.#stops.atEnd(place, isAsked(state, ended.facts));
       const cut = stops.kept === undefined ? ended : leftOpen(ended, state);
       const { halts } = this.#drive!;
-      const more = { late: this.#late, said, halts, now: clock.now(), tokenTtlMs, mayCallModel, from: this.#from };
+      const { agent } = this.#host;
+      const more = {
+        agent,
+        late: this.#late,
+        said,
+        halts,
+        now: clock.now(),
+        tokenTtlMs,
+        mayCallModel,
+        from: this.#from,
+      };
       return { stops, cut, ending: endingOf(cut, place, state, { ...stops, ...more }) };
     };
     let end: ReturnType<typeof decided> | undefined;
@@ -469,7 +479,7 @@ export class Tenure {
     const released = () => {
       const { stops, cut, ending } = end!;
       const { intent, asked } = stops;
-      const result = resultOf(this.#host.agent, cut, place, state, intent, ending.pause);
+      const result = resultOf(cut, place, state, intent, ending.pause);
       // A stop that arrived during the append is not accepted here: its caller applies it to the pause.
       const accepted = intent === undefined && asked !== undefined;
       this.#finish(state, result, receiptOf(cut, place, this.#late, accepted));
