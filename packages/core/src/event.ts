@@ -274,8 +274,10 @@ export interface DeltaEvent extends EventBase {
   readonly type: "text-delta" | "reasoning-delta";
   readonly text: string;
   readonly messageId: string;
-  /** Where `text` begins in the message's text (or reasoning) so far. */
+  /** Where `text` begins in the message's text (or reasoning) so far. A reader that joins in mid-answer gets all of it at 0. */
   readonly offset: number;
+  /** The id of the cut message that this one continues. */
+  readonly continues?: string;
 }
 
 export interface ToolProgressEvent extends EventBase {

@@ -275,7 +275,7 @@ export class Tenure {
         this.#drive = drive;
         this.#mailbox.begunWith(facts);
         host.hot.check(from, state);
-        host.feed.live = () => drive.head;
+        host.feed.begin(() => drive.head);
         host.opened(this, state);
         this.run.began(from, facts.findLast(({ type }) => type === "state")?.seq ?? state.head);
       });
@@ -524,7 +524,7 @@ export class Tenure {
     if (this.#over) return;
     this.#over = true;
     this.#unwatch?.();
-    this.#host.feed.live = undefined;
+    this.#host.feed.rest();
     this.#host.ended(this, state);
     this.#isOver();
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
