@@ -14,6 +14,7 @@ import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
+import { closed, isStrict } from "../schema/closed.ts";
 import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
 import { describeTool, type Tool, tool } from "../tool/tool.ts";
 import { byName } from "../workflow/composite.ts";
@@ -142,7 +143,10 @@ function inTools({ tools }: ChatDefinition): readonly Agent<unknown, never>[] {
   return [...tools.values()].flatMap((tool) => tool.agent ?? []);
 }
 
-/** Each of them with a tool to hand over to the others. */
+/**
+ * The agents that may speak in a run of `alone`, each with a tool to hand over to the others. The run has the output of
+ * `alone`, whichever of them gives it (I4): an `output` schema of another member holds for runs of that member only.
+ */
 function familyOf(
   alone: ChatDefinition,
   subAgents: readonly Agent<unknown, never>[],
@@ -164,7 +168,7 @@ function familyOf(
   }
   const family = new Map<string, ChatDefinition>();
   const names = [...members.keys()];
-  for (const [name, member] of members) family.set(name, withTransfer(member, names, family));
+  for (const [name, member] of members) family.set(name, withTransfer(member, names, family, alone));
   return family;
 }
 
@@ -172,6 +176,7 @@ function withTransfer(
   member: ChatDefinition,
   names: readonly string[],
   family: ReadonlyMap<string, ChatDefinition>,
+  root: ChatDefinition,
 ): ChatDefinition {
   const transfer = transferTool(names.filter((name) => name !== member.name));
   // One that it has as a member of another family is ours.
@@ -180,7 +185,9 @@ function withTransfer(
   }
   const tools = new Map([...member.tools].filter(([name]) => name !== transfer.name)).set(transfer.name, transfer);
   const shown = [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  return { ...member, tools, request: { ...member.request, tools: shown }, family };
+  const { output: _own, ...request } = member.request;
+  const output = root.request.output && { output: root.request.output };
+  return { ...member, tools, request: { ...request, tools: shown, ...output }, output: root.output, family };
 }
 
 function transferTool(names: readonly string[]): Tool {
@@ -361,12 +368,16 @@ function requestBase(
 ): ModelRequest {
   const { retry: _retry, ...settings } = options.settings ?? {};
   const tools = list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  const schema: Json | undefined =
-    options.output && toJsonSchema(options.output, `the output of agent ${options.name}`);
+  const output = options.output && outputSpec(options.name, options.output);
   return {
     messages: [],
     ...(toJson(settings, `The settings of agent ${options.name}`) as ModelSettings),
     tools,
-    ...(schema !== undefined && { output: { name: options.name, schema } }),
+    ...(output !== undefined && { output }),
   };
+}
+
+function outputSpec(name: string, output: StandardSchema): NonNullable<ModelRequest["output"]> {
+  const schema = closed(toJsonSchema(output, `the output of agent ${name}`));
+  return { name, schema, strict: isStrict(schema) };
 }

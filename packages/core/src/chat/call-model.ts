@@ -65,7 +65,7 @@ function modelError(model: Model, tries: number, error: unknown): BelayError {
   if (error instanceof BelayError && (error.code === "MODEL_TIMEOUT" || error.code === "TOO_LARGE")) return error;
   const reason = reasonOf(error);
   if (isOverflow(error)) return belayError("CONTEXT_OVERFLOW", { model: model.id, reason }, error);
-  return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason }, error);
+  return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason, status: statusIn(error) }, error);
 }
 
 /** Clients wrap what they met: that a connection broke is said by the innermost cause only. */

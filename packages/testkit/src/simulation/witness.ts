@@ -1,6 +1,7 @@
 // What really happened around a thread, held against what the runtime reports: each effect at most once, on record and not
 // after a stop, prompts valid, the journal sound after every line, what people said in the history once, and what readers
-// and senders were told on record. Everything that does not fit is a problem.
+// and senders were told on record. Everything that does not fit is a problem. Long, and still one piece: every check reads
+// the same record of what was said, done and answered.
 
 import { isDeepStrictEqual } from "node:util";
 import {

@@ -10,7 +10,6 @@ import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
@@ -59,12 +58,17 @@ import type { RunnerSetup } from "../write/desk.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
-import { type OpenOptions, type RunnerOptions, readAgents, readSetup, type StartOptions } from "./runner-options.ts";
+import {
+  type OpenOptions,
+  type RunnerOptions,
+  readAgents,
+  readSetup,
+  readStart,
+  type StartOptions,
+} from "./runner-options.ts";
 import type { Session } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
-
-const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
@@ -145,9 +149,7 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
-    refuseUnknown("start()", options, START);
-    const { agent, deps, ...given } = options;
-    checkRun(given);
+    const { agent, deps, ...given } = readStart(options);
     return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
   }
 
@@ -267,7 +269,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
   async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    checkRemoveRule(options, true);
+    checkRemoveRule(options, "runner");
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
     return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()));

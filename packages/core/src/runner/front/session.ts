@@ -166,7 +166,7 @@ export class Session<Out = string> {
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
-    checkRemoveRule(options);
+    checkRemoveRule(options, "session");
     return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
   }
 
