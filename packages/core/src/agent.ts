@@ -28,6 +28,10 @@ export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } 
       readonly finish: Finish;
       /** What ends those above it, too. */
       readonly action?: Action;
+      /** The shared values that it set. */
+      readonly values?: Patch;
+      /** The shared value that its output becomes. */
+      readonly outputKey?: string;
       /** What it changes in the state of the graph around it, as that is when its end is written. Throws `TOO_LARGE`. */
       readonly patch?: () => Patch | undefined;
     }

@@ -12,6 +12,7 @@ import type {
   Fact,
   MessageEvent,
   ModelWaitEvent,
+  Patch,
   RequestAnsweredEvent,
   RunEndEvent,
   RunStartEvent,
@@ -101,10 +102,21 @@ export interface Desk {
   readonly permissions: CheckedPermissions | undefined;
   /** The runner's hooks. */
   readonly hooks: HookTable | undefined;
+  /** The values that the agents of the thread share. */
+  readonly values: Patch;
+  /** Stops the run as a person's stop does. */
+  interrupt(stop: InsideStop): void;
   /** Where things go that fail nothing. */
   readonly log: Log;
   /** What people allowed: for this thread, and for good. */
   remembered(): Promise<Remembered>;
+}
+
+/** A stop by code of the run itself. */
+export interface InsideStop {
+  readonly by: string;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
 }
 
 export interface Awaiting {
@@ -148,6 +160,8 @@ export interface LateResult {
   readonly output: Json;
   /** What the call did besides. */
   readonly actions?: readonly Action[];
+  /** The shared values that it set. */
+  readonly values?: Patch;
 }
 
 export interface FramePlace {
@@ -228,10 +242,10 @@ export class Frame {
   childEnd(
     child: Pick<Frame, "place">,
     status: RunEndEvent["status"],
-    more: Pick<RunEndEvent, "output" | "error" | "patch">,
+    more: Pick<RunEndEvent, "output" | "error" | "patch" | "values" | "outputKey">,
   ): RunEndEvent {
     const { threadId, runId, segment, agentName, runPath } = child.place;
-    const { output, error, patch } = more;
+    const { output, error, patch, values, outputKey } = more;
     const fact: Mutable<RunEndEvent> = {
       type: "run-end",
       seq: 0,
@@ -248,6 +262,8 @@ export class Frame {
     if (output !== undefined) fact.output = output;
     if (error !== undefined) fact.error = error;
     if (patch !== undefined) fact.patch = patch;
+    if (values !== undefined) fact.values = values;
+    if (outputKey !== undefined) fact.outputKey = outputKey;
     return fact;
   }
 
@@ -320,7 +336,7 @@ export class Frame {
     return { type: "request-answered", id, by: "runtime", answer, ...this.#fact() };
   }
 
-  toolEnd(call: CallState, outcome: Outcome, output: Json, held: boolean): ToolEndEvent {
+  toolEnd(call: CallState, outcome: Outcome, output: Json, held: boolean, values?: Patch): ToolEndEvent {
     const { threadId, runId, segment, agentName, runPath } = this.place;
     const { id: callId, tool } = call.part;
     const { address } = call;
@@ -340,6 +356,7 @@ export class Frame {
       outcome,
       output,
     };
+    if (values !== undefined) return { values, ...fact };
     return held ? { held, ...fact } : fact;
   }
 

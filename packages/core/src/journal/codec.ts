@@ -61,7 +61,7 @@ type Word = SessionState | "start";
 type Written = (
   | WrittenMessage
   | ({ readonly run: "start" } & Pick<RunStartEvent, "fingerprint" | "input" | "fresh">)
-  | (Pick<RunEndEvent, "error" | "output" | "patch"> & {
+  | (Pick<RunEndEvent, "error" | "output" | "patch" | "values" | "outputKey"> & {
       readonly run: RunEndEvent["status"];
       /** These two where they are not those of the line's last message; no finish is null. */
       readonly finish?: RunEndEvent["finish"] | null;
@@ -69,7 +69,9 @@ type Written = (
     })
   | Own<StateEvent>
   | Own<ActionEvent>
-  | (Pick<ToolLateEvent, "id" | "tool" | "address" | "outcome" | "output" | "as"> & { readonly late: string })
+  | (Pick<ToolLateEvent, "id" | "tool" | "address" | "outcome" | "output" | "as" | "values"> & {
+      readonly late: string;
+    })
   | { readonly queued: InputQueuedEvent["kind"]; readonly id: string }
   | { readonly consumed: InputQueuedEvent["kind"]; readonly id: string }
   | ({ readonly call: string; readonly tool: string; readonly address: string } & Pick<
@@ -82,7 +84,7 @@ type Written = (
   | ({ readonly drift: DriftEvent["report"] } & Pick<DriftEvent, "fingerprint">)
   | { readonly unruled: string; readonly by: string }
   | Own<BreakpointEvent>
-  | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held"> & {
+  | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held" | "values"> & {
       readonly end: string;
       /** Where it is not ok. */
       readonly outcome?: ToolEndEvent["outcome"];
@@ -107,7 +109,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 export const KEYS: ReadonlySet<string> = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command values outputKey x n p".split(
     " ",
   ),
 );
@@ -210,6 +212,11 @@ function isNew(fact: Fact): boolean {
       return isNewKind(fact.action.interrupted);
     case "state":
       return fact.interrupts?.some(isNewKind) ?? false;
+    case "tool-end":
+    case "tool-late":
+      return fact.values !== undefined;
+    case "run-end":
+      return fact.values !== undefined || fact.outputKey !== undefined;
     default:
       return false;
   }
@@ -263,13 +270,14 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
         rule: fact.rule,
       };
     case "tool-end": {
-      const { callId: end, tool, address, outcome, output, held } = fact;
+      const { callId: end, tool, address, outcome, output, held, values } = fact;
+      if (values !== undefined) return { end, tool, address, outcome, output, held, values };
       if (outcome === "ok" && held === undefined) return { end, tool, address, output };
       return { end, tool, address, outcome, output, held };
     }
     case "tool-late": {
-      const { callId: late, id, tool, address, outcome, output, as } = fact;
-      return { late, id, tool, address, outcome, output, as };
+      const { callId: late, id, tool, address, outcome, output, as, values } = fact;
+      return { late, id, tool, address, outcome, output, as, values };
     }
     case "input-queued":
       return { queued: fact.kind, id: fact.id };
@@ -313,11 +321,21 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
       };
     }
     case "run-end": {
-      const { status: run, usage, output, error, patch } = fact;
-      if (last === undefined && fact.finish === undefined && error === undefined && patch === undefined)
+      const { status: run, usage, output, error, patch, values, outputKey } = fact;
+      const more = error ?? patch ?? values ?? outputKey;
+      if (last === undefined && fact.finish === undefined && more === undefined)
         return { run, usage: writeUsage(usage), output };
       const finish = fact.finish === last?.finish ? undefined : (fact.finish ?? null);
-      return { run, finish, usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage), output, error, patch };
+      return {
+        run,
+        finish,
+        usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage),
+        output,
+        error,
+        patch,
+        values,
+        outputKey,
+      };
     }
     default:
       return fact satisfies never;
@@ -518,7 +536,7 @@ function read(
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
   if ("state" in written) return readState(written, place);
   if ("end" in written) {
-    const { end: callId, tool, address, outcome = "ok", output, held } = written;
+    const { end: callId, tool, address, outcome = "ok", output, held, values } = written;
     const fact: Mutable<ToolEndEvent> = {
       type: "tool-end",
       seq,
@@ -536,6 +554,7 @@ function read(
       output,
     };
     if (held) fact.held = held;
+    if (values) fact.values = values;
     return fact;
   }
   if ("run" in written) {
@@ -557,7 +576,7 @@ function read(
       if (fresh) fact.fresh = fresh;
       return fact;
     }
-    const { run: status, output, error, patch } = written;
+    const { run: status, output, error, patch, values, outputKey } = written;
     const finish = written.finish === undefined ? last?.finish : written.finish;
     const usage = written.usage === undefined ? last?.usage : readUsage(written.usage);
     if (usage === undefined) throw corrupt(threadId, seq, "the end of a run without its usage");
@@ -578,11 +597,14 @@ function read(
     if (output !== undefined) fact.output = output;
     if (error) fact.error = error;
     if (patch) fact.patch = patch;
+    if (values) fact.values = values;
+    if (outputKey !== undefined) fact.outputKey = outputKey;
     return fact;
   }
   if ("late" in written) {
-    const { late: callId, id, tool, address, outcome, output, as } = written;
-    return { type: "tool-late", id, callId, tool, address, outcome, output, as, ...place };
+    const { late: callId, id, tool, address, outcome, output, as, values } = written;
+    const fact: ToolLateEvent = { type: "tool-late", id, callId, tool, address, outcome, output, as, ...place };
+    return values === undefined ? fact : { values, ...fact };
   }
   if ("queued" in written) return { type: "input-queued", id: written.id, kind: written.queued, ...place };
   if ("consumed" in written) return { type: "input-consumed", id: written.id, kind: written.consumed, ...place };

@@ -33,6 +33,8 @@ export interface ThreadState {
   requests: Map<string, RequestState> | undefined;
   /** The calls, custom agents and nodes that asked to be run again and wait for resume(); undefined while there are none. */
   reruns: Interrupt[] | undefined;
+  /** The values that the agents of the thread share; undefined while there are none. */
+  values: Patch | undefined;
   /** What people allowed for this thread. */
   rules: RememberedRule[] | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so; undefined while nobody did. */
@@ -201,6 +203,7 @@ export function newThread(threadId: string): ThreadState {
     taken: undefined,
     requests: undefined,
     reruns: undefined,
+    values: undefined,
     rules: undefined,
     breakpoints: undefined,
     fingerprint: undefined,

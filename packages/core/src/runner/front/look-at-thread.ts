@@ -85,7 +85,7 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, n
     labels: {},
     head,
     interrupts: interrupts.filter((each) => !isExpired(each, now)).map((each) => withApprovals(state, each)),
-    values: {},
+    values: state.values ?? {},
     waiting: waitingIn(key, commands),
     usage: state.run?.usage ?? addUsage(undefined, undefined),
     ...(parent && { parent }),

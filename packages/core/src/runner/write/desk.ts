@@ -1,7 +1,17 @@
 // Answers the questions of the frames of one tenure from the fold of its writer. Only the writer changes that fold.
 
-import type { Draft, Fact } from "../../event.ts";
-import type { Awaiting, Desk, Frame, FramePlace, HotCode, LateResult, Recording, Remembered } from "../../frame.ts";
+import type { Draft, Fact, Patch } from "../../event.ts";
+import type {
+  Awaiting,
+  Desk,
+  Frame,
+  FramePlace,
+  HotCode,
+  InsideStop,
+  LateResult,
+  Recording,
+  Remembered,
+} from "../../frame.ts";
 import type { HookTable } from "../../hooks/hooks.ts";
 import type { Decision, RequestState } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
@@ -37,10 +47,16 @@ export interface DeskHost extends WriterHost {
   readonly hot: HotCode;
 }
 
+export interface DeskOptions extends Omit<WriterOptions, "decided" | "rows"> {
+  /** Stops the run. A desk that only looks has none. */
+  readonly interrupt?: (stop: InsideStop) => void;
+}
+
 /** The ids of calls that every provider accepts. */
 const CALL_ID = /^[A-Za-z0-9_-]{1,40}$/;
 
 const nothing: readonly never[] = [];
+const noValues: Patch = {};
 
 /** The desk of one tenure, and the writer that it makes. */
 export class ThreadDesk implements Desk {
@@ -50,6 +66,7 @@ export class ThreadDesk implements Desk {
   readonly #setup: RunnerSetup;
   readonly #feed: Feed;
   readonly #mailbox: Mailbox | undefined;
+  readonly #interrupt: DeskOptions["interrupt"];
   /** The path of the agent that each call id of this segment was given to, by the id. */
   #callIds: Map<string, string> | undefined;
   /** The code that waits for the decision on a request, by the id of the request. */
@@ -60,12 +77,13 @@ export class ThreadDesk implements Desk {
   /** A request was decided, and no running code could act on the decision. */
   unheard = false;
 
-  constructor(host: DeskHost, state: ThreadState, options: Omit<WriterOptions, "decided" | "rows">) {
+  constructor(host: DeskHost, state: ThreadState, options: DeskOptions) {
     this.#host = host;
     this.#setup = host.setup;
     this.#feed = host.feed;
     this.state = state;
     this.#mailbox = options.mailbox;
+    this.#interrupt = options.interrupt;
     const decided = (id: string, decision: Decision) => this.#decided(id, decision);
     this.writer = new Writer(host, state, { ...options, decided });
   }
@@ -129,6 +147,14 @@ export class ThreadDesk implements Desk {
       if (sent) this.#mailbox?.deliver([command]);
       gone();
     });
+  }
+
+  get values(): Patch {
+    return this.state.values ?? noValues;
+  }
+
+  interrupt(stop: InsideStop): void {
+    this.#interrupt?.(stop);
   }
 
   get unattended(): boolean {
