@@ -57,6 +57,8 @@ export interface Agent<out Out = unknown, in Deps = never> {
   view?(inside: Inside): InterruptData;
   /** Called around what it does. */
   readonly hooks?: HookTable | undefined;
+  /** Said to the person after a stop if no hook speaks. */
+  readonly interruptMessage?: string | undefined;
   /** It is no agent to people: hooks around replies are not called for it. */
   readonly plain?: true;
   /** What it is made of. */

@@ -26,15 +26,16 @@ const pay = { name: "pay", description: "", input: jsonSchema<object>({ type: "o
 const one = agent(bot);
 const runner = () => createRunner({ agent: one, log: () => {} });
 const session = () => runner().open("t");
-const withThread = async () => {
-  const made = runner();
-  await (await made.open("t")).run("go").result;
-  return made;
-};
 const finished = async (): Promise<Session> => {
   const opened = await session();
   await opened.run("go").result;
   return opened;
+};
+/** A runner with a thread t. */
+const started = async () => {
+  const made = runner();
+  await (await made.start("t", "go")).result;
+  return made;
 };
 const steps = graph("steps")
   .node("a", () => 1)
@@ -118,7 +119,7 @@ const exported: Rows = {
 const ofRunner: Rows = {
   agents: NO_OPTIONS,
   answer: ["ids", "id", (o) => runner().answer("r", core.approve(), o)],
-  checkpoint: ["too", "to", async (o) => (await withThread()).checkpoint("t", o)],
+  checkpoint: ["too", "to", async (o) => (await started()).checkpoint("t", o)],
   close: ["forced", "force", (o) => runner().close(o)],
   delete: NO_OPTIONS,
   drain: ["timeout", "timeoutMs", (o) => runner().drain(o)],

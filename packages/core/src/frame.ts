@@ -1,5 +1,7 @@
 // What a running agent stands on: who and where it is, the stop it must heed, and the only two ways out, `record` for
 // facts and `publish` for drafts. An agent never saves; whoever made the frame does.
+//
+// Long, and still one piece: the facts and drafts that a frame makes stand beside the interface that takes them.
 
 import type { Clock } from "./clock.ts";
 import type { ErrorRecord } from "./error.ts";
@@ -25,7 +27,8 @@ import type {
   TurnEndEvent,
   TurnStartEvent,
 } from "./event.ts";
-import type { HookTable } from "./hooks/hooks.ts";
+import { showText } from "./hooks/call-hooks.ts";
+import type { Hook, HookTable } from "./hooks/hooks.ts";
 import type { Decision, RequestState } from "./interrupt/decision.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { StopSignal } from "./interrupt/stop-signal.ts";
@@ -54,10 +57,26 @@ export interface Recording {
   readonly alone?: boolean;
 }
 
+/** An answer that streams. */
+export interface Speech {
+  /** Returns its text and reasoning so far, for a reader that joins in mid-answer. */
+  soFar(): readonly Draft[];
+}
+
+/** The message of a delta. */
+export interface DeltaOf {
+  readonly messageId: string;
+  /** The cut message that it continues. */
+  readonly continues?: string | undefined;
+}
+
 /** What the owner of a frame does for it. */
 export interface Desk {
   record(recording: Recording): void;
   publish(draft: Draft): void;
+  /** Readers that join get this answer so far, until it is hushed. */
+  speak(speech: Speech): void;
+  hush(speech: Speech): void;
   /** True while someone listens to drafts. */
   readonly watched: boolean;
   readonly head: number;
@@ -102,6 +121,8 @@ export interface Desk {
   readonly permissions: CheckedPermissions | undefined;
   /** The runner's hooks. */
   readonly hooks: HookTable | undefined;
+  /** The `onText` hooks that threw in this run: they are not called again. */
+  mutedHooks(runId: string): Set<Hook>;
   /** The values that the agents of the thread share. */
   readonly values: Patch;
   /** Stops the run as a person's stop does. */
@@ -186,6 +207,8 @@ export class Frame {
   branches: readonly string[] = noBranches;
   /** It begins now: nothing of what it did is on record. */
   isNew = false;
+  /** The hooks that see each piece of text; undefined if there are none. */
+  onText: readonly Hook[] | undefined;
 
   constructor(
     place: FramePlace,
@@ -369,12 +392,20 @@ export class Frame {
     if (this.desk.watched) this.desk.publish({ type: "turn-end", turn, ...this.#base(1) } satisfies TurnEndEvent);
   }
 
-  delta(type: DeltaEvent["type"], text: string, messageId: string, offset: number, attempt: number): void {
-    if (!this.desk.watched) return;
+  delta(type: DeltaEvent["type"], text: string, of: DeltaOf, offset: number, attempt: number): void {
+    if (type === "text-delta" && this.onText !== undefined) {
+      const { messageId } = of;
+      showText(this, this.onText, this.desk.mutedHooks(this.place.runId), text, { messageId, offset });
+    }
+    if (this.desk.watched) this.desk.publish(this.deltaOf(type, text, of, offset, attempt));
+  }
+
+  deltaOf(type: DeltaEvent["type"], text: string, of: DeltaOf, offset: number, attempt: number): DeltaEvent {
     const { threadId, runId, segment, agentName, runPath } = this.place;
+    const { messageId, continues } = of;
     const seq = this.desk.head;
     const at = this.clock.now();
-    this.desk.publish({
+    const delta = {
       type,
       seq,
       at,
@@ -387,7 +418,8 @@ export class Frame {
       text,
       messageId,
       offset,
-    });
+    };
+    return continues === undefined ? delta : { ...delta, continues };
   }
 
   progress(call: CallState, data: Json): void {

@@ -21,7 +21,7 @@ export type { Handle, Interrupt } from "./interrupt/interrupt.ts";
 export type { Approval, Request, RequestOptions } from "./interrupt/request.ts";
 export { customInterrupt, humanApproval, humanInput } from "./interrupt/request.ts";
 export { rerun } from "./interrupt/rerun.ts";
-export type { InterruptData, InterruptView } from "./interrupt/view.ts";
+export type { GraphInterrupt, InterruptData, InterruptView } from "./interrupt/view.ts";
 export type { Json } from "./json.ts";
 export type { PauseType, SessionState } from "./lifecycle.ts";
 export type { Log, LogEntry } from "./log.ts";

@@ -2,19 +2,20 @@
 
 import type { Agent, Ended } from "../agent.ts";
 import type { AgentDescription } from "../describe.ts";
-import { belayError } from "../error.ts";
+import { belayError, shown } from "../error.ts";
 import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
 import type { Desk, Frame } from "../frame.ts";
 import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
-import { type Message, messageText, NAME } from "../message.ts";
+import { isBlank, type Message, messageText, NAME } from "../message.ts";
 import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
 import { readName } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
+import { closed, isStrict } from "../schema/closed.ts";
 import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
 import { describeTool, type Tool, tool } from "../tool/tool.ts";
 import { byName } from "../workflow/composite.ts";
@@ -59,6 +60,8 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly permissions?: Permissions | undefined;
   /** Called around what it does: one object of hooks, or several, the outermost first. */
   readonly hooks?: HooksGiven<Deps> | undefined;
+  /** Shown and recorded after a person's stop, if no `onInterrupt` hook speaks. Without it no message is added. */
+  readonly interruptMessage?: string | undefined;
   /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
   readonly repair?: "synthetic" | "drop" | undefined;
 }
@@ -81,6 +84,7 @@ const OPTIONS: KnownOptions<AgentOptions<undefined, never>> = {
   graceMs: true,
   permissions: true,
   hooks: true,
+  interruptMessage: true,
   repair: true,
 };
 
@@ -118,6 +122,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
     // Whoever has the word may have called it.
     childAt: (segment) => inCalls.find(({ name: called }) => segment.endsWith(`/${called}`)),
     hooks: definition.hooks,
+    interruptMessage: options.interruptMessage,
     run: (frame) => (sharing(definition) ? sharedLoop(frame, definition) : chatLoop(frame, definition)),
     fingerprint: () => {
       const of = definition.tools;
@@ -160,7 +165,10 @@ function inTools({ tools }: ChatDefinition): readonly Agent<unknown, never>[] {
   return [...tools.values()].flatMap((tool) => tool.agent ?? []);
 }
 
-/** Each of them with a tool to hand over to the others. */
+/**
+ * The agents that may speak in a run of `alone`, each with a tool to hand over to the others. The run has the output of
+ * `alone`, whichever of them gives it (I4): an `output` schema of another member holds for runs of that member only.
+ */
 function familyOf(
   alone: ChatDefinition,
   subAgents: readonly Agent<unknown, never>[],
@@ -182,7 +190,7 @@ function familyOf(
   }
   const family = new Map<string, ChatDefinition>();
   const names = [...members.keys()];
-  for (const [name, member] of members) family.set(name, withTransfer(member, names, family));
+  for (const [name, member] of members) family.set(name, withTransfer(member, names, family, alone));
   return family;
 }
 
@@ -190,6 +198,7 @@ function withTransfer(
   member: ChatDefinition,
   names: readonly string[],
   family: ReadonlyMap<string, ChatDefinition>,
+  root: ChatDefinition,
 ): ChatDefinition {
   const transfer = transferTool(names.filter((name) => name !== member.name));
   // One that it has as a member of another family is ours.
@@ -198,7 +207,9 @@ function withTransfer(
   }
   const tools = new Map([...member.tools].filter(([name]) => name !== transfer.name)).set(transfer.name, transfer);
   const shown = [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  return { ...member, tools, request: { ...member.request, tools: shown }, family };
+  const { output: _own, ...request } = member.request;
+  const output = root.request.output && { output: root.request.output };
+  return { ...member, tools, request: { ...request, tools: shown, ...output }, output: root.output, family };
 }
 
 function transferTool(names: readonly string[]): Tool {
@@ -270,6 +281,9 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   if (instructions !== undefined && typeof instructions !== "string") throw refuse("its instructions are not text");
   if (output !== undefined && output["~standard"]?.version !== 1)
     throw refuse("its output is not a Standard Schema; a JSON Schema goes into jsonSchema(…)");
+  const { interruptMessage } = options;
+  if (interruptMessage !== undefined && (typeof interruptMessage !== "string" || isBlank(interruptMessage)))
+    throw refuse(`its interruptMessage is ${shown(interruptMessage)}, not a text`);
   const maxTurns = options.maxTurns ?? 100;
   if (!Number.isInteger(maxTurns) || maxTurns < 1) throw refuse(`maxTurns is ${maxTurns}`);
   if (options.graceMs !== undefined && !(options.graceMs >= 0)) throw refuse(`graceMs is ${options.graceMs}`);
@@ -380,12 +394,16 @@ function requestBase(
 ): ModelRequest {
   const { retry: _retry, ...settings } = options.settings ?? {};
   const tools = list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  const schema: Json | undefined =
-    options.output && toJsonSchema(options.output, `the output of agent ${options.name}`);
+  const output = options.output && outputSpec(options.name, options.output);
   return {
     messages: [],
     ...(toJson(settings, `The settings of agent ${options.name}`) as ModelSettings),
     tools,
-    ...(schema !== undefined && { output: { name: options.name, schema } }),
+    ...(output !== undefined && { output }),
   };
+}
+
+function outputSpec(name: string, output: StandardSchema): NonNullable<ModelRequest["output"]> {
+  const schema = closed(toJsonSchema(output, `the output of agent ${name}`));
+  return { name, schema, strict: isStrict(schema) };
 }

@@ -67,8 +67,9 @@ export type OnExpire = "reject" | "approve" | "fail";
 /** What happens to a request when the person says something else instead. */
 export type OnNewInput = "withdraw" | "keep" | "answer";
 
+/** True for an interrupt that waits for a person. The view of a whole pause is none: it repeats requests that were raised. */
 export function isRequest(interrupt: Interrupt | undefined): interrupt is Interrupt {
-  if (interrupt === undefined) return false;
+  if (interrupt === undefined || "data" in interrupt) return false;
   const { kind } = interrupt;
   return kind !== "user" && kind !== "manual" && kind !== "node" && kind !== "rerun";
 }

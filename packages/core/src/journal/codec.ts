@@ -28,7 +28,8 @@ import type {
   ToolLateEvent,
   ToolStartEvent,
 } from "../event.ts";
-import type { Interrupt } from "../interrupt/interrupt.ts";
+import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+import { type InterruptView, isView, mapLeaves } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
@@ -97,7 +98,7 @@ type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
 /** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
 export type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
-  Pick<Message, "interrupted" | "isInterrupted" | "continues" | "model" | "summary"> & {
+  Pick<Message, "interrupted" | "isInterrupted" | "remembered" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
     readonly finish?: Message["finish"] | null;
   };
@@ -109,7 +110,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 export const KEYS: ReadonlySet<string> = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command values outputKey x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command values outputKey remembered x n p".split(
     " ",
   ),
 );
@@ -209,12 +210,14 @@ function versionOf(fact: Fact): 1 | 2 {
 function isNew(fact: Fact): boolean {
   switch (fact.type) {
     case "action":
-      return isNewKind(fact.action.interrupted);
+      return isView(fact.action.interrupted) || isNewKind(fact.action.interrupted);
     case "state":
-      return fact.interrupts?.some(isNewKind) ?? false;
+      return fact.interrupts?.some((each) => isRequest(each) || isNewKind(each)) ?? false;
     case "tool-end":
     case "tool-late":
       return fact.values !== undefined;
+    case "message":
+      return fact.message.remembered === true;
     case "run-end":
       return fact.values !== undefined || fact.outputKey !== undefined;
     default:
@@ -302,8 +305,9 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "breakpoint":
       return { breakpoint: fact.breakpoint };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
+      const { state, pauseType, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
       const { forked, missed } = fact;
+      const interrupts = fact.interrupts?.map(short);
       return {
         state,
         pauseType,
@@ -342,11 +346,36 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
   }
 }
 
-/** The arguments of a call that waits for an approval stand in the message that made it, unless a hook has changed them. */
+/**
+ * The arguments of a call that waits for an approval stand in the message that made it, unless a hook has changed them. A
+ * request in the view of a pause stands in the fact that raised it.
+ */
 function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
-  if (action.interrupted === undefined || !isGate(action.interrupted)) return action;
-  const { args: _args, ...interrupted } = action.interrupted;
+  const { interrupted: whole } = action;
+  if (isView(whole)) return { interrupted: mapLeaves(whole, shortLeaf)! };
+  if (whole === undefined || !isGate(whole)) return action;
+  const { args: _args, ...interrupted } = whole;
   return { interrupted };
+}
+
+function shortLeaf({ data, ...interrupt }: InterruptView): InterruptView {
+  return { ...short(interrupt), data };
+}
+
+/** A request that is on record is written as its id. */
+function short(interrupt: Interrupt): Interrupt {
+  return isRequest(interrupt) ? ({ id: interrupt.id } as Interrupt) : interrupt;
+}
+
+/** A request that was written as its id, as it was raised. */
+function long(written: Interrupt, requestOf: RequestOf): Interrupt {
+  return written.kind === undefined ? (requestOf(written.id) ?? written) : written;
+}
+
+function longView(written: InterruptView, requestOf: RequestOf): InterruptView {
+  return mapLeaves(written, (each) =>
+    each.kind === undefined ? { data: each.data, ...long(each, requestOf) } : each,
+  )!;
 }
 
 function isGate({ kind, callId, key, changedBy }: Interrupt): boolean {
@@ -377,6 +406,7 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   if (origin !== known.origin) written.origin = origin;
   if (interrupted !== undefined) written.interrupted = interrupted;
   if (message.isInterrupted) written.isInterrupted = true;
+  if (message.remembered) written.remembered = true;
   if (continues !== undefined) written.continues = continues;
   if (model !== undefined) written.model = model;
   if (usage !== undefined) written.usage = writeUsage(usage);
@@ -438,16 +468,20 @@ function isList(value: WrittenUsage): value is readonly (number | null)[] {
   return Array.isArray(value);
 }
 
-/** Reads a line back. `argsOf` finds what a started call was asked for, where its message is not in the same line. */
-export function decode(threadId: string, line: Line, argsOf?: ArgsOf): Fact[] {
+/**
+ * Reads a line back. If they are not in the same line, `argsOf` finds the arguments of a started call and `requestOf` the
+ * requests that a pause waits for. A request that is not found has only its id.
+ */
+export function decode(threadId: string, line: Line, argsOf?: ArgsOf, requestOf?: RequestOf): Fact[] {
   try {
-    return readLine(threadId, line, argsOf);
+    return readLine(threadId, line, argsOf, requestOf);
   } catch (error) {
     throw damageAt(threadId, line.seq, error);
   }
 }
 
 type ArgsOf = (callId: string) => Json | undefined;
+type RequestOf = (id: string) => Interrupt | undefined;
 
 /** Of a line that the store proves to be as it was written, and that makes no sense. */
 export function damageAt(threadId: string, seq: number, error: unknown): BelayError {
@@ -456,7 +490,7 @@ export function damageAt(threadId: string, seq: number, error: unknown): BelayEr
   return belayError("JOURNAL_CORRUPT", { threadId, seq, problem }, error);
 }
 
-function readLine(threadId: string, line: Line, argsOf: ArgsOf | undefined): Fact[] {
+function readLine(threadId: string, line: Line, argsOf?: ArgsOf, requestOf?: RequestOf): Fact[] {
   const body = parse(threadId, line);
   const { at } = line;
   const { r: runId, e, n, p = n, s: segment = 1 } = body;
@@ -464,6 +498,8 @@ function readLine(threadId: string, line: Line, argsOf: ArgsOf | undefined): Fac
   refuseNoPlace(threadId, line.seq, n, p, segment);
   const facts = new Array<Fact>(e.length);
   let asked: Map<string, Json> | undefined;
+  let raised: Map<string, Interrupt> | undefined;
+  const found = (id: string) => raised?.get(id) ?? requestOf?.(id);
   let inputs = 0;
   let last: Message | undefined;
   for (let i = 0; i < e.length; i++) {
@@ -516,10 +552,20 @@ function readLine(threadId: string, line: Line, argsOf: ArgsOf | undefined): Fac
       facts[i] = start;
     } else if ("action" in one) {
       const { interrupted } = one.action;
+      if (isView(interrupted)) {
+        facts[i] = { type: "action", action: { interrupted: longView(interrupted, found) }, ...place };
+        continue;
+      }
       const gate = interrupted !== undefined && isGate(interrupted) ? interrupted : undefined;
       const args = gate && (asked?.get(gate.callId!) ?? argsOf?.(gate.callId!) ?? null);
       const action = gate === undefined ? one.action : { interrupted: { args: args!, ...gate } };
       facts[i] = { type: "action", action, ...place };
+      if (isRequest(action.interrupted)) {
+        raised ??= new Map();
+        raised.set(action.interrupted.id, action.interrupted);
+      }
+    } else if ("state" in one && one.interrupts !== undefined) {
+      facts[i] = readState({ ...one, interrupts: one.interrupts.map((each) => long(each, found)) }, place);
     } else {
       facts[i] = read(one, place, last);
     }
@@ -702,6 +748,7 @@ export function messageOf(written: WrittenMessage, place: EventBase, input: numb
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
   if (written.isInterrupted) message.isInterrupted = true;
+  if (written.remembered) message.remembered = true;
   if (written.summary !== undefined) message.summary = written.summary;
   return message;
 }

@@ -4,6 +4,7 @@
 import { belayError } from "../error.ts";
 import type { ActionEvent, Fact, Patch } from "../event.ts";
 import { isAtNode, isRequest } from "../interrupt/interrupt.ts";
+import { isView } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
 import { move } from "../lifecycle.ts";
 import { addUsage, messageText } from "../message.ts";
@@ -157,7 +158,8 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
     state.reruns = undefined;
   }
   state.pauseType = fact.pauseType;
-  state.interrupts = fact.interrupts ?? nothing;
+  state.interrupts = fact.interrupts?.filter((each) => !isRequest(each)) ?? nothing;
+  if (fact.state !== "paused" || isNewPause(state, fact)) state.view = undefined;
   state.tokenHash = fact.tokenHash;
   state.tokenUntil = fact.tokenUntil;
   if (state.run !== undefined) {
@@ -179,6 +181,14 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   for (const scope of state.scopes.values()) {
     if (fact.to === undefined || isWithin(scope.path, fact.to)) closeCalls(scope, fact.repair ?? "synthetic");
   }
+}
+
+/** A fork that rests as by pause() waits for another interrupt than its parent. */
+function isNewPause(
+  { view }: ThreadState,
+  { forked, interrupts = nothing }: Extract<Fact, { type: "state" }>,
+): boolean {
+  return forked !== undefined && view !== undefined && interrupts.some(({ kind }) => kind === "manual");
 }
 
 /** A fork stands where its past leads to, which need not be a state that it could move to. What was decided there was meant for the other thread. */
@@ -306,12 +316,11 @@ function dropBelow(state: ThreadState, path: string): void {
 function act(state: ThreadState, { runPath, action, seq }: ActionEvent): void {
   const scope = scopeOf(state, runPath);
   const { interrupted, transferToAgent, exit, breakLoop } = action;
-  if (isRequest(interrupted)) raise(state, scope, interrupted, seq);
-  // The view of a whole pause repeats those that were raised.
-  if (interrupted?.kind === "rerun" && !("data" in interrupted)) {
+  if (isView(interrupted)) state.view = interrupted;
+  else if (interrupted?.kind === "rerun") {
     state.reruns ??= [];
     state.reruns.push(interrupted);
-  }
+  } else if (isRequest(interrupted)) raise(state, scope, interrupted, seq);
   if (transferToAgent !== undefined) scope.active = transferToAgent.name;
   if (exit !== undefined || breakLoop !== undefined) scope.action ??= action;
 }

@@ -5,6 +5,7 @@ import type { Action, Breakpoint, Patch } from "../event.ts";
 import type { Fingerprint } from "../fingerprint.ts";
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { InterruptView } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import type { CallPart, Message, ResultPart, Usage } from "../message.ts";
@@ -18,7 +19,10 @@ export interface ThreadState {
   agent: string | undefined;
   state: SessionState;
   pauseType: PauseType | undefined;
+  /** The interrupts that wait for resume(): stops and nodes. Open requests are in `requests`. */
   interrupts: readonly Interrupt[];
+  /** The view of the present pause as its append recorded it. */
+  view: InterruptView | undefined;
   tokenHash: string | undefined;
   tokenUntil: number | undefined;
   run: RunState | undefined;
@@ -82,6 +86,8 @@ export interface Scope {
   readonly messages: Message[];
   /** What hooks said after stops, each after the message that was then the last; undefined while none has. */
   said: Said[] | undefined;
+  /** Those of them that models read: they enter the prompt before the next input. */
+  remembered: Message[] | undefined;
   /** As a model sees it: valid for every provider in every state (H1), because a call enters together with its result. */
   readonly prompt: Message[];
   /** The last turn of this run that has a message. */
@@ -195,6 +201,7 @@ export function newThread(threadId: string): ThreadState {
     state: "created",
     pauseType: undefined,
     interrupts: [],
+    view: undefined,
     tokenHash: undefined,
     tokenUntil: undefined,
     run: undefined,
@@ -220,6 +227,7 @@ export function newScope(path: string): Scope {
     path,
     messages: [],
     said: undefined,
+    remembered: undefined,
     prompt: [],
     turn: 0,
     allowedFrom: 0,

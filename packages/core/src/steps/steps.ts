@@ -21,7 +21,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import { type Request, readRequest } from "../interrupt/request.ts";
 import { Rerun } from "../interrupt/rerun.ts";
 import type { StepRecord } from "../journal/state.ts";
-import { type Json, toJson } from "../json.ts";
+import { type Json, toStored } from "../json.ts";
 import { point } from "../point.ts";
 import { readName } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
@@ -186,7 +186,7 @@ export class Steps {
       const ctx = { idempotencyKey: `${idempotencyKey}/s:${key}`, signal };
       const given = await compute(ctx);
       computed = true;
-      outcome = { value: toJson(given, `The value of step ${key}`, host.maxBytes) };
+      outcome = { value: toStored(given, `The value of step ${key}`, host.maxBytes) };
     } catch (error) {
       thrown = error;
       outcome = { error: recordOf(error) };

@@ -256,7 +256,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
       point("tool:yield", this.call);
       if (step.done) return step.value === undefined ? this.#lastYield() : step.value;
       if (this.#ended) continue;
-      const data = storable(step.value, this.#tool.name);
+      const data = this.#storable(step.value);
       this.#keep(data);
       if (this.#frame.signal.stop === undefined) this.#frame.progress(this.call, this.#fitting("interrupted", data));
     }
@@ -296,9 +296,17 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     point("tool:end", this.call);
     const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);
-    if (this.#ended) return this.#late("ok", this.#fitting("ok", storable(value, this.#tool.name)));
+    if (this.#ended) return this.#late("ok", this.#fitting("ok", this.#storable(value)));
     if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
-    this.#end("ok", storable(value, this.#tool.name));
+    this.#end("ok", this.#storable(value));
+  }
+
+  #storable(value: unknown): Json {
+    return storable(value, this.#tool.name, (error) => {
+      const { desk, place } = this.#frame;
+      const { threadId, runId, agentName, runPath } = place;
+      desk.log({ level: "warn", error, threadId, runId, agentName, runPath });
+    });
   }
 
   #late(outcome: Outcome, output: Json): void {

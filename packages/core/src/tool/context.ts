@@ -7,7 +7,7 @@ import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
 import { rerun } from "../interrupt/rerun.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
-import { frozen, type Json, toJson } from "../json.ts";
+import { frozen, type Json, toJson, toStored } from "../json.ts";
 import { readName } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
@@ -34,8 +34,8 @@ export interface ToolContext<Deps = unknown> {
   /** Asks a person; goes on with the answer, in this process or another one, now or next week. */
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
   /**
-   * Does something once: what it gave, or threw, is recorded under `key` and never computed again. The code is given what
-   * is recorded, also the first time: plain JSON, or an error with the name, the message and the code of what was thrown.
+   * Does something once: its value, or its error, is recorded under `key` and never computed again. Returns the recorded
+   * form, the first time too: JSON (a Date is its ISO text), or an error with the name, message and code of the one thrown.
    */
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Ends the whole run with `output` (by default with what this call gives) once this call has its result. */
@@ -155,7 +155,10 @@ export class CallContext implements ToolContext {
 
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
     if (this.#call !== undefined) return this.#call.steps().step(key, compute);
-    const alone = async () => compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
+    const alone = async () => {
+      const value = await compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
+      return toStored(value, `The value of step ${key}`) as T;
+    };
     return alone();
   }
 

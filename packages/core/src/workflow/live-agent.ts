@@ -224,7 +224,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       const parts = [{ type: "text", text } as const];
       const at = frame.clock.now();
       const message: Message = { id, role: "assistant", parts, at, origin: "runtime", finish: "stop" };
-      frame.delta("text-delta", text, id, 0, 1);
+      frame.delta("text-delta", text, { messageId: id }, 0, 1);
       return [frame.message(message, turn, 1)];
     });
   }

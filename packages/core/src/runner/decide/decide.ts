@@ -10,7 +10,7 @@ import type { Groups } from "../../interrupt/decision.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import { type Command, verbOf } from "./command.ts";
-import { breakpointFact, commandFact, ruleRemoved, stateFact } from "./facts.ts";
+import { breakpointFact, commandFact, ruleRemoved, stateFact, waitsFor } from "./facts.ts";
 import { answerFact, expiries } from "./requests.ts";
 
 export interface Context {
@@ -99,7 +99,8 @@ function factsOf(state: ThreadState, command: Command, { place, now, groups }: C
     case "handle": {
       const { tokenHash, tokenUntil } = command;
       if (state.state !== "paused") throw notNow(state, command);
-      const { pauseType = "manual", interrupts } = state;
+      const { pauseType = "manual" } = state;
+      const interrupts = waitsFor(state);
       const more = { pauseType, ...(interrupts.length > 0 && { interrupts }), tokenHash };
       return [stateFact(place, "paused", tokenUntil === undefined ? more : { ...more, tokenUntil })];
     }

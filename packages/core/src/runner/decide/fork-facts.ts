@@ -28,7 +28,13 @@ export function forkFacts(place: FramePlace, state: ThreadState, forked: Parent,
   return [
     ...callEnds(place, state, "fork", { which: dead.map(({ interrupt }) => interrupt) }),
     ...raised,
-    resting(place, state, forked, raised.length > 0, clock),
+    resting(
+      place,
+      state,
+      forked,
+      raised.flatMap(({ action }) => action.interrupted ?? []),
+      clock,
+    ),
   ];
 }
 
@@ -67,7 +73,13 @@ function anew(place: FramePlace, state: ThreadState, interrupt: Interrupt, runPa
   };
 }
 
-function resting(place: FramePlace, state: ThreadState, forked: Parent, isAsking: boolean, clock: Clock): StateEvent {
+function resting(
+  place: FramePlace,
+  state: ThreadState,
+  forked: Parent,
+  raised: readonly Interrupt[],
+  clock: Clock,
+): StateEvent {
   const at = (now: StateEvent["state"], more: Partial<StateEvent> = {}) => stateFact(place, now, { ...more, forked });
   switch (state.state) {
     case "created":
@@ -78,9 +90,9 @@ function resting(place: FramePlace, state: ThreadState, forked: Parent, isAsking
     case "error":
       return at(state.state);
     case "running":
-      return isWithoutInput(state) ? at("initialized") : at("paused", pause(place, undefined, [], isAsking, clock));
+      return isWithoutInput(state) ? at("initialized") : at("paused", pause(place, undefined, [], raised, clock));
     case "paused":
-      return at("paused", pause(place, state.pauseType, state.interrupts, isAsking, clock));
+      return at("paused", pause(place, state.pauseType, state.interrupts, raised, clock));
     default:
       return state.state satisfies never;
   }
@@ -96,12 +108,12 @@ function pause(
   { runPath }: FramePlace,
   pauseType: StateEvent["pauseType"],
   before: readonly Interrupt[],
-  isAsking: boolean,
+  raised: readonly Interrupt[],
   clock: Clock,
 ): Partial<StateEvent> {
   const waiting = before.filter(waitsForResume);
-  if (isAsking && pauseType !== "user_interrupt")
-    return { pauseType: "tool_interrupt", ...(waiting.length > 0 && { interrupts: waiting }) };
+  if (raised.length > 0 && pauseType !== "user_interrupt")
+    return { pauseType: "tool_interrupt", interrupts: [...raised, ...waiting] };
   if (pauseType === "user_interrupt" || pauseType === "node_interrupt") return { pauseType, interrupts: before };
   const resting = resumePause(waiting);
   if (resting !== undefined) return { pauseType: resting, interrupts: waiting };

@@ -73,7 +73,7 @@ function folded({ threadId }: ThreadKey, { snapshot, lines }: Loaded): ThreadSta
 }
 
 function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, now: number): Look {
-  const { interrupts, runId, segment, head, ...standing } = standingOf(state);
+  const { interrupts, view, runId, segment, head, ...standing } = standingOf(state);
   const { pauseType } = isCrashed(row) ? { pauseType: "crash" as const } : standing;
   const { parent, lease, agent, createdAt, updatedAt } = row;
   return {
@@ -85,6 +85,7 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, n
     labels: {},
     head,
     interrupts: interrupts.filter((each) => !isExpired(each, now)).map((each) => withApprovals(state, each)),
+    ...(view !== undefined && { interrupt: view }),
     values: state.values ?? {},
     waiting: waitingIn(key, commands),
     usage: state.run?.usage ?? addUsage(undefined, undefined),

@@ -144,7 +144,9 @@ export class OpenSessions<Out, Deps> {
     if (known !== undefined) return known;
     const session = await this.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) return session;
-    const onlooker = this.onlooker(threadId);
+    // Its own agent, if this runner has it: the agent's hooks are asked what to observe.
+    const agent = await this.agentOf(threadId).catch(() => undefined);
+    const onlooker = this.onlooker(threadId, agent as Agent<Out, never> | undefined);
     await onlooker.refresh();
     return onlooker;
   }

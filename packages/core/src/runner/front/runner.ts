@@ -7,9 +7,9 @@ import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
 import type { Json } from "../../json.ts";
+import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
@@ -48,6 +48,7 @@ import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
 import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
+import { terminate } from "../thread/let-go.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
@@ -57,12 +58,17 @@ import type { RunnerSetup } from "../write/desk.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
-import { type OpenOptions, type RunnerOptions, readAgents, readSetup, type StartOptions } from "./runner-options.ts";
+import {
+  type OpenOptions,
+  type RunnerOptions,
+  readAgents,
+  readSetup,
+  readStart,
+  type StartOptions,
+} from "./runner-options.ts";
 import type { Session } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
-
-const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
@@ -143,9 +149,7 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
-    refuseUnknown("start()", options, START);
-    const { agent, deps, ...given } = options;
-    checkRun(given);
+    const { agent, deps, ...given } = readStart(options);
     return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
   }
 
@@ -188,10 +192,36 @@ export class Runner<Out = string, Deps = unknown> {
     return run;
   }
 
-  /** Stops the thread's run, whichever process is running it; one that waits for people waits no more. */
+  /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
     const session = this.#sessions.known(threadId);
-    return session?.state === "running" ? session.interrupt(options) : stopAnywhere(this.#door(threadId), options);
+    return session?.state === "running"
+      ? session.interrupt(options)
+      : stopAnywhere(this.#door(threadId), "stop", options);
+  }
+
+  /** session.pause() for a thread that any process may be running. */
+  async pause(threadId: string): Promise<Receipt> {
+    const session = this.#sessions.known(threadId);
+    return session?.state === "running" ? session.pause() : stopAnywhere(this.#door(threadId), "pause", {});
+  }
+
+  /** session.terminate() for a thread that any process may be running. */
+  async terminate(threadId: string, options: EndOptions = {}): Promise<void> {
+    const session = this.#sessions.known(threadId);
+    if (session?.state === "running") return session.terminate(options);
+    await this.#refuseUnknown(threadId);
+    return terminate(this.#door(threadId), options);
+  }
+
+  async #refuseUnknown(threadId: string): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const loaded = await loadThread(
+      this.#setup.store,
+      this.#key(readId("threadId", threadId)),
+      Number.MAX_SAFE_INTEGER,
+    );
+    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
@@ -239,7 +269,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
   async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    checkRemoveRule(options, true);
+    checkRemoveRule(options, "runner");
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
     return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()));
@@ -297,6 +327,15 @@ export class Runner<Out = string, Deps = unknown> {
   /** session.steer() for a thread that any process may be running. */
   async steer(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
     return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).steer(input, options));
+  }
+
+  /** session.observe() for a thread that any process may be running. */
+  async observe(
+    threadId: string,
+    message: string | Pick<Message, "parts">,
+    options: SendOptions = {},
+  ): Promise<{ readonly id?: string }> {
+    return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).observe(message, options));
   }
 
   /** session.enqueue() for a thread that any process may be running. */

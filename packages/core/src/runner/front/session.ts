@@ -7,6 +7,7 @@ import type { BelayEvent, Fact } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import { isExpired } from "../../interrupt/decision.ts";
 import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
+import type { InterruptView } from "../../interrupt/view.ts";
 import { shownMessages } from "../../journal/history.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Json } from "../../json.ts";
@@ -46,7 +47,7 @@ import { newHandleOn } from "../thread/new-handle-on.ts";
 import { observe } from "../thread/observe.ts";
 import { send, withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
-import { pauseHere, stopHere } from "../thread/stop-here.ts";
+import { stopOf } from "../thread/stop-anywhere.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
 
@@ -77,6 +78,15 @@ export class Session<Out = string> {
     const now = setup.clock.now();
     const all = running === undefined ? this.standing.interrupts : running.state ? openRequests(running.state) : [];
     return all.filter((interrupt) => !isExpired(interrupt, now));
+  }
+
+  /**
+   * What a pause waits for, as the root agent sees it: `interrupts`, nested by agents. It is the view that the pausing append
+   * recorded, the same in every process; undefined while the thread is not paused, and after a crash.
+   */
+  get interruptView(): InterruptView | undefined {
+    const { running, standing } = this.#thread;
+    return running === undefined ? standing.view : undefined;
   }
 
   /** The present run, or the last one. */
@@ -156,7 +166,7 @@ export class Session<Out = string> {
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
-    checkRemoveRule(options);
+    checkRemoveRule(options, "session");
     return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
   }
 
@@ -174,18 +184,17 @@ export class Session<Out = string> {
     return lookAtGraph(this.#thread, readLook(options));
   }
 
-  /** Stops the run. The signal is set before this returns; the receipt comes when the work has stopped and that is recorded. */
-  interrupt(options: InterruptOptions = {}): Promise<Receipt> {
-    try {
-      return stopHere(this.#thread, options);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  /**
+   * Stops the run, whichever process is running it. If this one is, the signal is set before this returns. Resolves to the
+   * receipt when the work has stopped and that is recorded.
+   */
+  async interrupt(options: InterruptOptions = {}): Promise<Receipt> {
+    return stopOf(this.#thread, "stop", options);
   }
 
-  /** Parks at the next step boundary; nothing is aborted. */
-  pause(): Promise<Receipt> {
-    return pauseHere(this.#thread);
+  /** Pauses the run at its next step boundary, whichever process is running it. Nothing is aborted. */
+  async pause(): Promise<Receipt> {
+    return stopOf(this.#thread, "pause", {});
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
@@ -230,9 +239,9 @@ export class Session<Out = string> {
     return waitingFor(setup.store, key);
   }
 
-  /** Stops now, for good. */
+  /** Ends the thread for good, whichever process has it. Resolves when that is on record. */
   terminate(options: EndOptions = {}): Promise<void> {
-    return terminate(this.#thread, options);
+    return terminate(doorOf(this.#thread), options);
   }
 
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */

@@ -79,6 +79,12 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
         const stopped = await runner.interrupt(id).catch((error: { code: string }) => error);
         expect(stopped).toMatchObject("accepted" in stopped ? { accepted: false } : unknown);
       },
+      pause: async (id) => {
+        const paused = await runner.pause(id).catch((error: { code: string }) => error);
+        expect(paused).toMatchObject("accepted" in paused ? { accepted: false } : unknown);
+      },
+      terminate: async (id) => (await has(id)) || refused(runner.terminate(id)),
+      observe: async (id) => runner.observe(id, "ours", { id: `ours ${random(1e9)}` }),
       answer: async () => refused(runner.answer(request!.id, approve())),
       inbox: async () => expect(await runner.inbox()).toEqual([]),
       rules: async () => expect(await runner.rules()).toEqual([]),

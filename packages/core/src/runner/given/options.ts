@@ -127,7 +127,6 @@ export interface RulesOptions {
   readonly threadId?: string | undefined;
 }
 
-/** Of removeRule(). The runner takes `threadId` too. */
 export interface RepairOptions {
   /** The id of the new thread. */
   readonly as?: string | undefined;
@@ -287,9 +286,11 @@ export function checkCaller(options: SendOptions): void {
   name("by", options.by, 0);
 }
 
-/** A session knows its thread; a runner may be given one. */
-export function checkRemoveRule(options: RemoveRuleOptions, byRunner = false): void {
-  refuseUnknown("removeRule()", options, { id: true, by: true, ...(byRunner && { threadId: true as const }) });
+const REMOVE_RULE: KnownOptions<RemoveRuleOptions> = { threadId: true, id: true, by: true };
+
+/** A session's rule is of its thread: only a runner takes a `threadId`. */
+export function checkRemoveRule(options: RemoveRuleOptions, of: "session" | "runner"): void {
+  refuseUnknown("removeRule()", options, of === "runner" ? REMOVE_RULE : SEND);
   checkCaller(options);
 }
 
@@ -371,7 +372,8 @@ export function readEvents(options: EventOptions): {
   return { after: readCursor(options.after), signal: options.signal };
 }
 
-function readCursor(after: number | undefined = 0): number {
+/** The seq of the last fact that a reader has; 0 if it has none. */
+function readCursor(after = 0): number {
   if (Number.isSafeInteger(after) && after >= 0) return after;
   throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });
 }

@@ -2,6 +2,7 @@
 
 import { belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
+import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import { decode, type Line } from "../../journal/codec.ts";
 import type { Json } from "../../json.ts";
 import { point } from "../../point.ts";
@@ -56,7 +57,7 @@ async function factsAndHead(
   const read = decodeAll(key.threadId, loaded.lines, new Map());
   const beyond = (facts: readonly Fact[]) => facts.filter((fact) => fact.seq > after);
   if (!read.missing) return { facts: beyond(read.facts), head: loaded.row.head };
-  // The message of a call lies before the cursor, and the arguments stand only there.
+  // The message of a call, or a request that a pause waits for, lies before the cursor.
   const whole = await loadThread(store, key);
   if (whole === undefined) return undefined;
   return { facts: beyond(decodeAll(key.threadId, whole.lines, new Map()).facts), head: whole.row.head };
@@ -74,9 +75,17 @@ function decodeAll(
     if (args === undefined) missing = true;
     return args;
   };
+  const raised = new Map<string, Interrupt>();
+  const requestOf = (id: string) => {
+    const request = raised.get(id);
+    if (request === undefined) missing = true;
+    return request;
+  };
   for (const line of lines) {
-    for (const fact of decode(threadId, line, argsOf)) {
+    for (const fact of decode(threadId, line, argsOf, requestOf)) {
       facts.push(fact);
+      if (fact.type === "action" && isRequest(fact.action.interrupted))
+        raised.set(fact.action.interrupted.id, fact.action.interrupted);
       if (fact.type !== "message") continue;
       for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
     }

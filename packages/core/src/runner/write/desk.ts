@@ -11,8 +11,9 @@ import type {
   LateResult,
   Recording,
   Remembered,
+  Speech,
 } from "../../frame.ts";
-import type { HookTable } from "../../hooks/hooks.ts";
+import type { Hook, HookTable } from "../../hooks/hooks.ts";
 import type { Decision, RequestState } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
@@ -58,6 +59,9 @@ const CALL_ID = /^[A-Za-z0-9_-]{1,40}$/;
 const nothing: readonly never[] = [];
 const noValues: Patch = {};
 
+/** The `onText` hooks that threw, in the last run of each thread. */
+const muted = new WeakMap<DeskHost, { readonly runId: string; readonly hooks: Set<Hook> }>();
+
 /** The desk of one tenure, and the writer that it makes. */
 export class ThreadDesk implements Desk {
   readonly writer: Writer;
@@ -94,6 +98,14 @@ export class ThreadDesk implements Desk {
 
   publish(draft: Draft): void {
     this.writer.publish(draft);
+  }
+
+  speak(speech: Speech): void {
+    this.#feed.speak(speech);
+  }
+
+  hush(speech: Speech): void {
+    this.#feed.hush(speech);
   }
 
   get watched(): boolean {
@@ -147,6 +159,15 @@ export class ThreadDesk implements Desk {
       if (sent) this.#mailbox?.deliver([command]);
       gone();
     });
+  }
+
+  mutedHooks(runId: string): Set<Hook> {
+    let known = muted.get(this.#host);
+    if (known?.runId !== runId) {
+      known = { runId, hooks: new Set() };
+      muted.set(this.#host, known);
+    }
+    return known.hooks;
   }
 
   get values(): Patch {
