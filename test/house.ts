@@ -14,6 +14,7 @@ const data = [
   "permission",
   "fingerprint",
   "describe",
+  "content",
   "refuse-unknown",
   "read-name",
 ];
@@ -41,6 +42,8 @@ export const arrows: Record<string, readonly string[]> = {
   // An agent as JSON; agents describe themselves.
   describe: ["error", "json"],
   "refuse-unknown": ["error"],
+  // A result of text and files.
+  content: ["error", "json", "message"],
   "read-name": ["error"],
   log: ["error"],
   // Where tests may cut in; knows nothing, so that anything may have points.
@@ -62,7 +65,7 @@ export const arrows: Record<string, readonly string[]> = {
   reply: [...data, "frame", "agent", "hooks"],
   // What code inside a call, or a custom agent, has done and asked.
   steps: [...data, "journal", "frame", "point"],
-  model: ["error", "clock", "json", "schema", "message", "refuse-unknown"],
+  model: ["error", "clock", "json", "schema", "message", "content", "refuse-unknown"],
   tool: [...data, "journal", "frame", "agent", "steps", "point", "built-in"],
   // Agents made of agents: they know an agent only by its interface.
   workflow: [...data, "journal", "frame", "agent", "reply", "hooks", "steps", "tool", "point"],
@@ -128,6 +131,7 @@ export const doors: Record<string, readonly string[]> = {
     "BreakpointOptions",
     "Checkpoint",
     "Clock",
+    "Content",
     "CustomAgentOptions",
     "DamagedRequest",
     "Draft",
@@ -199,6 +203,7 @@ export const doors: Record<string, readonly string[]> = {
     "agentTool",
     "approve",
     "ask",
+    "content",
     "createRunner",
     "customInterrupt",
     "defineAgent",

@@ -76,6 +76,7 @@ const exported: Rows = {
   agentTool: ["describe", "description", (o) => core.agentTool(one, o)],
   ask: ["keys", "key", (o) => core.ask(core.humanInput("Who?"), o)],
   approve: ["arg", "args", (o) => core.approve(o)],
+  content: DATA,
   createRunner: ["sotre", "store", (o) => createRunner({ agent: one, ...(o as object) })],
   customInterrupt: ["expires", "expiresAt", (o) => core.customInterrupt("why", o)],
   describe: NO_OPTIONS,

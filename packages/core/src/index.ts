@@ -3,6 +3,8 @@ export type { AgentOptions, AgentSettings } from "./chat/agent.ts";
 export { agent } from "./chat/agent.ts";
 export type { ModelTimeouts } from "./chat/call-model.ts";
 export type { Clock } from "./clock.ts";
+export type { Content } from "./content.ts";
+export { content } from "./content.ts";
 export type { AgentDescription, GraphDescription, ToolDescription } from "./describe.ts";
 export { describe } from "./describe.ts";
 export type { ErrorCode } from "./error.ts";

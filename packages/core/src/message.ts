@@ -53,6 +53,7 @@ export interface ResultPart {
   readonly id: string;
   readonly tool: string;
   readonly outcome: Outcome;
+  /** JSON; of a result that `content()` made, its parts under the key `~content`. */
   readonly output: Json;
   readonly provider?: ProviderData;
 }
