@@ -4,7 +4,7 @@ import { belayError, UserInterrupt } from "../error.ts";
 import type { Action } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
-import type { Request } from "../interrupt/request.ts";
+import type { Approval, Request } from "../interrupt/request.ts";
 import { rerun } from "../interrupt/rerun.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { type Json, toJson, toStored } from "../json.ts";
@@ -25,6 +25,8 @@ export interface ToolContext<Deps = unknown> {
   readonly idempotencyKey: string;
   /** What the runner was given for its tools. */
   readonly deps: Deps;
+  /** The decision of the person who approved this call; undefined if it needed no approval. */
+  readonly approval?: Approval | undefined;
   /** Fires when the run is stopped, whatever the tool's `onStop`, or when the call takes too long. */
   readonly signal: AbortSignal;
   isInterrupted(): boolean;
@@ -54,9 +56,15 @@ export interface ToolContext<Deps = unknown> {
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
 }
 
+/** The call that a context belongs to. */
+interface OwnCall {
+  steps(): Steps;
+  readonly approval: Approval | undefined;
+}
+
 export class CallContext implements ToolContext {
   #place: FramePlace;
-  readonly #call: { steps(): Steps } | undefined;
+  readonly #call: OwnCall | undefined;
   readonly #abort = new LazyAbort();
   /** Children get half of it, so that the tool can still tell how they ended. */
   readonly #graceMs: number;
@@ -72,14 +80,7 @@ export class CallContext implements ToolContext {
   readonly address: string;
   readonly deps: unknown;
 
-  constructor(
-    place: FramePlace,
-    callId: string,
-    address: string,
-    deps: unknown,
-    graceMs: number,
-    call?: { steps(): Steps },
-  ) {
+  constructor(place: FramePlace, callId: string, address: string, deps: unknown, graceMs: number, call?: OwnCall) {
     this.#place = place;
     this.#call = call;
     this.callId = callId;
@@ -102,6 +103,9 @@ export class CallContext implements ToolContext {
   }
   get idempotencyKey(): string {
     return `${this.#place.threadId}:${this.#place.runId}:${this.address}`;
+  }
+  get approval(): Approval | undefined {
+    return this.#call?.approval;
   }
   get signal(): AbortSignal {
     return this.#abort.signal;
