@@ -32,7 +32,7 @@ export interface Me {
   readonly user: string;
   readonly tenant?: string;
   readonly groups: readonly string[];
-  readonly roles: readonly string[];
+  readonly role: readonly string[];
 }
 
 /** The result of one answer among several. */

@@ -178,7 +178,7 @@ export interface StartedRun extends Run<unknown> {
 }
 
 /** Verbs that the runner has, and whose options it does not all take yet. */
-const narrowed: readonly string[] = ["start", "resume", "answer", "threads", "inbox"];
+const narrowed: readonly string[] = ["start", "resume", "answer", "pause", "terminate", "threads", "inbox"];
 
 /** Returns the runner with every verb of the routes. */
 export function kernelOf(runner: Runner): Kernel {
@@ -281,21 +281,20 @@ function standIns(runner: Runner): Partial<Kernel> {
     start: (threadId, input, { agent, id }) => runner.start(threadId, input, { agent, id }),
     async resume(threadId, { id: _id, runId, segment, ...options }) {
       const look = await runner.look(threadId);
-      const isStale = (runId ?? look?.runId) !== look?.runId || (segment ?? look?.segment) !== look?.segment;
-      if (look !== undefined && isStale) throw stale(look);
+      if (look !== undefined && isStale(look, { runId, segment })) throw stale(look);
       return runner.resume(threadId, options);
     },
     answer: (request, answer, { id }) => runner.answer(request, answer, { id }),
-    async pause(threadId) {
-      return (await runner.open(threadId)).pause();
+    async pause(threadId, guard) {
+      const look = await runner.look(threadId);
+      if (look === undefined || !isStale(look, guard)) return runner.pause(threadId);
+      const { runId, segment } = look;
+      return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
     },
-    async terminate(threadId, { force }) {
-      await (await runner.open(threadId)).terminate({ force });
-    },
-    async observe(threadId, input, options) {
-      const session = await runner.open(threadId);
-      const text = typeof input === "string" ? input : (input as readonly { parts: never }[])[0]!;
-      return session.observe(text, options);
+    async terminate(threadId, { force, ...guard }) {
+      const look = await runner.look(threadId);
+      if (look !== undefined && isStale(look, guard)) throw stale(look);
+      await runner.terminate(threadId, { force });
     },
     async send(threadId, input, { agent, whenRunning = "steer", whenAsked = "withdraw", id, by }) {
       const look = await runner.look(threadId);
@@ -359,6 +358,10 @@ function standIns(runner: Runner): Partial<Kernel> {
       }
     },
   };
+}
+
+function isStale(look: Look, { runId = look.runId, segment = look.segment }: GuardOptions): boolean {
+  return runId !== look.runId || segment !== look.segment;
 }
 
 function stale({ threadId, runId = "", segment = 0 }: Look): BelayError {

@@ -169,7 +169,7 @@ describe("roles", () => {
     expect(resumed.body.code).toBe("FORBIDDEN_ROLE");
     expect((await say("anna", { type: "approve" })).status).toBe(200);
     expect((await server.send("DELETE", "/threads/t", { headers: as("anna") })).body.code).toBe("FORBIDDEN_ROLE");
-    expect((await server.get("/me", as("anna"))).body).toMatchObject({ user: "anna", roles: ["operator", "approver"] });
+    expect((await server.get("/me", as("anna"))).body).toMatchObject({ user: "anna", role: ["operator", "approver"] });
     expect((await server.get("/threads", {})).status).toBe(401);
   });
 
