@@ -5,8 +5,8 @@ import { agent, END, graph, humanApproval, humanInput, jsonSchema, START, tool }
 import { type Plan, plannedModel } from "./model.ts";
 
 export interface DemoOptions {
-  /** How long the model takes over a word. */
-  readonly delayMs: number;
+  /** How long the model takes over a word; read anew for each. */
+  delayMs: number;
   /** Ends this process in the middle of the import, as a crash would. */
   readonly crashes?: boolean;
 }
@@ -46,7 +46,8 @@ function guidePlan(question: string, turn: number): ReturnType<Plan> {
       ],
     };
   }
-  if (/hut|where/i.test(question)) return { say: "The Höllentalangerhütte: 1,387 m, open until mid-October, two beds left on Friday." };
+  if (/hut|where/i.test(question))
+    return { say: "The Höllentalangerhütte: 1,387 m, open until mid-October, two beds left on Friday." };
   return { think: "Four ways, two days, two people. Compare before I recommend.", say: LONG };
 }
 
@@ -64,9 +65,17 @@ function supportPlan(question: string, turn: number, results: readonly string[])
     return { say: "The transfer is through: 90 € for order B." };
   }
   if (turn === 0) {
-    return { say: "Order B came back inside the 30 days, so I pay back its full price.", calls: [{ tool: "refund", args: { order: "B", euros: 900, reason: "returned within 30 days" } }] };
+    return {
+      say: "Order B came back inside the 30 days, so I pay back its full price.",
+      calls: [{ tool: "refund", args: { order: "B", euros: 900, reason: "returned within 30 days" } }],
+    };
   }
-  return { say: results.at(-1) === "ok" ? "Paid. The customer sees it in two days." : "Then I leave the refund and tell the customer why." };
+  return {
+    say:
+      results.at(-1) === "ok"
+        ? "Paid. The customer sees it in two days."
+        : "Then I leave the refund and tell the customer why.",
+  };
 }
 
 function opsPlan(_question: string, turn: number, results: readonly string[]): ReturnType<Plan> {
@@ -80,12 +89,20 @@ function opsPlan(_question: string, turn: number, results: readonly string[]): R
 }
 
 function officePlan(_question: string, turn: number): ReturnType<Plan> {
-  if (turn === 0) return { say: "Two rooms are free on Thursday.", calls: [{ tool: "choose_room", args: { day: "Thursday", people: "6" } }] };
+  if (turn === 0)
+    return {
+      say: "Two rooms are free on Thursday.",
+      calls: [{ tool: "choose_room", args: { day: "Thursday", people: "6" } }],
+    };
   return { say: "Booked. I sent the invitation." };
 }
 
 function etlPlan(_question: string, turn: number): ReturnType<Plan> {
-  if (turn === 0) return { say: "customers.csv has 3 rows without a street. I import the others.", calls: [{ tool: "import_rows", args: { file: "customers.csv" } }] };
+  if (turn === 0)
+    return {
+      say: "customers.csv has 3 rows without a street. I import the others.",
+      calls: [{ tool: "import_rows", args: { file: "customers.csv" } }],
+    };
   return { say: "Imported: 38 of 41 rows." };
 }
 
@@ -103,8 +120,9 @@ strategy: rolling
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-export function demoAgents({ delayMs, crashes = false }: DemoOptions) {
-  const model = (plan: Plan) => plannedModel("demo-5", plan, delayMs);
+export function demoAgents(options: DemoOptions) {
+  const { crashes = false } = options;
+  const model = (plan: Plan) => plannedModel("demo-5", plan, () => options.delayMs);
   const mail = tool({
     name: "mail",
     description: "Writes a mail.",
@@ -116,23 +134,44 @@ export function demoAgents({ delayMs, crashes = false }: DemoOptions) {
     model: model(guidePlan),
     instructions: "Plan days in the mountains. Say what can go wrong.",
     tools: [
-      tool({ name: "book", description: "Books beds in a hut.", input: text("hut", "beds"), execute: () => ({ reference: "HTH-2291" }) }),
+      tool({
+        name: "book",
+        description: "Books beds in a hut.",
+        input: text("hut", "beds"),
+        execute: () => ({ reference: "HTH-2291" }),
+      }),
       mail,
-      tool({ name: "search", description: "Searches maps and timetables.", input: text("for"), readOnly: true, execute: () => [] }),
+      tool({
+        name: "search",
+        description: "Searches maps and timetables.",
+        input: text("for"),
+        readOnly: true,
+        execute: () => [],
+      }),
     ],
   });
   const support = agent({
     name: "support",
     model: model(supportPlan),
     instructions: "Answer customers. Pay back what the policy allows.",
-    permissions: { rules: [{ id: "ask-over-50", tool: "refund", effect: "ask", reason: "refunds are looked at by a person" }, { tool: "transfer", effect: "allow" }, { tool: "mail", effect: "allow" }] },
+    permissions: {
+      rules: [
+        { id: "ask-over-50", tool: "refund", effect: "ask", reason: "refunds are looked at by a person" },
+        { tool: "transfer", effect: "allow" },
+        { tool: "mail", effect: "allow" },
+      ],
+    },
     tools: [
       tool({
         name: "refund",
         description: "Pays an order back.",
         input: jsonSchema<{ order: string; euros: number; reason: string }>({
           type: "object",
-          properties: { order: { type: "string" }, euros: { type: "number", minimum: 0, maximum: 1000 }, reason: { type: "string" } },
+          properties: {
+            order: { type: "string" },
+            euros: { type: "number", minimum: 0, maximum: 1000 },
+            reason: { type: "string" },
+          },
           required: ["order", "euros"],
           additionalProperties: false,
         }),
@@ -144,7 +183,11 @@ export function demoAgents({ delayMs, crashes = false }: DemoOptions) {
       tool({
         name: "transfer",
         description: "Sends money. The bank does not listen to a stop.",
-        input: jsonSchema<{ order: string; euros: number }>({ type: "object", properties: { order: { type: "string" }, euros: { type: "number" } }, required: ["order", "euros"] }),
+        input: jsonSchema<{ order: string; euros: number }>({
+          type: "object",
+          properties: { order: { type: "string" }, euros: { type: "number" } },
+          required: ["order", "euros"],
+        }),
         serial: true,
         graceMs: 200,
         execute: async ({ euros }) => {
@@ -167,7 +210,11 @@ export function demoAgents({ delayMs, crashes = false }: DemoOptions) {
         destructive: true,
         input: jsonSchema<{ version: string; region: string; replicas: number }>({
           type: "object",
-          properties: { version: { type: "string" }, region: { type: "string" }, replicas: { type: "integer", minimum: 1, maximum: 12 } },
+          properties: {
+            version: { type: "string" },
+            region: { type: "string" },
+            replicas: { type: "integer", minimum: 1, maximum: 12 },
+          },
           required: ["version", "region", "replicas"],
           additionalProperties: false,
         }),
@@ -237,11 +284,10 @@ export function demoAgents({ delayMs, crashes = false }: DemoOptions) {
     name: "writer",
     model: model(() => ({ fails: "529 overloaded" })),
     instructions: "Write the weekly digest.",
-    settings: { retries: 0 },
   });
   const offer = graph<{ price: number; customer: string; discount: number }, { customer: string }>("offer")
     .node("draft", async (_input, ctx) => {
-      ctx.setState({ price: 520 });
+      ctx.setState(() => ({ price: 520 }));
       return { lines: 3 };
     })
     .node("stock", async () => ({ free: 12 }))

@@ -7,17 +7,20 @@ import { createRunner, type Runner } from "@belay/core";
 import { type BelayServer, belayServer } from "@belay/server";
 import { demoAgents } from "./agents.ts";
 import { openStore } from "./open-store.ts";
-import { crashIn, seed, stream } from "./tour.ts";
+import { crashIn, type People, seed, stream } from "./tour.ts";
 
-const PEOPLE = ["anna", "ben", "vera"];
+const PEOPLE = ["anna", "ben", "carla", "vera"];
 const COOKIE = "belay-demo-as";
 const CALM_MS = 70;
 
 const roles: Readonly<Record<string, readonly ("admin" | "operator" | "approver" | "viewer")[]>> = {
   anna: ["admin", "operator", "approver"],
   ben: ["operator", "approver"],
+  carla: ["operator", "approver"],
   vera: ["viewer"],
 };
+
+type AnyRunner = Runner<unknown, unknown>;
 
 export interface DemoSettings {
   /** How the demo starts itself again, for the import that crashes. */
@@ -31,12 +34,12 @@ export interface DemoSettings {
 export interface Demo {
   fetch(request: Request): Promise<Response>;
   /** The runner of the present round. */
-  readonly runner: Runner<unknown, unknown>;
+  readonly runner: AnyRunner;
   close(): Promise<void>;
 }
 
 interface Round {
-  readonly runner: Runner<unknown, unknown>;
+  readonly runner: AnyRunner;
   readonly server: BelayServer;
   end(): Promise<void>;
 }
@@ -49,17 +52,35 @@ function userOf(request: Request): string {
 async function begin({ program, delayMs = CALM_MS, tour = true }: DemoSettings): Promise<Round> {
   const folder = mkdtempSync(join(tmpdir(), "belay-demo-"));
   const { store, close } = await openStore(folder);
-  const made = (ms: number) =>
-    createRunner({ agents: demoAgents({ delayMs: ms }), store, groups: { leads: ["anna", "carla"] } } as never) as unknown as Runner<unknown, unknown>;
-  if (tour) {
-    const quick = made(0);
-    await seed(quick, crashIn(program, folder));
-    await quick.close();
-  }
-  const runner = made(delayMs);
+  const pace = { delayMs: 0 };
+  const runner = createRunner({ agents: demoAgents(pace), store } as never) as unknown as AnyRunner;
   // The crashed import stays for the visitor to resume: the server works for nobody.
-  const server = belayServer({ runner, auth: (request) => ({ user: userOf(request), role: roles[userOf(request)]! }), work: false } as never);
-  if (tour) await stream(runner);
+  const auth = (request: Request) => ({ user: userOf(request), role: roles[userOf(request)] ?? [] });
+  const server = belayServer({ runner: runner as never, auth, work: false });
+  const ask = async (person: string, method: string, path: string, body?: unknown) => {
+    const headers = {
+      cookie: `${COOKIE}=${person}`,
+      "x-belay": "1",
+      "content-type": "application/json",
+      prefer: "wait=30",
+    };
+    const request = new Request(`http://127.0.0.1/v1${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const response = await server.fetch(request);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
+    return text === "" ? undefined : JSON.parse(text);
+  };
+  const people: People = {
+    post: (person, path, body) => ask(person, "POST", path, body),
+    get: (path) => ask("anna", "GET", path),
+  };
+  if (tour) await seed(people, crashIn(program, folder));
+  pace.delayMs = delayMs;
+  if (tour) await stream(people);
   return {
     runner,
     server,
@@ -82,7 +103,12 @@ export async function startDemo(settings: DemoSettings): Promise<Demo> {
       const { pathname } = new URL(request.url);
       if (pathname === "/v1/demo/view-as" && request.method === "POST") {
         const { user } = (await request.json()) as { user: string };
-        return new Response("{}", { headers: { "content-type": "application/json", "set-cookie": `${COOKIE}=${user}; Path=/; SameSite=Strict; HttpOnly` } });
+        return new Response("{}", {
+          headers: {
+            "content-type": "application/json",
+            "set-cookie": `${COOKIE}=${user}; Path=/; SameSite=Strict; HttpOnly`,
+          },
+        });
       }
       if (pathname === "/v1/demo/reset" && request.method === "POST") {
         const old = round;
@@ -93,7 +119,9 @@ export async function startDemo(settings: DemoSettings): Promise<Demo> {
       const response = await round.server.fetch(request);
       if (pathname !== "/v1/me" || !response.ok) return response;
       const body = (await response.json()) as object;
-      return new Response(JSON.stringify({ ...body, demo: { people: PEOPLE } }), { headers: { "content-type": "application/json", "cache-control": "no-store" } });
+      return new Response(JSON.stringify({ ...body, demo: { people: PEOPLE } }), {
+        headers: { "content-type": "application/json", "cache-control": "no-store" },
+      });
     },
   };
 }

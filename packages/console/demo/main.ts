@@ -1,8 +1,8 @@
 // The program behind `npm run console`: serves the tour on loopback until it is told to end.
 
 import { spawn } from "node:child_process";
-import { createAdaptorServer } from "@hono/node-server";
 import { createRunner } from "@belay/core";
+import { createAdaptorServer } from "@hono/node-server";
 import { demoAgents } from "./agents.ts";
 import { startDemo } from "./demo-server.ts";
 import { openStore } from "./open-store.ts";
@@ -14,7 +14,7 @@ if (verb === "--crash") {
   const runner = createRunner({ agents: demoAgents({ delayMs: 0, crashes: true }), store } as never) as unknown as {
     start(threadId: string, input: string, options: object): Promise<{ readonly result: Promise<unknown> }>;
   };
-  const run = await runner.start("import", "Import customers.csv.", { agent: "etl", by: "anna" });
+  const run = await runner.start("import", "Import customers.csv.", { agent: "etl" });
   await run.result;
   throw new Error("The import ended.");
 }
@@ -41,7 +41,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 function open(url: string): void {
-  const [command, ...args] = process.platform === "darwin" ? ["open", url] : process.platform === "win32" ? ["cmd", "/c", "start", url] : ["xdg-open", url];
+  const [command, ...args] =
+    process.platform === "darwin"
+      ? ["open", url]
+      : process.platform === "win32"
+        ? ["cmd", "/c", "start", url]
+        : ["xdg-open", url];
   // A machine without a browser has the printed address.
   spawn(command!, args, { stdio: "ignore", detached: true })
     .on("error", () => {})

@@ -19,7 +19,7 @@ export interface Step {
 /** `turn` counts from 0 since the person's last words; `results` are the outcomes of its calls so far. */
 export type Plan = (question: string, turn: number, results: readonly string[]) => Step;
 
-export function plannedModel(id: string, plan: Plan, delayMs: number): Model {
+export function plannedModel(id: string, plan: Plan, delayMs: () => number): Model {
   return {
     id,
     async *stream({ messages }, { signal }): AsyncGenerator<ModelEvent> {
@@ -34,13 +34,13 @@ export function plannedModel(id: string, plan: Plan, delayMs: number): Model {
       const step = plan(messageText(history[asked]!), turn, resultsIn(since));
       if (step.fails !== undefined) throw Object.assign(new Error(step.fails), { statusCode: 529, isRetryable: false });
       for (const text of pieces(step.think ?? "")) {
-        await wait(delayMs, signal);
+        await wait(delayMs(), signal);
         yield { type: "reasoning", text };
       }
       const said = cut === -1 ? "" : spoken(since[cut]!);
       const whole = step.say ?? "";
       for (const text of pieces(whole.startsWith(said) ? whole.slice(said.length) : whole)) {
-        await wait(delayMs, signal);
+        await wait(delayMs(), signal);
         yield { type: "text", text };
       }
       const { calls = [] } = step;

@@ -1,57 +1,75 @@
-// The tour: real runs that rest where there is something to see. Nothing is written into the store but by running.
+// The tour: real runs that rest where there is something to see, begun by people through the API of the server. Nothing is
+// written into the store but by running.
 
 import { spawn } from "node:child_process";
-import type { Runner } from "@belay/core";
 
-type AnyRunner = Runner<unknown, unknown>;
+/** The API as the people of the tour use it. Both throw if the server refuses. */
+export interface People {
+  post(person: string, path: string, body: unknown): Promise<Body>;
+  get(path: string): Promise<Body>;
+}
 
-/** Runs until the thread rests, whatever that means for it. */
-async function until(runner: AnyRunner, threadId: string, agent: string, input: string, by: string): Promise<void> {
-  const run = await runner.start(threadId, input, { agent, by });
-  await run.result;
+// biome-ignore lint/suspicious/noExplicitAny: bodies of several routes.
+type Body = any;
+
+const soon = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+/** Starts a thread and waits until it rests, whatever that means for it. */
+async function begin(people: People, person: string, agent: string, threadId: string, input: string): Promise<void> {
+  await people.post(person, "/threads", { threadId, agent, input });
+  await rest(people, threadId);
+}
+
+async function rest({ get }: People, threadId: string): Promise<void> {
+  while ((await get(`/threads/${threadId}`)).state === "running") await soon();
 }
 
 /** Seeds all threads but the one that streams. `crash` ends a child process in the middle of an import. */
-export async function seed(runner: AnyRunner, crash: () => Promise<void>): Promise<void> {
+export async function seed(people: People, crash: () => Promise<void>): Promise<void> {
   await Promise.all([
-    until(runner, "refund-b", "support", "Refund order B, please.", "anna").then(() => runner.label("refund-b", { title: "Refund for order B", labels: { team: "support" } })),
-    until(runner, "deploy", "ops", "Ship 1.4 once the canary has been clean for half an hour.", "carla").then(async () => {
-      await runner.label("deploy", { title: "Deploy 1.4 to production", labels: { env: "prod" } });
-      const { items } = await runner.inbox({ threadId: "deploy" });
-      await runner.answer(items[0]!.id, { type: "approve", note: "canary looked fine" }, { by: "ben" });
-    }),
-    until(runner, "room", "office", "Find a room for six on Thursday.", "dora").then(() => runner.label("room", { title: "Find a room for Thursday" })),
-    until(runner, "offer-ann", "offer", "Offer for Ann Huber", "anna").then(() => runner.label("offer-ann", { title: "Offer for Ann" })),
-    until(runner, "digest", "writer", "Write the weekly digest.", "ben").then(() => runner.label("digest", { title: "Weekly digest" })),
-    zugspitze(runner),
-    lateTransfer(runner),
-    crash().then(() => runner.label("import", { title: "Import customers.csv" })),
+    begin(people, "anna", "support", "refund-b", "Refund order B, please."),
+    deploy(people),
+    begin(people, "anna", "office", "room", "Find a room for six on Thursday."),
+    begin(people, "anna", "offer", "offer-ann", "Offer for Ann Huber"),
+    begin(people, "ben", "writer", "digest", "Write the weekly digest."),
+    zugspitze(people),
+    lateTransfer(people),
+    crash(),
   ]);
 }
 
-/** Three questions and two effects: something to go back in. */
-async function zugspitze(runner: AnyRunner): Promise<void> {
-  await until(runner, "zugspitze", "guide", "Which hut is on the way?", "anna");
-  await until(runner, "zugspitze", "guide", "The steep way, then. Book the hut.", "anna");
-  await runner.label("zugspitze", { title: "Zugspitze in two days" });
+/** Two people must approve; one has. */
+async function deploy(people: People): Promise<void> {
+  await begin(people, "carla", "ops", "deploy", "Ship 1.4 once the canary has been clean for half an hour.");
+  const { items } = await people.get("/inbox?threadId=deploy");
+  await people.post("ben", `/requests/${items[0].id}/answer`, { type: "approve", note: "canary looked fine" });
+}
+
+/** Two questions and two effects: something to go back in. */
+async function zugspitze(people: People): Promise<void> {
+  await begin(people, "anna", "guide", "zugspitze", "Which hut is on the way up the Zugspitze?");
+  await people.post("anna", "/threads/zugspitze/runs", { input: "The steep way, then. Book the hut." });
+  await rest(people, "zugspitze");
 }
 
 /** A stop while the bank does not listen: the transfer ends after the stop, and the mail is held. */
-async function lateTransfer(runner: AnyRunner): Promise<void> {
-  const run = await runner.start("transfer", "Transfer the refund of order B and write to the customer.", { agent: "support", by: "anna" });
-  await runner.label("transfer", { title: "Pay back order B" });
-  for await (const event of run) {
-    if (event.type !== "tool-start") continue;
-    await runner.interrupt("transfer", { by: "anna", reason: "leave C out" });
-    break;
+async function lateTransfer(people: People): Promise<void> {
+  const input = "Transfer the refund of order B, then write to the customer.";
+  await people.post("anna", "/threads", { threadId: "transfer", agent: "support", input });
+  for (let started = false; !started; await soon()) {
+    const { items } = await people.get("/threads/transfer/facts");
+    started = items.some(({ type }: { readonly type: string }) => type === "tool-start");
   }
-  await run.result;
+  await people.post("anna", "/threads/transfer/interrupt", { reason: "leave C out" });
 }
 
 /** The long answer: it streams while the visitor looks. */
-export async function stream(runner: AnyRunner): Promise<void> {
-  await runner.start("plan", "Plan two days on the Zugspitze for the two of us.", { agent: "guide", by: "anna" });
-  await runner.label("plan", { title: "Plan two days on the Zugspitze" });
+export async function stream({ post }: People): Promise<void> {
+  await post("anna", "/threads", {
+    threadId: "plan",
+    agent: "guide",
+    input: "Plan two days on the Zugspitze for the two of us.",
+  });
 }
 
 /** Runs `program` again as a child that imports and is killed half-way. */
@@ -64,6 +82,8 @@ export function crashIn(program: readonly string[], folder: string): () => Promi
         words += chunk;
       });
       child.on("error", reject);
-      child.on("exit", (_code, signal) => (signal === "SIGKILL" ? resolve() : reject(new Error(`The import did not crash: ${words}`))));
+      child.on("exit", (_code, signal) =>
+        signal === "SIGKILL" ? resolve() : reject(new Error(`The import did not crash: ${words}`)),
+      );
     });
 }
