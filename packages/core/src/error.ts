@@ -26,6 +26,11 @@ function brief(value: string, most = 100): string {
   return value.length <= most ? value : `${value.slice(0, most)}… (${value.length} characters)`;
 }
 
+/** The rule for names helps only if the name is the problem. */
+function aboutDefinition(problem: string): string | undefined {
+  return problem.startsWith("its name is ") ? undefined : "Correct the definition.";
+}
+
 /** Of the words of an error, which may quote anything, so many characters are recorded. */
 const MOST_WORDS = 16_384;
 
@@ -39,6 +44,15 @@ export function shown(value: unknown): string {
   }
 }
 
+/** By the status with which a provider refuses. Each needs a correction: the same call again would be refused again. */
+const MODEL_HINTS: Readonly<Record<number, string>> = {
+  400: "The provider does not accept the request: look at the model's settings, tools and output schema. Nothing recorded is lost; when it is corrected, resume().",
+  401: "The provider does not accept the API key: set the right one. Nothing recorded is lost; then resume().",
+  402: "The account at the provider has no credit left. Nothing recorded is lost; when it has, resume().",
+  403: "The API key may not use this model: use another key or model. Nothing recorded is lost; then resume().",
+  404: "The provider does not know this model, or the address is wrong: correct it. Nothing recorded is lost; then resume().",
+};
+
 type Values = string | number | boolean | undefined | null;
 
 export const catalogue = {
@@ -50,7 +64,8 @@ export const catalogue = {
   AGENT_INVALID: entry<{ agent: string; problem: string }>(
     "agent(…) was given something it cannot work with.",
     (d) => `Agent ${d.agent} is not valid: ${d.problem}.`,
-    "Correct the definition; names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+    "Correct the definition. Names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+    (d) => aboutDefinition(d.problem),
   ),
   AGENT_MISMATCH: entry<{ threadId: string; recorded: string; given: string }>(
     "A thread is opened with another agent than the one that began it.",
@@ -223,10 +238,11 @@ export const catalogue = {
     (d) => `Agent ${d.agent} used all of its ${d.maxTurns} turns.`,
     "resume() grants as many again; maxTurns on the agent raises the limit.",
   ),
-  MODEL_FAILED: entry<{ model: string; attempts: number; reason: string }>(
+  MODEL_FAILED: entry<{ model: string; attempts: number; reason: string; status?: number | undefined }>(
     "A model call failed and was not worth another try, or failed again each time.",
     (d) => `Model ${d.model} failed after ${d.attempts} ${d.attempts === 1 ? "try" : "tries"}: ${d.reason}`,
     "Nothing recorded is lost: resuming repeats only this call.",
+    (d) => MODEL_HINTS[d.status ?? 0],
   ),
   MODEL_TIMEOUT: entry<{ model: string; phase: string; ms: number }>(
     "A model call exceeded one of the agent's timeouts.",
@@ -236,7 +252,7 @@ export const catalogue = {
   NEED_RESUME: entry<{ threadId: string; pauseType: string }>(
     "run(input) while the thread waits for an answer or stands at a breakpoint.",
     (d) => `Thread ${d.threadId} is paused by ${d.pauseType} and needs resume().`,
-    "Answer what is open (session.interrupts) and call resume(). Where another process may have done so, runner.open() reads what became of it.",
+    "Answer what is open (session.interrupts) with resume({ answers }). To say something else instead call resume({ input }). If another process may have resumed the thread, runner.open() reads it again.",
   ),
   NOT_SERIALIZABLE: entry<{ what: string; path: string; found: string }>(
     "A value that must be recorded is not plain JSON.",
@@ -254,10 +270,15 @@ export const catalogue = {
     "Correct the name; the hint of the error has the nearest one and all others. Nothing was changed.",
     (d) => `${d.nearest === undefined ? "" : `Did you mean ${d.nearest}? `}The options are ${d.known}.`,
   ),
-  OUTPUT_INVALID: entry<{ agent: string; problem: string }>(
-    "An agent with an `output` schema ended with an answer that does not fit it.",
-    (d) => `The answer of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
+  OUTPUT_INVALID: entry<{ agent: string; problem: string; ended?: "by a call" | "by its schema" }>(
+    "An agent with an `output` schema ended with an answer, or a call of it with exit(), that does not fit the schema; or the schema makes a value that is not JSON.",
+    (d) => `The output of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
     "The text is kept in the history; resume() asks the model again.",
+    (d) => {
+      if (d.ended === "by a call") return "Correct the value that the tool gives to exit(), and run again.";
+      if (d.ended === "by its schema") return "Let the schema make JSON, such as a date as ISO text; then resume().";
+      return undefined;
+    },
   ),
   PERMISSION_INVALID: entry<{ owner: string; problem: string }>(
     "The permissions of an agent or a runner have a rule or a default that means nothing.",
@@ -408,7 +429,8 @@ export const catalogue = {
   TOOL_INVALID: entry<{ tool: string; problem: string }>(
     "tool(…) was given something it cannot work with.",
     (d) => `Tool ${d.tool} is not valid: ${d.problem}.`,
-    "Correct the definition; names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+    "Correct the definition. Names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+    (d) => aboutDefinition(d.problem),
   ),
   TOOL_TIMEOUT: entry<{ tool: string; ms: number }>(
     "The reason of a tool's signal when the call took longer than its timeoutMs.",
@@ -417,7 +439,7 @@ export const catalogue = {
   ),
   USER_INTERRUPT: entry<{ reason?: Values }>(
     "Thrown by ctx.checkInterrupt() inside a tool once the run has been stopped.",
-    (d) => `User interrupted execution${d.reason ? ` (${d.reason})` : ""}.`,
+    (d) => `User interrupted execution${d.reason && d.reason !== "general" ? ` (${d.reason})` : ""}.`,
     "Let it pass: the runtime records the stop. Clean up in `finally`.",
   ),
 } as const;
@@ -451,16 +473,28 @@ export function belayError<C extends ErrorCode>(code: C, details: ErrorDetails<C
   return new BelayError(code, message(details), hintFor?.(details) ?? hint, details as object, cause);
 }
 
+/** The reason of a stop that names none. */
+export const GENERAL = "general";
+
+/**
+ * Thrown by `ctx.checkInterrupt()` once the run is stopped. Thrown by a tool or a custom agent itself, it stops the run as a
+ * person's stop does.
+ */
 export class UserInterrupt extends BelayError {
   override readonly name = "UserInterrupt";
   /** When the stop was asked for, in milliseconds since 1970. */
   readonly interruptedAt: number;
+  readonly reason: string;
+  /** The text that the person saw of the answer before the stop. */
+  readonly partialText: string;
 
-  constructor(interruptedAt: number, reason?: string) {
+  constructor(interruptedAt = Date.now(), reason = GENERAL, partialText = "") {
     const details = { reason };
     const { message, hint } = catalogue.USER_INTERRUPT;
     super("USER_INTERRUPT", message(details), hint, details);
     this.interruptedAt = interruptedAt;
+    this.reason = reason;
+    this.partialText = partialText;
   }
 }
 

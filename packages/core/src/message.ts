@@ -53,6 +53,7 @@ export interface ResultPart {
   readonly id: string;
   readonly tool: string;
   readonly outcome: Outcome;
+  /** JSON; of a result that `content()` made, its parts under the key `~content`. */
   readonly output: Json;
   readonly provider?: ProviderData;
 }
@@ -92,8 +93,10 @@ export interface Message {
   /** The person or program that said it, if the command named one. */
   readonly by?: string;
   readonly interrupted?: Cut;
-  /** Said by an `onInterrupt` hook after a stop: for people, and for no model. */
+  /** Said after a stop, by an `onInterrupt` hook or as the agent's `interruptMessage`: for people. */
   readonly isInterrupted?: true;
+  /** Of words after a stop: models read them too, before the next input. */
+  readonly remembered?: true;
   /** The id of the cut message that this one goes on with. */
   readonly continues?: string;
   /** The id of the model that wrote it. */
@@ -117,8 +120,11 @@ export function messageText(message: Pick<Message, "parts">): string {
 /** What is wrong with a file, whoever reads it: it would stand in the history, and fail every request from then on. */
 export function fileProblem({ mediaType, data }: { readonly mediaType?: unknown; readonly data?: unknown }) {
   const { base64, url, blob } = (data ?? {}) as { readonly [source: string]: unknown };
-  if (typeof mediaType !== "string" || ![base64, url, blob].some((source) => typeof source === "string")) {
-    return "needs a mediaType and data: base64, url or blob";
+  if (typeof blob === "string" && base64 === undefined && url === undefined) {
+    return `is a stored blob (${blob}), which no model can read; give it as base64 or url`;
+  }
+  if (typeof mediaType !== "string" || ![base64, url].some((source) => typeof source === "string")) {
+    return "needs a mediaType and data: base64 or url";
   }
   const said = mediaType === "" && typeof url === "string" && url.startsWith("data:");
   if (!said && !/^[^\s/;]+\/[^\s/;]+\s*(;|$)/.test(mediaType)) {

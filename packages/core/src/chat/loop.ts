@@ -3,9 +3,10 @@
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
-import { BelayError, belayError, errorText } from "../error.ts";
+import { BelayError, belayError, errorText, GENERAL } from "../error.ts";
 import type { Action, Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
+import { hooksNamed } from "../hooks/hooks.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { CallState } from "../journal/state.ts";
 import { asText } from "../json.ts";
@@ -19,7 +20,7 @@ import { callHooked } from "./model-hooks.ts";
 import { type Next, stoppedWith } from "./next.ts";
 import { type NextCall, newCall, openCall } from "./open-call.ts";
 import { promptFor } from "./request.ts";
-import { settle } from "./settle.ts";
+import { exitOutput, settle } from "./settle.ts";
 import { afterToolHooks } from "./tool-hooks.ts";
 import { TurnCalls } from "./turn-calls.ts";
 
@@ -28,7 +29,7 @@ export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<End
     const { action, active, last, callsBy } = frame.scope;
     // While only answered calls run, nothing goes on, and nothing ends.
     if (!frame.beginning.mayCallModel && last !== "calls") return { how: "asking", facts: [], calls: noCalls };
-    if (action !== undefined && last !== "calls") return acted(action);
+    if (action !== undefined && last !== "calls") return acted(frame, agent, action);
     // Open calls are of the agent that made them, also where one of them has handed over.
     const name = last === "calls" ? callsBy : active;
     const own = name === undefined || name === agent.name;
@@ -53,9 +54,12 @@ function hasMail(frame: Frame): boolean {
 }
 
 /** A call ended the run, or the loop it is in, with an output of its own. */
-function acted(action: Action): Ended {
-  const output = action.exit?.output ?? action.breakLoop?.output ?? null;
-  return { how: "completed", facts: [], text: asText(output), output, finish: "stop", action };
+async function acted(frame: Frame, agent: ChatDefinition, action: Action): Promise<Ended> {
+  const given = action.exit?.output ?? action.breakLoop?.output ?? null;
+  const made = await exitOutput(frame, agent, given);
+  if (made === undefined) return stoppedWith([]);
+  if ("error" in made) return { how: "failed", facts: [], ...made };
+  return { how: "completed", facts: [], text: asText(given), ...made, finish: "stop", action };
 }
 
 /** Another agent of the family has the word: the same history, other instructions, tools and model. */
@@ -210,6 +214,8 @@ async function shortenFirst(frame: Frame, agent: ChatDefinition, budget: Context
 
 function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const { scope } = frame;
+  // Another agent may have the word than the one that was asked.
+  frame.onText = hooksNamed(frame.desk.hooks, agent.hooks, "onText");
   const continued = scope.last === "cut" ? scope.messages.at(-1)! : undefined;
   const turn = continued === undefined ? scope.turn + 1 : scope.turn;
   if (turn > scope.allowedFrom + agent.maxTurns) {
@@ -225,7 +231,8 @@ function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const messages = promptFor(scope, agent);
   frame.turnStart(turn, scope.attempt + 1);
   const { model, timeouts, retry } = agent;
-  const call = { model, request: { ...agent.request, messages }, messageId, timeouts, retry, attempt: scope.attempt };
+  const request = { ...agent.request, messages };
+  const call = { model, request, messageId, continues: continued?.id, timeouts, retry, attempt: scope.attempt };
   return new Promise((then, failed) => {
     callHooked(frame, agent, call, turn, (end) => {
       const said = { frame, agent, end, turn, id: messageId, continues: continued?.id };
@@ -306,8 +313,8 @@ function stopped(said: Said): Ended {
   const { answer, attempt } = said.end;
   const { stop } = said.frame.signal;
   const parts = stop?.rollbackPartial ? undefined : answer.cutParts();
-  const { by = "user", at = 0, reason } = stop ?? {};
-  const facts = parts === undefined ? [] : [messageFact(said, parts, undefined, { by, at, ...(reason && { reason }) })];
+  const { by = "user", at = 0, reason = GENERAL } = stop ?? {};
+  const facts = parts === undefined ? [] : [messageFact(said, parts, undefined, { by, at, reason })];
   const notStarted = (parts ?? []).filter((part) => part.type === "call").map((part) => part.id);
   return {
     how: "stopped",

@@ -1,6 +1,7 @@
 // Any language model of the AI SDK as a model of ours.
 
 import { belayError } from "../error.ts";
+import type { Json } from "../json.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { markCached } from "./ai-sdk/mark-cached.ts";
 import { PromptWriter } from "./ai-sdk/prompt.ts";
@@ -42,7 +43,8 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
       stopSequences: request.stopSequences?.slice(),
       seed: request.seed,
       responseFormat: output && { type: "json", schema: output.schema, name: output.name },
-      providerOptions: request.providerOptions,
+      providerOptions:
+        output?.strict === false ? looseOptions(provider, request.providerOptions) : request.providerOptions,
       abortSignal,
     };
   }
@@ -56,6 +58,17 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
       return new EventStream(() => model.doStream(write(request, given.signal) as never));
     },
   };
+}
+
+/**
+ * Turns off strict schemas for providers that follow every schema strictly unless told otherwise. They read the option under
+ * their own name, or under that of OpenAI, whose API many of them speak. A value that the user has set stays.
+ */
+function looseOptions(provider: string, given: Json = {}): Json {
+  const options = given as { readonly [name: string]: object };
+  const names = new Set(["openai", provider.split(".")[0]!]);
+  const loose = [...names].map((name) => [name, { strictJsonSchema: false, ...options[name] }]);
+  return { ...options, ...Object.fromEntries(loose) };
 }
 
 function refuseOthers(model: unknown): void {

@@ -1,6 +1,7 @@
 // What really happened around a thread, held against what the runtime reports: each effect at most once, on record and not
 // after a stop, prompts valid, the journal sound after every line, what people said in the history once, and what readers
-// and senders were told on record. Everything that does not fit is a problem.
+// and senders were told on record. Everything that does not fit is a problem. Long, and still one piece: every check reads
+// the same record of what was said, done and answered.
 
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -57,6 +58,8 @@ export interface Sent {
   withdrawn: boolean | undefined;
 }
 
+type Read = { lines: number; facts: Fact[]; asked: Map<string, Json>; raised: Map<string, Interrupt> };
+
 export class Witness {
   readonly problems: string[] = [];
   /** The life so far, for whoever reads of a problem. */
@@ -70,15 +73,7 @@ export class Witness {
   /** A process died or let go, or its store failed: readers may miss what was between facts. */
   disturbed = false;
   readonly #lines: (threadId: string) => readonly Line[];
-  readonly #read = new Map<
-    string,
-    {
-      lines: number;
-      readonly facts: Fact[];
-      readonly asked: Map<string, Json>;
-      readonly raised: Map<string, Interrupt>;
-    }
-  >();
+  readonly #read = new Map<string, Read>();
   readonly #answers: (SaidAnswer & { readonly process: number })[] = [];
   #checked = "";
   /** How often a pause was left by its handle. */

@@ -11,6 +11,7 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
+import { COMMAND } from "../given/command-options.ts";
 import type { RunOptions } from "../given/options.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
@@ -81,6 +82,14 @@ export interface OpenOptions<Deps> {
 /** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
 export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
 
+const START: KnownOptions<StartOptions<never>> = { ...COMMAND, agent: true, deps: true };
+
+/** session.run() checks the values. */
+export function readStart<Deps>(options: StartOptions<Deps>): StartOptions<Deps> {
+  refuseUnknown("start()", options, START);
+  return options;
+}
+
 /** By name; the first is the one for new threads that name none. */
 export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): ReadonlyMap<string, Agent<Out, Deps>> {
   refuseUnknown("createRunner()", options, OPTIONS);
@@ -94,7 +103,8 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
     }
     agents.set(agent.name, agent);
   }
-  if (agents.size === 0) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent" });
+  if (agents.size === 0)
+    throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent: pass agent or agents" });
   return agents;
 }
 

@@ -6,21 +6,20 @@ import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
+import { keyOf } from "../../journal/taken.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import type { CommandOptions, GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
-  COMMAND,
-  type CommandOptions,
   checkPause,
   checkRemoveRule,
   checkRun,
@@ -29,7 +28,6 @@ import {
   type EffectsOptions,
   type EndOptions,
   type EventOptions,
-  type GuardOptions,
   type InterruptOptions,
   type JournalOptions,
   type LookOptions,
@@ -58,22 +56,30 @@ import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
 import { busy } from "../read/store-error.ts";
 import { untilFree, WAIT_MS } from "../read/until-taken.ts";
+import { followed, resumeRun } from "../thread/begin-run.ts";
 import { terminate } from "../thread/let-go.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
+import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
+import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
-import { type OpenOptions, type RunnerOptions, readAgents, readSetup, type StartOptions } from "./runner-options.ts";
-import type { Session } from "./session.ts";
+import {
+  type OpenOptions,
+  type RunnerOptions,
+  readAgents,
+  readSetup,
+  readStart,
+  type StartOptions,
+} from "./runner-options.ts";
+import { type Session, threadOf } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
-
-const START: KnownOptions<StartOptions<never>> = { ...COMMAND, agent: true, deps: true };
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
@@ -88,7 +94,7 @@ export function createRunner<Out = string, Deps = unknown>(
   options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
 ): Runner<Out, Deps>;
 export function createRunner(options: object): unknown {
-  return new Runner(options as RunnerOptions<unknown, unknown>);
+  return new LiveRunner(options as RunnerOptions<unknown, unknown>);
 }
 
 /** `deps` may be left out only where no tool needs any. */
@@ -107,7 +113,14 @@ const PRUNE_EVERY_MS = 60_000;
 /** However little time a drain has. */
 const LEAST_FOR_STORE_MS = 1_000;
 
-export class Runner<Out = string, Deps = unknown> {
+/**
+ * Agents and a store, and the verbs on the threads between them. Made by `createRunner()`. Every verb of a session is here
+ * too, with a thread id first, for a thread that any process may be running.
+ */
+export interface Runner<Out = string, Deps = unknown>
+  extends Pick<LiveRunner<Out, Deps>, keyof LiveRunner<Out, Deps>> {}
+
+export class LiveRunner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
   #pruneAt = 0;
@@ -154,9 +167,7 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
-    refuseUnknown("start()", options, START);
-    const { agent, deps, ...given } = options;
-    checkRun(given);
+    const { agent, deps, ...given } = readStart(options);
     return this.#begin(threadId, { agent, deps }, given, (session) => session.run(input, given));
   }
 
@@ -168,8 +179,9 @@ export class Runner<Out = string, Deps = unknown> {
     if (typeof from === "string") return this.#begin(from, "resume", options, (session) => session.resume(options));
     const { threadId } = readHandle(from);
     return this.#begin(threadId, "resume", options, (session) => {
-      const tokenHash = checkHandle(from, session.standing, this.#setup.clock.now());
-      return session.resumeBy(tokenHash, options);
+      const thread = threadOf(session);
+      const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
+      return resumeRun(thread, options, tokenHash);
     });
   }
 
@@ -189,7 +201,7 @@ export class Runner<Out = string, Deps = unknown> {
         const session = await sessions.with(threadId, async () => {
           const known = sessions.known(threadId);
           const opened = await sessions.open(threadId, options, isResumed).catch(unlessBusy);
-          if (known !== undefined) await opened?.refresh();
+          if (known !== undefined && opened !== undefined) await threadOf(opened).refresh();
           return opened;
         });
         run = session === undefined ? await this.#whileBusy(threadId, command) : begin(session);
@@ -207,13 +219,12 @@ export class Runner<Out = string, Deps = unknown> {
    * thread is free. Rejects with ALREADY_RUNNING if it runs there.
    */
   async #whileBusy(threadId: string, { id, waitMs = WAIT_MS, signal }: CommandOptions): Promise<Run<Out> | undefined> {
-    const session = await this.#sessions.looker(threadId);
-    await session.refresh();
-    const known = id === undefined ? undefined : session.followed(id);
-    if (known !== undefined) return known;
-    if (session.standing.state === "running") {
-      throw belayError("ALREADY_RUNNING", { threadId, runId: session.runId ?? "" });
-    }
+    const thread = threadOf(await this.#sessions.looker(threadId));
+    await thread.refresh();
+    const known = id === undefined ? undefined : thread.recall.now().taken?.get(keyOf.run(id));
+    if (known !== undefined) return followed(thread, known);
+    const { state, runId = "" } = thread.standing;
+    if (state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId });
     const key = this.#key(threadId);
     if (await untilFree(this.#setup, key, { waitMs, signal })) return undefined;
     const lease = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
@@ -272,7 +283,10 @@ export class Runner<Out = string, Deps = unknown> {
       setup: this.#setup,
       key: this.#key(threadId),
       here: (ask) =>
-        sessions.with(threadId, async () => (await sessions.open(threadId, {}).catch(unlessBusy))?.ask(ask)),
+        sessions.with(threadId, async () => {
+          const session = await sessions.open(threadId, {}).catch(unlessBusy);
+          return session && ask(threadOf(session));
+        }),
     };
   }
 
@@ -289,7 +303,7 @@ export class Runner<Out = string, Deps = unknown> {
     if (threadId !== undefined)
       return this.#sessions.with(threadId, async () => {
         const session = await this.#sessions.any(threadId);
-        await session.refresh();
+        await threadOf(session).refresh();
         return session.rules;
       });
     const rows = await this.#setup.store.rules(this.#tenant);
@@ -299,7 +313,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
   async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    checkRemoveRule(options, true);
+    checkRemoveRule(options, "runner");
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
     return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()), options);
@@ -382,7 +396,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** What was sent is sent: whoever has the thread by now starts it. */
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
-    await session?.startQueued().catch(unlessBusy);
+    if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
   }
 
   /** session.withdraw() for a thread that any process may be running. */
@@ -442,7 +456,7 @@ export class Runner<Out = string, Deps = unknown> {
   async #opened(threadId: string): Promise<Session<Out>> {
     const known = this.#sessions.known(threadId);
     const session = await this.#sessions.open(threadId, {});
-    if (known === session) await session.refresh();
+    if (known === session) await threadOf(session).refresh();
     return session;
   }
 
@@ -512,8 +526,8 @@ export class Runner<Out = string, Deps = unknown> {
 
   async #move(row: ThreadRow): Promise<boolean> {
     const session = await this.#sessions.open(row.threadId, {});
-    await session.refresh();
-    await session.moveOn(MOST_CRASHES, this.#lastTries);
+    await threadOf(session).refresh();
+    await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries);
     if (session.pauseType === "crash") return false;
     // An input that a hook refuses waits as before, and would be tried again and again.
     const now = await loadThread(this.#setup.store, this.#key(row.threadId), Number.MAX_SAFE_INTEGER);

@@ -29,7 +29,8 @@ import { turnEnd } from "../decide/facts.ts";
 import type { StopMail } from "../decide/mail.ts";
 import type { Opening } from "../decide/opening.ts";
 import { RunKnown } from "../decide/openings.ts";
-import { type CommandOptions, type InterruptOptions, readStop } from "../given/options.ts";
+import type { CommandOptions } from "../given/command-options.ts";
+import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
 import { busy, isBusy, storeError } from "../read/store-error.ts";
 import { untilFree, WAIT_MS } from "../read/until-taken.ts";
@@ -289,14 +290,19 @@ export class Tenure {
       const { facts } = begun;
       state = begun.state;
       const failed = (error: BelayError) => this.#fail(error);
-      const drive = new ThreadDesk(host, state, { agent: host.agent.name, failed, mailbox: this.#mailbox });
+      const drive = new ThreadDesk(host, state, {
+        agent: host.agent.name,
+        failed,
+        mailbox: this.#mailbox,
+        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now()), stop),
+      });
       const from = state.head;
       this.#from = from;
       const refusal = await drive.writer.open(facts, () => {
         this.#drive = drive;
         this.#mailbox.begunWith(facts);
         host.hot.check(from, state);
-        host.feed.live = () => drive.head;
+        host.feed.begin(() => drive.head);
         host.opened(this, state);
         this.run.began(from, facts.findLast(({ type }) => type === "state")?.seq ?? state.head);
       });
@@ -576,7 +582,7 @@ export class Tenure {
     if (this.#over) return;
     this.#over = true;
     this.#unwatch?.();
-    this.#host.feed.live = undefined;
+    this.#host.feed.rest();
     this.#host.ended(this, state);
     this.#isOver();
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);
