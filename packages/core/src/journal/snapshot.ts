@@ -5,7 +5,7 @@ import type { RequestState } from "../interrupt/decision.ts";
 import type { Message, Part } from "../message.ts";
 import { newThread, type Scope, type Taken, type ThreadState } from "./state.ts";
 
-const VERSION = 4;
+const VERSION = 5;
 
 const LEAST_FACTS = 200;
 
@@ -45,6 +45,9 @@ function freeze(state: ThreadState): string {
     tokenUntil,
     rules: state.rules,
     breakpoints: state.breakpoints,
+    title: state.title,
+    labels: state.labels,
+    beginning: state.beginning,
     fingerprint: state.fingerprint,
     run,
     crashes,

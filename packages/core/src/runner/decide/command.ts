@@ -6,6 +6,8 @@ import type { Breakpoint } from "../../event.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { Command as Row, ThreadKey } from "../../store/store.ts";
+import { type LabelChange, type Labelling, readLabelChange } from "../given/label.ts";
+import { checkSend, type SendOptions } from "../given/options.ts";
 
 interface Base {
   /** Unique in its thread: the verb with the caller's id, or with a fresh one. */
@@ -21,6 +23,7 @@ export type Command =
   | AnswerCommand
   | (Base & { readonly do: "breakpoint"; readonly breakpoint: Breakpoint })
   | (Base & { readonly do: "unrule"; readonly rule: string })
+  | (Base & { readonly do: "label" } & Labelling)
   /** The caller makes the token; only its hash travels. */
   | (Base & { readonly do: "handle"; readonly tokenHash: string; readonly tokenUntil?: number });
 
@@ -29,12 +32,23 @@ export const verbOf: Readonly<Record<Command["do"], string>> = {
   answer: "answer()",
   breakpoint: "setBreakpoint()",
   unrule: "removeRule()",
+  label: "label()",
   handle: "handle()",
 };
 
 export function answerCommand(request: string, answer: Answer, id: string | undefined, fresh: string): AnswerCommand {
   const key = keyOf.answer(request, id ?? fresh);
   return { do: "answer", key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
+}
+
+export type LabelCommand = Extract<Command, { readonly do: "label" }>;
+
+/** Returns the command for a change of title and labels. Throws `LABELS_INVALID`. */
+export function labelCommand(threadId: string, change: LabelChange, options: SendOptions, fresh: string): LabelCommand {
+  checkSend(options);
+  const { id, by = "user" } = options;
+  const key = `label:${id ?? fresh}`;
+  return { do: "label", key, by, ...readLabelChange(threadId, change), ...(id !== undefined && { id }) };
 }
 
 export function rowOf(command: AnswerCommand, at: number): Row {

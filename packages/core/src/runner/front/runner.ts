@@ -9,9 +9,10 @@ import type { Handle } from "../../interrupt/interrupt.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand } from "../decide/command.ts";
+import { answerCommand, labelCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
+import type { LabelChange } from "../given/label.ts";
 import type { AnswerOptions, DrainOptions, EndOptions, EventOptions, InterruptOptions } from "../given/options.ts";
 import {
   checkRun,
@@ -39,6 +40,7 @@ import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
 import type { Session } from "./session.ts";
+import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
 
@@ -228,9 +230,22 @@ export class Runner<Out = string, Deps = unknown> {
     return this.#sessions.reader(threadId, options);
   }
 
-  /** All threads, the last changed first. */
-  threads(): Promise<ThreadRow[]> {
-    return this.#setup.store.threads(this.#tenant);
+  /**
+   * Lists threads, the last changed first, a page at a time. `next` is the cursor of the page after it. A thread that changes
+   * while a caller reads pages moves to the front.
+   */
+  async threads(filter: ThreadFilter = {}): Promise<ThreadPage> {
+    return readThreads(this.#setup, this.#tenant, filter);
+  }
+
+  /** session.label() for a thread that any process may be running. */
+  async label(threadId: string, change: LabelChange, options: SendOptions = {}): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const { store, clock } = this.#setup;
+    const command = labelCommand(threadId, change, options, clock.id());
+    const loaded = await loadThread(store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
+    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    await submit(this.#door(threadId), command);
   }
 
   /**
@@ -298,7 +313,7 @@ export class Runner<Out = string, Deps = unknown> {
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
     const idleMs = readIdle("idleMs", options?.idleMs);
-    return this.#prune(await this.threads(), { ...options, idleMs });
+    return this.#prune(await this.#setup.store.threads(this.#tenant), { ...options, idleMs });
   }
 
   async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {
@@ -313,7 +328,7 @@ export class Runner<Out = string, Deps = unknown> {
     const now = clock.now();
     if (this.#ttlMs !== undefined && now >= this.#pruneAt) {
       this.#pruneAt = now + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
-      const rows = await this.threads();
+      const rows = await store.threads(this.#tenant);
       // What cannot be removed is no reason not to work.
       await this.#prune(rows, { idleMs: this.#ttlMs }).then(
         () => this.#prunes.over(),

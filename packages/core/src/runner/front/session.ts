@@ -16,9 +16,10 @@ import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { readName } from "../../read-name.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
-import { answerCommand } from "../decide/command.ts";
+import { answerCommand, labelCommand } from "../decide/command.ts";
 import { handleOf, newToken, type Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
+import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
@@ -167,6 +168,12 @@ export class Session<Out = string> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
     const key = `breakpoint:${this.#thread.setup.clock.id()}`;
     await submit(doorOf(this.#thread), { do: "breakpoint", key, by: "user", breakpoint });
+  }
+
+  /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
+  async label(change: LabelChange, options: SendOptions = {}): Promise<void> {
+    const { setup } = this.#thread;
+    await submit(doorOf(this.#thread), labelCommand(this.threadId, change, options, setup.clock.id()));
   }
 
   /**
