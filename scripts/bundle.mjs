@@ -19,7 +19,6 @@ export async function bundle(dir, outdir, platform = "node") {
     target: platform === "node" ? "node20" : "es2022",
     packages: "external",
     charset: "utf8",
-    sourcemap: true,
     logLevel: "warning",
   });
 }

@@ -13,11 +13,13 @@ export const kitArrows: Record<string, readonly string[]> = {
   "bad-stores": [],
   // Programs that tests start and kill.
   processes: ["stores", "session", "trees"],
+  // What pages draw, held against the journal.
+  folds: [],
   // Processes around one thread, readers, and a witness of what must hold; then one agent alone, and trees of agents.
-  simulation: [],
+  simulation: ["folds"],
   world: ["simulation"],
   lives: ["simulation", "stores"],
-  index: ["stores", "session", "trees"],
+  index: ["stores", "session", "trees", "folds"],
 };
 
 /** Every name at each door of the testkit. */
@@ -49,6 +51,8 @@ export const kitDoors: Record<string, readonly string[]> = {
     "factProblems",
     "factsOf",
     "faultyStore",
+    "foldAll",
+    "foldProblems",
     "freshSchema",
     "gate",
     "gated",

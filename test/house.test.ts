@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { sources } from "../scripts/sources.mjs";
 import { arrows, cliArrows, cliDoors, cycles, doors, privateDoors, testExceptions } from "./house.ts";
+import { serverArrows, serverDoors } from "./house-of-server.ts";
 import { kitArrows, kitDoors } from "./house-of-tests.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -23,9 +24,10 @@ interface House {
 const houses = [
   house("core", arrows, doors),
   house("cli", cliArrows, cliDoors),
+  house("server", serverArrows, serverDoors),
   house("testkit", kitArrows, kitDoors),
 ] as const;
-const [core, cli, testkit] = houses;
+const [core, , server, testkit] = houses;
 
 describe.each(houses)("the house $src", (at) => {
   test("each room imports only from the rooms its arrows name", () => {
@@ -45,7 +47,7 @@ describe.each(houses)("the house $src", (at) => {
     const held = at.tests.filter((file) => !(relative(root, file) in testExceptions));
     const wrong = held.flatMap((file) => {
       const room = roomOf(at, file);
-      const allowed = [room, ...(at === cli ? ["testing"] : []), ...(at.arrows[room] ?? [])];
+      const allowed = [room, ...("testing" in at.arrows ? ["testing"] : []), ...(at.arrows[room] ?? [])];
       return relativeImports(at, file)
         .filter((target) => target.startsWith(at.src) && !isDoor(at, target))
         .filter((target) => !allowed.includes(roomOf(at, target)))
@@ -130,6 +132,18 @@ describe("the house", () => {
     expect(foreign).toEqual([]);
   });
 
+  test("the server needs our own packages only, and nothing of Node: it runs wherever a Request becomes a Response", () => {
+    const foreign = server.sources
+      .filter((file) => !isForTests(server, file))
+      .flatMap((file) =>
+        server.imports
+          .get(file)!
+          .filter((target) => !target.startsWith(".") && !target.startsWith("@belay/"))
+          .map((target) => `${name(server, file)} → ${target}`),
+      );
+    expect(foreign).toEqual([]);
+  });
+
   test("a file of more than 400 lines after its imports opens by saying why it is one piece", () => {
     const long = everyFile
       .filter((file) => /\.(ts|tsx|mjs|js)$/.test(file))
@@ -163,7 +177,7 @@ function isTest(file: string): boolean {
 
 /** A test, or a file that only tests use. */
 function isForTests(at: House, file: string): boolean {
-  return isTest(file) || at === testkit || (at === cli && roomOf(at, file) === "testing");
+  return isTest(file) || at === testkit || (at !== core && roomOf(at, file) === "testing");
 }
 
 /** A door of the package that is not private. */

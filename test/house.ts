@@ -1,5 +1,5 @@
-// The shape of the house, as data. house.test.ts holds the sources to it. Change the shape when a better one shows itself,
-// and this page with it.
+// The shape of the house, as data, in one piece: the rooms, the arrows and the names at the doors. house.test.ts holds the
+// sources to it. Change the shape when a better one shows itself, and this page with it.
 
 /** What everything may know: plain data and the words for it. */
 const data = [
@@ -13,7 +13,8 @@ const data = [
   "interrupt",
   "permission",
   "fingerprint",
-  "misspelt",
+  "describe",
+  "refuse-unknown",
   "read-name",
 ];
 
@@ -37,17 +38,18 @@ export const arrows: Record<string, readonly string[]> = {
   "sanitize-messages": ["error", "message"],
   "history-problems": ["message"],
   lifecycle: ["error"],
-  // Knows names only.
-  misspelt: [],
+  // An agent as JSON; agents describe themselves.
+  describe: ["error", "json"],
+  "refuse-unknown": ["error"],
   "read-name": ["error"],
   log: ["error"],
   // Where tests may cut in; knows nothing, so that anything may have points.
   point: [],
   // Modules of Node, opened late.
   "built-in": [],
-  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "read-name", "built-in"],
+  interrupt: ["error", "clock", "json", "schema", "message", "lifecycle", "read-name", "refuse-unknown", "built-in"],
   // May a call run: rules in, a verdict out. It knows neither tools nor who keeps the rules.
-  permission: ["error", "json", "interrupt"],
+  permission: ["error", "json", "interrupt", "refuse-unknown"],
   fingerprint: ["error", "json", "interrupt"],
   event: ["error", "json", "message", "lifecycle", "interrupt", "permission", "fingerprint"],
   journal: ["error", "json", "message", "lifecycle", "event", "interrupt", "permission", "fingerprint"],
@@ -60,14 +62,14 @@ export const arrows: Record<string, readonly string[]> = {
   reply: [...data, "frame", "agent", "hooks"],
   // What code inside a call, or a custom agent, has done and asked.
   steps: [...data, "journal", "frame", "point"],
-  model: ["error", "clock", "json", "schema", "message"],
+  model: ["error", "clock", "json", "schema", "message", "refuse-unknown"],
   tool: [...data, "journal", "frame", "agent", "steps", "point", "built-in"],
   // Agents made of agents: they know an agent only by its interface.
   workflow: [...data, "journal", "frame", "agent", "reply", "hooks", "steps", "tool", "point"],
   graph: [...data, "journal", "frame", "agent", "hooks", "steps", "workflow", "point"],
   // The loop never saves: it knows neither store nor runner.
   chat: [...data, "journal", "frame", "agent", "hooks", "model", "tool", "workflow", "point", "history-problems"],
-  store: ["error", "clock", "json", "lifecycle", "journal"],
+  store: ["error", "clock", "json", "lifecycle", "journal", "refuse-unknown"],
   // The runner is seven rooms. Each may import the rooms before it: given ← read ← decide ← write ← thread ← past ← front.
   ...inARow(RUNNER, [...data, "journal", "frame", "agent", "reply", "hooks", "log", "store", "point", "built-in"]),
   // The published helpers for tests, and the files that they need.
@@ -114,6 +116,7 @@ export const doors: Record<string, readonly string[]> = {
   "index.ts": [
     "Agent",
     "AgentContext",
+    "AgentDescription",
     "AgentOptions",
     "AgentSettings",
     "Answer",
@@ -135,6 +138,8 @@ export const doors: Record<string, readonly string[]> = {
     "Fact",
     "ForkOptions",
     "Graph",
+    "GraphDescription",
+    "GraphInterrupt",
     "GraphOptions",
     "Handle",
     "HistoryPoint",
@@ -150,8 +155,10 @@ export const doors: Record<string, readonly string[]> = {
     "InterruptData",
     "InterruptOptions",
     "InterruptView",
+    "JournalPage",
     "Json",
     "LabelChange",
+    "Look",
     "Log",
     "LogEntry",
     "Lost",
@@ -161,6 +168,7 @@ export const doors: Record<string, readonly string[]> = {
     "ModelRequest",
     "ModelTimeouts",
     "NodeContext",
+    "OpenInterrupt",
     "Part",
     "PauseType",
     "PermissionRule",
@@ -185,9 +193,11 @@ export const doors: Record<string, readonly string[]> = {
     "ThreadPage",
     "Tool",
     "ToolContext",
+    "ToolDescription",
     "Usage",
     "UserInterrupt",
     "Verdict",
+    "Vote",
     "Waiting",
     "agent",
     "agentTool",
@@ -195,6 +205,7 @@ export const doors: Record<string, readonly string[]> = {
     "createRunner",
     "customInterrupt",
     "defineAgent",
+    "describe",
     "fromAiSdk",
     "graph",
     "hub",
@@ -270,6 +281,7 @@ export const doors: Record<string, readonly string[]> = {
     "factProblems",
     "factsIn",
     "faultyStore",
+    "foldLines",
     "folded",
     "holdsJson",
     "inputProblems",
@@ -280,14 +292,18 @@ export const doors: Record<string, readonly string[]> = {
     "isRequest",
     "isText",
     "isWithin",
+    "lateNote",
     "moves",
+    "newThread",
     "onPoint",
     "openAiProblems",
     "openRequests",
     "prefixProblems",
     "readFacts",
+    "resultPart",
     "resultsIn",
     "show",
+    "shownMessages",
     "tokensBeside",
     "wrapStore",
   ],
@@ -308,11 +324,13 @@ export const cliArrows: Record<string, readonly string[]> = {
   data: ["problem"],
   preview: [],
   // What is on record of a thread.
-  facts: [],
+  // Every page of the list of threads.
+  "all-threads": [],
+  facts: ["all-threads"],
   "request-words": ["texts"],
   "output-text": [],
   "user-name": [],
-  "run-by": [],
+  "run-by": ["all-threads"],
   // How any program lets go of a thread.
   "last-stop": ["run-by"],
   // What the folder and the person ask of every agent, in AGENTS.md.
@@ -323,6 +341,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   permissions: ["problem", "data"],
   mcp: ["problem", "data", "permissions"],
   setup: [
+    "all-threads",
     "problem",
     "preview",
     "facts",
@@ -336,6 +355,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "user-name",
   ],
   app: [
+    "all-threads",
     "texts",
     "request-words",
     "output-text",
@@ -356,6 +376,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   ],
   headless: ["texts", "request-words", "terminal", "setup", "data", "problem", "keys", "user-name", "last-stop"],
   commands: [
+    "all-threads",
     "texts",
     "request-words",
     "output-text",
@@ -374,7 +395,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "last-stop",
   ],
   // Opens what was asked for, and hands it to the screen or to a single run.
-  start: ["texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],
+  start: ["all-threads", "texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],
   index: ["keys", "terminal"],
   // The program in a real terminal; for tests only.
   testing: ["terminal", "mcp", "app", "data", "model", "setup"],

@@ -1,5 +1,6 @@
 // The interface every agent implements: a frame in, facts and drafts through the frame, an end out.
 
+import type { AgentDescription } from "./describe.ts";
 import type { BelayError } from "./error.ts";
 import type { Action, Fact, Patch } from "./event.ts";
 import type { Fingerprint } from "./fingerprint.ts";
@@ -56,6 +57,8 @@ export interface Agent<out Out = unknown, in Deps = never> {
   readonly plain?: true;
   /** What it is made of. */
   fingerprint(): Fingerprint;
+  /** Returns it as JSON, with the agents inside it. */
+  describe(): AgentDescription;
   /** What is wrong with arguments that a person gave instead of the model's, where something is. */
   argsProblem(interrupt: Interrupt, args: Json): Promise<string | undefined>;
   /** What its rules say of a call. */
@@ -64,7 +67,7 @@ export interface Agent<out Out = unknown, in Deps = never> {
   readonly nodes?: readonly string[];
   /** Of a graph: where its run at `path` stands; undefined where it has not begun. */
   readonly checkpoint?: (
-    look: Pick<Desk, "scope" | "breakpoints">,
+    look: Pick<Desk, "scope" | "breakpoints" | "request">,
     path: string,
     interrupts: readonly Interrupt[],
   ) => Checkpoint | undefined;
@@ -78,7 +81,7 @@ export interface Checkpoint {
   readonly inputs: Readonly<Record<string, Json>>;
   /** What has arrived at nodes that wait for more, by where it came from. */
   readonly channels: Readonly<Record<string, Readonly<Record<string, Json>>>>;
-  /** Nodes that wait for somebody to go on, before they run and after. */
+  /** Nodes that wait for resume() or for an approval before they run, and nodes that wait for resume() after. */
   readonly beforeNodes: readonly string[];
   readonly afterNodes: readonly string[];
   /** Nodes that asked to be run again. */

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { belayError, UserInterrupt } from "./error.ts";
+import { agent, createRunner, jsonSchema, tool } from "./index.ts";
+import { scriptedModel } from "./testing/index.ts";
 
 it("an error that is sent as JSON keeps its words", () => {
   const cause = new Error("socket closed");
@@ -12,6 +14,33 @@ it("an error that is sent as JSON keeps its words", () => {
     code: "USER_INTERRUPT",
     message: expect.stringContaining("later"),
   });
+});
+
+it("section 14: a hint fits the problem", () => {
+  const names = /letters, digits/;
+  const hintOf = (call: () => unknown) => {
+    try {
+      call();
+    } catch (error) {
+      return (error as { hint: string }).hint;
+    }
+    return "";
+  };
+  const model = scriptedModel("hi");
+  const execute = () => 1;
+  expect(hintOf(() => createRunner({} as never))).not.toMatch(names);
+  expect(
+    hintOf(() => tool({ name: "t", description: "", input: jsonSchema({ type: "string" }), execute })),
+  ).not.toMatch(names);
+  expect(hintOf(() => agent({ name: "a", model, maxTurns: 0 }))).not.toMatch(names);
+  expect(hintOf(() => agent({ name: "two words", model }))).toMatch(names);
+  expect(hintOf(() => tool({ name: "1st", description: "", input: jsonSchema({}), execute }))).toMatch(names);
+  expect(belayError("NEED_RESUME", { threadId: "t", pauseType: "tool_interrupt" }).hint).toContain("resume({ input })");
+  const failed = (status?: number) =>
+    belayError("MODEL_FAILED", { model: "m", attempts: 1, reason: "no", status }).hint;
+  expect(failed(500)).toContain("resuming repeats only this call");
+  expect(failed(401)).toContain("API key");
+  expect(failed(401)).not.toContain("repeats");
 });
 
 it("section 14: a message has the value that is wrong, and not all of a long one", () => {

@@ -8,15 +8,27 @@ export interface CatalogueEntry<D> {
   readonly message: (d: D) => string;
   /** What the person who meets it can do. */
   readonly hint: string;
+  /** A hint for these values, if they allow a better one; the docs print `hint`. */
+  readonly hintFor?: ((d: D) => string | undefined) | undefined;
 }
 
-function entry<D = Record<string, never>>(when: string, message: (d: D) => string, hint: string): CatalogueEntry<D> {
-  return { when, message, hint };
+function entry<D = Record<string, never>>(
+  when: string,
+  message: (d: D) => string,
+  hint: string,
+  hintFor?: (d: D) => string | undefined,
+): CatalogueEntry<D> {
+  return { when, message, hint, hintFor };
 }
 
 /** What somebody gave may be as long as they like. */
 function brief(value: string, most = 100): string {
   return value.length <= most ? value : `${value.slice(0, most)}… (${value.length} characters)`;
+}
+
+/** The rule for names helps only if the name is the problem. */
+function aboutDefinition(problem: string): string | undefined {
+  return problem.startsWith("its name is ") ? undefined : "Correct the definition.";
 }
 
 /** Of the words of an error, which may quote anything, so many characters are recorded. */
@@ -32,6 +44,15 @@ export function shown(value: unknown): string {
   }
 }
 
+/** By the status with which a provider refuses. Each needs a correction: the same call again would be refused again. */
+const MODEL_HINTS: Readonly<Record<number, string>> = {
+  400: "The provider does not accept the request: look at the model's settings, tools and output schema. Nothing recorded is lost; when it is corrected, resume().",
+  401: "The provider does not accept the API key: set the right one. Nothing recorded is lost; then resume().",
+  402: "The account at the provider has no credit left. Nothing recorded is lost; when it has, resume().",
+  403: "The API key may not use this model: use another key or model. Nothing recorded is lost; then resume().",
+  404: "The provider does not know this model, or the address is wrong: correct it. Nothing recorded is lost; then resume().",
+};
+
 type Values = string | number | boolean | undefined | null;
 
 export const catalogue = {
@@ -43,7 +64,8 @@ export const catalogue = {
   AGENT_INVALID: entry<{ agent: string; problem: string }>(
     "agent(…) was given something it cannot work with.",
     (d) => `Agent ${d.agent} is not valid: ${d.problem}.`,
-    "Correct the definition; names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+    "Correct the definition. Names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+    (d) => aboutDefinition(d.problem),
   ),
   AGENT_MISMATCH: entry<{ threadId: string; recorded: string; given: string }>(
     "A thread is opened with another agent than the one that began it.",
@@ -226,10 +248,11 @@ export const catalogue = {
     (d) => `Agent ${d.agent} used all of its ${d.maxTurns} turns.`,
     "resume() grants as many again; maxTurns on the agent raises the limit.",
   ),
-  MODEL_FAILED: entry<{ model: string; attempts: number; reason: string }>(
+  MODEL_FAILED: entry<{ model: string; attempts: number; reason: string; status?: number | undefined }>(
     "A model call failed and was not worth another try, or failed again each time.",
     (d) => `Model ${d.model} failed after ${d.attempts} ${d.attempts === 1 ? "try" : "tries"}: ${d.reason}`,
     "Nothing recorded is lost: resuming repeats only this call.",
+    (d) => MODEL_HINTS[d.status ?? 0],
   ),
   MODEL_TIMEOUT: entry<{ model: string; phase: string; ms: number }>(
     "A model call exceeded one of the agent's timeouts.",
@@ -239,7 +262,7 @@ export const catalogue = {
   NEED_RESUME: entry<{ threadId: string; pauseType: string }>(
     "run(input) while the thread waits for an answer or stands at a breakpoint.",
     (d) => `Thread ${d.threadId} is paused by ${d.pauseType} and needs resume().`,
-    "Answer what is open (session.interrupts) and call resume(). Where another process may have done so, runner.open() reads what became of it.",
+    "Answer what is open (session.interrupts) with resume({ answers }). To say something else instead call resume({ input }). If another process may have resumed the thread, runner.open() reads it again.",
   ),
   NOT_SERIALIZABLE: entry<{ what: string; path: string; found: string }>(
     "A value that must be recorded is not plain JSON.",
@@ -251,10 +274,21 @@ export const catalogue = {
     (d) => `Option ${d.option} is ${brief(d.value)}; it must be ${d.needed}.`,
     "Correct the option; nothing was changed.",
   ),
-  OUTPUT_INVALID: entry<{ agent: string; problem: string }>(
-    "An agent with an `output` schema ended with an answer that does not fit it.",
-    (d) => `The answer of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
+  OPTION_UNKNOWN: entry<{ option: string; where: string; nearest: string | undefined; known: string }>(
+    "An option object has a key that is not the name of an option. An undefined value counts as absent.",
+    (d) => `There is no option ${brief(d.option)} in ${d.where}.`,
+    "Correct the name; the hint of the error has the nearest one and all others. Nothing was changed.",
+    (d) => `${d.nearest === undefined ? "" : `Did you mean ${d.nearest}? `}The options are ${d.known}.`,
+  ),
+  OUTPUT_INVALID: entry<{ agent: string; problem: string; ended?: "by a call" | "by its schema" }>(
+    "An agent with an `output` schema ended with an answer, or a call of it with exit(), that does not fit the schema; or the schema makes a value that is not JSON.",
+    (d) => `The output of agent ${d.agent} does not fit its output schema: ${d.problem}.`,
     "The text is kept in the history; resume() asks the model again.",
+    (d) => {
+      if (d.ended === "by a call") return "Correct the value that the tool gives to exit(), and run again.";
+      if (d.ended === "by its schema") return "Let the schema make JSON, such as a date as ISO text; then resume().";
+      return undefined;
+    },
   ),
   PERMISSION_INVALID: entry<{ owner: string; problem: string }>(
     "The permissions of an agent or a runner have a rule or a default that means nothing.",
@@ -275,6 +309,11 @@ export const catalogue = {
     "A request that nobody could answer.",
     (d) => `That request cannot be raised: ${d.problem}.`,
     "Make it with humanApproval(), humanInput() or customInterrupt().",
+  ),
+  RERUN_OUTSIDE: entry(
+    "rerun() was thrown, or ctx.rerun() called, by code that cannot be run again: a hook, a branch, a tool outside a run.",
+    () => "rerun() was thrown by code that cannot be run again.",
+    "Throw it in the code of a tool, a custom agent or a node, during a run.",
   ),
   REQUEST_REJECTED: entry<{ id: string; by: string; reason: string }>(
     "Thrown by ctx.ask when a person refuses to answer a question.",
@@ -395,7 +434,8 @@ export const catalogue = {
   TOOL_INVALID: entry<{ tool: string; problem: string }>(
     "tool(…) was given something it cannot work with.",
     (d) => `Tool ${d.tool} is not valid: ${d.problem}.`,
-    "Correct the definition; names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+    "Correct the definition. Names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
+    (d) => aboutDefinition(d.problem),
   ),
   TOOL_TIMEOUT: entry<{ tool: string; ms: number }>(
     "The reason of a tool's signal when the call took longer than its timeoutMs.",
@@ -434,8 +474,8 @@ export class BelayError extends Error {
 
 /** Makes the error of the catalogue with its values filled in. */
 export function belayError<C extends ErrorCode>(code: C, details: ErrorDetails<C>, cause?: unknown): BelayError {
-  const { message, hint } = catalogue[code] as CatalogueEntry<ErrorDetails<C>>;
-  return new BelayError(code, message(details), hint, details as object, cause);
+  const { message, hint, hintFor } = catalogue[code] as CatalogueEntry<ErrorDetails<C>>;
+  return new BelayError(code, message(details), hintFor?.(details) ?? hint, details as object, cause);
 }
 
 export class UserInterrupt extends BelayError {

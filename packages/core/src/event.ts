@@ -5,6 +5,7 @@ import type { ErrorRecord } from "./error.ts";
 import type { DriftReport, Fingerprint } from "./fingerprint.ts";
 import type { Answer } from "./interrupt/answer.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
+import type { InterruptView } from "./interrupt/view.ts";
 import type { Json } from "./json.ts";
 import type { PauseType, SessionState } from "./lifecycle.ts";
 import type { Finish, Message, Outcome, Usage } from "./message.ts";
@@ -113,7 +114,8 @@ export interface ActionEvent extends EventBase {
 
 /** What an agent, or code inside it, does besides speaking. All but the first take effect when they are recorded. */
 export interface Action {
-  readonly interrupted?: Interrupt;
+  /** With `data`, it is the view of a whole pause, by the root agent. */
+  readonly interrupted?: Interrupt | InterruptView;
   /** Ends the whole run with this output. */
   readonly exit?: { readonly output: Json };
   /** From now on another agent has the word, in the same history. */
@@ -281,8 +283,10 @@ export interface DeltaEvent extends EventBase {
   readonly type: "text-delta" | "reasoning-delta";
   readonly text: string;
   readonly messageId: string;
-  /** Where `text` begins in the message's text (or reasoning) so far. */
+  /** Where `text` begins in the message's text (or reasoning) so far. A reader that joins in mid-answer gets all of it at 0. */
   readonly offset: number;
+  /** The id of the cut message that this one continues. */
+  readonly continues?: string;
 }
 
 export interface ToolProgressEvent extends EventBase {

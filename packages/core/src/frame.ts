@@ -53,10 +53,26 @@ export interface Recording {
   readonly alone?: boolean;
 }
 
+/** An answer that streams. */
+export interface Speech {
+  /** Returns its text and reasoning so far, for a reader that joins in mid-answer. */
+  soFar(): readonly Draft[];
+}
+
+/** The message of a delta. */
+export interface DeltaOf {
+  readonly messageId: string;
+  /** The cut message that it continues. */
+  readonly continues?: string | undefined;
+}
+
 /** What the owner of a frame does for it. */
 export interface Desk {
   record(recording: Recording): void;
   publish(draft: Draft): void;
+  /** Readers that join get this answer so far, until it is hushed. */
+  speak(speech: Speech): void;
+  hush(speech: Speech): void;
   /** True while someone listens to drafts. */
   readonly watched: boolean;
   readonly head: number;
@@ -87,6 +103,8 @@ export interface Desk {
   request(id: string): RequestState | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so. */
   readonly breakpoints: readonly SetBreakpoint[];
+  /** True if the code with an interrupt at this address asked to be run again, and waits for resume(). */
+  isToRerun(address: string): boolean;
   /** A node of a graph waits for somebody to go on: listed with the pause that this stretch ends in, if it does. */
   halt(interrupt: Interrupt): void;
   /** Calls back when the request is decided, and that is on record. */
@@ -350,12 +368,16 @@ export class Frame {
     if (this.desk.watched) this.desk.publish({ type: "turn-end", turn, ...this.#base(1) } satisfies TurnEndEvent);
   }
 
-  delta(type: DeltaEvent["type"], text: string, messageId: string, offset: number, attempt: number): void {
-    if (!this.desk.watched) return;
+  delta(type: DeltaEvent["type"], text: string, of: DeltaOf, offset: number, attempt: number): void {
+    if (this.desk.watched) this.desk.publish(this.deltaOf(type, text, of, offset, attempt));
+  }
+
+  deltaOf(type: DeltaEvent["type"], text: string, of: DeltaOf, offset: number, attempt: number): DeltaEvent {
     const { threadId, runId, segment, agentName, runPath } = this.place;
+    const { messageId, continues } = of;
     const seq = this.desk.head;
     const at = this.clock.now();
-    this.desk.publish({
+    const delta = {
       type,
       seq,
       at,
@@ -368,7 +390,8 @@ export class Frame {
       text,
       messageId,
       offset,
-    });
+    };
+    return continues === undefined ? delta : { ...delta, continues };
   }
 
   progress(call: CallState, data: Json): void {

@@ -13,7 +13,12 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
  * `TOO_LARGE` where it takes more than `most` bytes.
  */
 export function toJson(value: unknown, what: string, most = Number.POSITIVE_INFINITY): Json {
-  return fitting(copy(value, what, "", undefined), what, most);
+  return fitting(copy({ what, converts: false }, value, "", undefined), what, most);
+}
+
+/** toJson() of what code gave back (I3): an object with a method `toJSON` is what that returns, so a Date is its ISO text. */
+export function toStored(value: unknown, what: string, most = Number.POSITIVE_INFINITY): Json {
+  return fitting(copy({ what, converts: true }, value, "", undefined), what, most);
 }
 
 /** `value`, which is plain JSON, as it is. Throws `TOO_LARGE` where it takes more than `most` bytes. */
@@ -87,7 +92,15 @@ interface Above {
   readonly above: Above | undefined;
 }
 
-function copy(value: unknown, what: string, path: string, above: Above | undefined): Json {
+interface Copying {
+  readonly what: string;
+  /** Whether `toJSON` is called. */
+  readonly converts: boolean;
+}
+
+function copy(by: Copying, given: unknown, path: string, above: Above | undefined): Json {
+  const value = by.converts ? converted(given, path) : given;
+  const { what } = by;
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -100,10 +113,17 @@ function copy(value: unknown, what: string, path: string, above: Above | undefin
     case "object":
       if (value === null) return null;
       for (let a = above; a !== undefined; a = a.above) if (a.value === value) return refuse(what, path, "a cycle");
-      return copyObject(value, what, path, below(value, what, path, above));
+      return copyObject(by, value, path, below(value, what, path, above));
     default:
       return refuse(what, path, `a ${typeof value}`);
   }
+}
+
+/** As JSON.stringify() does it. */
+function converted(value: unknown, path: string): unknown {
+  if ((typeof value !== "object" && typeof value !== "bigint") || value === null) return value;
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  return typeof toJSON === "function" ? toJSON.call(value, path.slice(path.lastIndexOf(".") + 1)) : value;
 }
 
 function below(value: object, what: string, path: string, above: Above | undefined): Above {
@@ -112,9 +132,9 @@ function below(value: object, what: string, path: string, above: Above | undefin
   return { value, depth, above };
 }
 
-function copyObject(value: object, what: string, path: string, above: Above): Json {
-  if (Array.isArray(value))
-    return Array.from(value as unknown[], (item, i) => copy(item, what, `${path}[${i}]`, above));
+function copyObject(by: Copying, value: object, path: string, above: Above): Json {
+  const { what } = by;
+  if (Array.isArray(value)) return Array.from(value as unknown[], (item, i) => copy(by, item, `${path}[${i}]`, above));
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     return refuse(what, path, `a ${value.constructor?.name || "class instance"}`);
@@ -125,7 +145,7 @@ function copyObject(value: object, what: string, path: string, above: Above): Js
     if (item === undefined) continue;
     const at = path === "" ? key : `${path}.${key}`;
     if (key === "__proto__") return refuse(what, at, "a __proto__ key");
-    out[key] = copy(item, what, at, above);
+    out[key] = copy(by, item, at, above);
   }
   return out;
 }

@@ -115,8 +115,11 @@ export function messageText(message: Pick<Message, "parts">): string {
 /** What is wrong with a file, whoever reads it: it would stand in the history, and fail every request from then on. */
 export function fileProblem({ mediaType, data }: { readonly mediaType?: unknown; readonly data?: unknown }) {
   const { base64, url, blob } = (data ?? {}) as { readonly [source: string]: unknown };
-  if (typeof mediaType !== "string" || ![base64, url, blob].some((source) => typeof source === "string")) {
-    return "needs a mediaType and data: base64, url or blob";
+  if (typeof blob === "string" && base64 === undefined && url === undefined) {
+    return `is a stored blob (${blob}), which no model can read; give it as base64 or url`;
+  }
+  if (typeof mediaType !== "string" || ![base64, url].some((source) => typeof source === "string")) {
+    return "needs a mediaType and data: base64 or url";
   }
   const said = mediaType === "" && typeof url === "string" && url.startsWith("data:");
   if (!said && !/^[^\s/;]+\/[^\s/;]+\s*(;|$)/.test(mediaType)) {

@@ -8,7 +8,7 @@ export function caughtUp(session: Session, begun: boolean): Happening {
   const now = Date.now();
   if (begun) return { type: "caught-up", state: "running", pauseType: undefined, requests: [], now };
   const { state, pauseType, interrupts } = session;
-  // Beside them may stand that somebody has paused it, or that a node waits.
-  const asked = interrupts.filter(({ kind }) => kind !== "manual" && kind !== "node");
+  // A pause(), a node or a call that asks to be run again may stand beside them.
+  const asked = interrupts.filter(({ kind }) => kind !== "manual" && kind !== "node" && kind !== "rerun");
   return { type: "caught-up", state, pauseType, requests: pauseType === "tool_interrupt" ? asked : [], now };
 }

@@ -137,7 +137,18 @@ function actionRows(action: (Fact & { type: "action" })["action"], inner: string
     const { kind, id, by, reason = "", tool, address } = interrupted;
     if (kind === "user" || kind === "manual")
       return [[says.stop, `${inner}${says.stoppedBy(by)}${reason === "" ? "" : `: ${reason}`}`]];
-    if (kind === "node") return [[says.stop, `${inner}${says.stoppedBy(by)}: ${says.atNode(reason, nodeAt(address))}`]];
+    // The view of a pause repeats requests that have a row. Nodes of the root graph stand only there.
+    if ("data" in interrupted) {
+      const { data } = interrupted;
+      const nodes = data.type === "graph" ? data.interrupts.filter((each) => each.data.type === "none") : [];
+      return nodes.flatMap(({ data: _data, ...each }) =>
+        each.kind === "node" ? actionRows({ interrupted: each }, inner, says) : [],
+      );
+    }
+    if (kind === "node" || kind === "rerun") {
+      const at = tool ?? (kind === "node" || interrupted.node !== undefined ? nodeAt(address) : by);
+      return [[says.stop, `${inner}${says.stoppedBy(by)}: ${says.atNode(reason, at)}`]];
+    }
     const what = tool === undefined ? says.word(kind) : says.asks(says.word(kind), tool);
     return [[says.request, `${inner}${id} ${what}: ${reason}`]];
   }

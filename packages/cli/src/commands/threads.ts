@@ -58,7 +58,7 @@ export function describeThreads(desk: Desk, rows: readonly ThreadRow[]): Promise
   return Promise.all(
     rows.map(async (row) => ({
       id: row.threadId,
-      state: row.damaged ? "damaged" : row.state === "running" && row.lease === undefined ? "crashed" : row.state,
+      state: row.damaged ? "damaged" : row.pauseType === "crash" ? "crashed" : row.state,
       updatedAt: row.updatedAt,
       folder: readNote(desk.dataFolder, row.threadId)?.folder ?? null,
       title: row.damaged ? null : ((await titleOf(desk.runner, row.threadId, row.head)) ?? null),

@@ -283,7 +283,9 @@ function onAction(view: View, interrupt: Interrupt | undefined): View {
     // Those of a past that is only read have ended with their process, or are somebody else's.
     return view.past ? told : { ...told, behind: [...view.behind, ...(interrupt.calls?.late ?? [])] };
   }
-  if (interrupt.kind === "manual" || interrupt.kind === "node") return view;
+  // The view of a pause repeats requests that were raised.
+  if ("data" in interrupt) return view;
+  if (interrupt.kind === "manual" || interrupt.kind === "node" || interrupt.kind === "rerun") return view;
   if (view.requests.some(({ id }) => id === interrupt.id)) return view;
   return openDialog({ ...endStream(view), requests: [...view.requests, interrupt] });
 }

@@ -1,6 +1,7 @@
 // agent(…): the definition of a model with tools. Immutable; bad definitions are refused here.
 
 import type { Agent } from "../agent.ts";
+import type { AgentDescription } from "../describe.ts";
 import { belayError } from "../error.ts";
 import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
 import type { Desk } from "../frame.ts";
@@ -9,12 +10,13 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
 import { type Message, messageText, NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
 import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
+import { closed, isStrict } from "../schema/closed.ts";
 import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
-import { type Tool, tool } from "../tool/tool.ts";
+import { describeTool, type Tool, tool } from "../tool/tool.ts";
 import { byName } from "../workflow/composite.ts";
 import type { ModelTimeouts } from "./call-model.ts";
 import { type ChatDefinition, type ContextBudget, contextProblem } from "./definition.ts";
@@ -62,7 +64,7 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
 /** Silence of a model for this long is a stall. */
 const IDLE_MS = 90_000;
 
-const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
+const OPTIONS: KnownOptions<AgentOptions<undefined, never>> = {
   name: true,
   model: true,
   instructions: true,
@@ -79,6 +81,21 @@ const OPTIONS: Readonly<Record<keyof AgentOptions<undefined, never>, true>> = {
   repair: true,
 };
 
+const SETTINGS: KnownOptions<AgentSettings> = {
+  toolChoice: true,
+  maxOutputTokens: true,
+  temperature: true,
+  topP: true,
+  stopSequences: true,
+  seed: true,
+  providerOptions: true,
+  retry: true,
+};
+
+const RETRY: KnownOptions<RetrySettings> = { attempts: true, delayMs: true, maxDelayMs: true };
+
+const TIMEOUTS: KnownOptions<ModelTimeouts> = { firstTokenMs: true, idleMs: true, totalMs: true };
+
 type OutputOf<S> = S extends StandardSchema ? InferOutput<S> : string;
 
 export function agent<S extends StandardSchema | undefined = undefined, Deps = unknown>(
@@ -90,7 +107,7 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
   const { name } = definition;
   const inCalls = [...(definition.family?.values() ?? [definition])].flatMap(inTools);
   let print: { readonly of: ChatDefinition["tools"]; readonly is: Fingerprint } | undefined;
-  const made = Object.freeze({
+  const made: Agent = Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
     chats: true,
@@ -104,11 +121,19 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
       if (print?.of !== of) print = { of, is: printOf(definition) };
       return print.is;
     },
+    describe: (): AgentDescription => ({
+      name,
+      kind: "chat",
+      model: definition.model.id,
+      tools: [...definition.tools.values()].map(describeTool),
+      children: made.children.map((child) => child.describe()),
+      ...(definition.request.output !== undefined && { output: definition.request.output.schema }),
+    }),
     argsProblem: (interrupt, args) => argsProblem(definition, interrupt, args),
     verdict: (desk, tool, args) => verdictOf(definition, desk, tool, args),
   } satisfies Agent);
   definitions.set(made, definition);
-  return made;
+  return made as Agent<OutputOf<S>, Deps>;
 }
 
 /** What each agent(…) was made of, for those that hand over to it. */
@@ -118,7 +143,10 @@ function inTools({ tools }: ChatDefinition): readonly Agent<unknown, never>[] {
   return [...tools.values()].flatMap((tool) => tool.agent ?? []);
 }
 
-/** Each of them with a tool to hand over to the others. */
+/**
+ * The agents that may speak in a run of `alone`, each with a tool to hand over to the others. The run has the output of
+ * `alone`, whichever of them gives it (I4): an `output` schema of another member holds for runs of that member only.
+ */
 function familyOf(
   alone: ChatDefinition,
   subAgents: readonly Agent<unknown, never>[],
@@ -140,7 +168,7 @@ function familyOf(
   }
   const family = new Map<string, ChatDefinition>();
   const names = [...members.keys()];
-  for (const [name, member] of members) family.set(name, withTransfer(member, names, family));
+  for (const [name, member] of members) family.set(name, withTransfer(member, names, family, alone));
   return family;
 }
 
@@ -148,6 +176,7 @@ function withTransfer(
   member: ChatDefinition,
   names: readonly string[],
   family: ReadonlyMap<string, ChatDefinition>,
+  root: ChatDefinition,
 ): ChatDefinition {
   const transfer = transferTool(names.filter((name) => name !== member.name));
   // One that it has as a member of another family is ours.
@@ -156,7 +185,9 @@ function withTransfer(
   }
   const tools = new Map([...member.tools].filter(([name]) => name !== transfer.name)).set(transfer.name, transfer);
   const shown = [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  return { ...member, tools, request: { ...member.request, tools: shown }, family };
+  const { output: _own, ...request } = member.request;
+  const output = root.request.output && { output: root.request.output };
+  return { ...member, tools, request: { ...request, tools: shown, ...output }, output: root.output, family };
 }
 
 function transferTool(names: readonly string[]): Tool {
@@ -216,8 +247,11 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(options?.name), problem });
   if (typeof options?.name !== "string" || !NAME.test(options.name))
     throw refuse(`its name is ${JSON.stringify(options?.name)}`);
-  const slip = misspelt(options, OPTIONS);
-  if (slip !== undefined) throw refuse(slipText(slip));
+  refuseUnknown("agent()", options, OPTIONS);
+  const { settings, timeouts } = options;
+  if (settings !== undefined) refuseUnknown("settings of agent()", settings, SETTINGS);
+  if (settings?.retry !== undefined) refuseUnknown("settings.retry of agent()", settings.retry, RETRY);
+  if (timeouts !== undefined) refuseUnknown("timeouts of agent()", timeouts, TIMEOUTS);
   const { name, model, instructions, output } = options;
   if (typeof model?.stream !== "function" || typeof model.id !== "string") {
     throw refuse("its model has no id or no stream(); wrap AI SDK models with fromAiSdk(model)");
@@ -334,12 +368,16 @@ function requestBase(
 ): ModelRequest {
   const { retry: _retry, ...settings } = options.settings ?? {};
   const tools = list.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  const schema: Json | undefined =
-    options.output && toJsonSchema(options.output, `the output of agent ${options.name}`);
+  const output = options.output && outputSpec(options.name, options.output);
   return {
     messages: [],
     ...(toJson(settings, `The settings of agent ${options.name}`) as ModelSettings),
     tools,
-    ...(schema !== undefined && { output: { name: options.name, schema } }),
+    ...(output !== undefined && { output }),
   };
+}
+
+function outputSpec(name: string, output: StandardSchema): NonNullable<ModelRequest["output"]> {
+  const schema = closed(toJsonSchema(output, `the output of agent ${name}`));
+  return { name, schema, strict: isStrict(schema) };
 }

@@ -131,12 +131,12 @@ export class Answer {
     return plain && /\S$/.test(text) ? text : undefined;
   }
 
-  text(): string {
-    let text = this.#open?.type === "text" ? this.#open.text : "";
+  text(type: "text" | "reasoning" = "text"): string {
+    let text = this.#open?.type === type ? this.#open.text : "";
     const parts = this.#parts ?? nothing;
     for (let i = parts.length - 1; i >= 0; i--) {
       const part = parts[i]!;
-      if (part.type === "text") text = part.text + text;
+      if ((part.type === "text" || part.type === "reasoning") && part.type === type) text = part.text + text;
     }
     return text;
   }

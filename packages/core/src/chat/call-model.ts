@@ -6,7 +6,8 @@
 // 4. An answer that grows larger than one record may be ends while it streams: what does not fit is not shown (P12).
 
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
-import type { Frame } from "../frame.ts";
+import type { DeltaEvent } from "../event.ts";
+import type { Frame, Speech } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { Finish, Message } from "../message.ts";
@@ -40,6 +41,8 @@ export interface ModelCall {
   readonly model: Model;
   readonly request: ModelRequest;
   readonly messageId: string;
+  /** The id of the cut message that the answer continues. */
+  readonly continues?: string | undefined;
   readonly timeouts: ModelTimeouts;
   readonly retry: RetrySettings;
   /** Tries made before, by this process or one that crashed. */
@@ -62,7 +65,7 @@ function modelError(model: Model, tries: number, error: unknown): BelayError {
   if (error instanceof BelayError && (error.code === "MODEL_TIMEOUT" || error.code === "TOO_LARGE")) return error;
   const reason = reasonOf(error);
   if (isOverflow(error)) return belayError("CONTEXT_OVERFLOW", { model: model.id, reason }, error);
-  return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason }, error);
+  return belayError("MODEL_FAILED", { model: model.id, attempts: tries, reason, status: statusIn(error) }, error);
 }
 
 /** Clients wrap what they met: that a connection broke is said by the innermost cause only. */
@@ -80,18 +83,18 @@ function causeOf(error: unknown): Error | undefined {
   return error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
 }
 
-function take(frame: Frame, { messageId, quiet }: ModelCall, answer: Answer, event: ModelEvent, attempt: number): void {
+function take(frame: Frame, call: ModelCall, answer: Answer, event: ModelEvent, attempt: number): void {
+  const { messageId, quiet } = call;
   switch (event.type) {
     case "text":
       if (said(event) === "") return;
       answer.addText(event.text, event.block);
-      if (!quiet) frame.delta("text-delta", event.text, messageId, answer.textLength - event.text.length, attempt);
+      if (!quiet) frame.delta("text-delta", event.text, call, answer.textLength - event.text.length, attempt);
       return;
     case "reasoning":
       if (said(event) === "") return;
       answer.addReasoning(event.text, event.block);
-      if (!quiet)
-        frame.delta("reasoning-delta", event.text, messageId, answer.reasoningLength - event.text.length, attempt);
+      if (!quiet) frame.delta("reasoning-delta", event.text, call, answer.reasoningLength - event.text.length, attempt);
       return;
     case "args":
       answer.add(event);
@@ -115,7 +118,7 @@ function said({ type, text }: Extract<ModelEvent, { type: "text" | "reasoning" }
  * Reads a source to its end, by callbacks: a read that is under way can be given up at once, without a race against a
  * long-lived promise, which would leak, and without a promise of our own for each event.
  */
-class Calling implements StopListener {
+class Calling implements StopListener, Speech {
   readonly #frame: Frame;
   readonly #call: ModelCall;
   readonly #resolve: (end: ModelCallEnd) => void;
@@ -147,6 +150,7 @@ class Calling implements StopListener {
     this.#attempt += 1;
     if (this.#attempt > 1 && !quiet && !this.#answer.begun) this.#frame.superseded(messageId, this.#attempt);
     signal.on(this);
+    if (!quiet) this.#frame.desk.speak(this);
     try {
       point("model:request", request);
       this.#source = model.stream(request, this.#abort)[Symbol.asyncIterator]();
@@ -157,6 +161,13 @@ class Calling implements StopListener {
     if (signal.stop !== undefined) return this.stopped();
     if (hasLimits(timeouts)) this.#limits = new Limits(this.#frame, this.#call, (error) => this.#expire(error));
     this.#read();
+  }
+
+  soFar(): readonly DeltaEvent[] {
+    const deltaOf = (type: DeltaEvent["type"], text: string) =>
+      text === "" ? [] : [this.#frame.deltaOf(type, text, this.#call, 0, this.#attempt)];
+    const answer = this.#answer;
+    return [...deltaOf("reasoning-delta", answer.text("reasoning")), ...deltaOf("text-delta", answer.text())];
   }
 
   #again(): void {
@@ -208,7 +219,7 @@ class Calling implements StopListener {
     if (this.#frame.signal.stop !== undefined) return this.#tell("stopped");
     const next = this.#judge(error);
     if (next instanceof BelayError) {
-      return this.#resolve({ how: "failed", answer: this.#answer, attempt: this.#attempt, error: next });
+      return this.#done({ how: "failed", answer: this.#answer, attempt: this.#attempt, error: next });
     }
     this.#announce(error, next);
     void sleep(this.#frame, next).then((waited) => (waited ? this.#again() : this.#tell("stopped")));
@@ -260,7 +271,12 @@ class Calling implements StopListener {
   }
 
   #tell(how: "finished" | "stopped"): void {
-    this.#resolve({ how, answer: this.#answer, attempt: this.#attempt });
+    this.#done({ how, answer: this.#answer, attempt: this.#attempt });
+  }
+
+  #done(end: ModelCallEnd): void {
+    if (!this.#call.quiet) this.#frame.desk.hush(this);
+    this.#resolve(end);
   }
 
   /** True the first time. */

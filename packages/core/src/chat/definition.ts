@@ -1,9 +1,9 @@
 import { shown } from "../error.ts";
 import type { HookTable } from "../hooks/hooks.ts";
 import type { Message } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
 import type { Model, ModelRequest } from "../model/model.ts";
 import type { CheckedPermissions } from "../permission/permissions.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import type { StandardSchema } from "../schema/schema.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ModelTimeouts } from "./call-model.ts";
@@ -31,7 +31,7 @@ export interface SummaryWish {
   readonly focus?: string | undefined;
 }
 
-const BUDGET: Readonly<Record<keyof ContextBudget, true>> = {
+const BUDGET: KnownOptions<ContextBudget> = {
   maxTokens: true,
   keepTokens: true,
   model: true,
@@ -45,8 +45,7 @@ export function contextProblem(context: unknown): string | undefined {
   if (typeof context !== "object" || context === null || Array.isArray(context)) {
     return `its context is ${JSON.stringify(context)}, neither a function nor { maxTokens }`;
   }
-  const slip = misspelt(context, BUDGET);
-  if (slip !== undefined) return `in its context ${slipText(slip)}`;
+  refuseUnknown("context of agent()", context, BUDGET);
   const budget = context as Partial<Record<keyof ContextBudget, unknown>>;
   const { maxTokens, keepTokens = 0, model, instructions, wanted } = budget;
   if (!isCount(maxTokens) || maxTokens === 0)

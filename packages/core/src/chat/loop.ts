@@ -19,7 +19,7 @@ import { callHooked } from "./model-hooks.ts";
 import { type Next, stoppedWith } from "./next.ts";
 import { type NextCall, newCall, openCall } from "./open-call.ts";
 import { promptFor } from "./request.ts";
-import { settle } from "./settle.ts";
+import { exitOutput, settle } from "./settle.ts";
 import { afterToolHooks } from "./tool-hooks.ts";
 import { TurnCalls } from "./turn-calls.ts";
 
@@ -28,7 +28,7 @@ export async function chatLoop(frame: Frame, agent: ChatDefinition): Promise<End
     const { action, active, last, callsBy } = frame.scope;
     // While only answered calls run, nothing goes on, and nothing ends.
     if (!frame.beginning.mayCallModel && last !== "calls") return { how: "asking", facts: [], calls: noCalls };
-    if (action !== undefined && last !== "calls") return acted(action);
+    if (action !== undefined && last !== "calls") return acted(frame, agent, action);
     // Open calls are of the agent that made them, also where one of them has handed over.
     const name = last === "calls" ? callsBy : active;
     const own = name === undefined || name === agent.name;
@@ -53,9 +53,12 @@ function hasMail(frame: Frame): boolean {
 }
 
 /** A call ended the run, or the loop it is in, with an output of its own. */
-function acted(action: Action): Ended {
-  const output = action.exit?.output ?? action.breakLoop?.output ?? null;
-  return { how: "completed", facts: [], text: asText(output), output, finish: "stop", action };
+async function acted(frame: Frame, agent: ChatDefinition, action: Action): Promise<Ended> {
+  const given = action.exit?.output ?? action.breakLoop?.output ?? null;
+  const made = await exitOutput(frame, agent, given);
+  if (made === undefined) return stoppedWith([]);
+  if ("error" in made) return { how: "failed", facts: [], ...made };
+  return { how: "completed", facts: [], text: asText(given), ...made, finish: "stop", action };
 }
 
 /** Another agent of the family has the word: the same history, other instructions, tools and model. */
@@ -225,7 +228,8 @@ function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const messages = promptFor(scope, agent);
   frame.turnStart(turn, scope.attempt + 1);
   const { model, timeouts, retry } = agent;
-  const call = { model, request: { ...agent.request, messages }, messageId, timeouts, retry, attempt: scope.attempt };
+  const request = { ...agent.request, messages };
+  const call = { model, request, messageId, continues: continued?.id, timeouts, retry, attempt: scope.attempt };
   return new Promise((then, failed) => {
     callHooked(frame, agent, call, turn, (end) => {
       const said = { frame, agent, end, turn, id: messageId, continues: continued?.id };

@@ -9,6 +9,7 @@ import type { Hook } from "../hooks/hooks.ts";
 import type { Decision } from "../interrupt/decision.ts";
 import { callDigest } from "../interrupt/digest.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import { rerunAddress } from "../interrupt/rerun.ts";
 import type { CallState } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import type { Outcome } from "../message.ts";
@@ -99,6 +100,8 @@ export function openCall(
   lost: Fact[],
 ): NextCall | Promise<NextCall> | undefined {
   if (call.status === "started") return startedCall(frame, agent, call, lost);
+  // It asked to be run again, and waits for resume().
+  if (frame.desk.isToRerun(rerunAddress(call.address))) return { call, waits: [] };
   if (call.resumes) return goesOn(frame, agent, call, "resumes");
   const { gate } = call;
   if (gate === undefined && !call.cut)

@@ -1,7 +1,7 @@
 import { gate, history, listen, said, unpaired } from "@belay/testkit";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { createRunner, memoryStore, parallel } from "../index.ts";
+import { createRunner, memoryStore, parallel, tool } from "../index.ts";
 import { promptProblems, type ScriptedTurn, scriptedModel } from "../testing/index.ts";
 import { agent } from "./agent.ts";
 
@@ -162,6 +162,82 @@ it("S6: a stop while the answer is being checked keeps it; resume() checks it ag
   await heard.until((event) => event.type === "state" && event.state === "completed");
   expect(unpaired(heard.events)).toEqual([]);
   expect(model.requests).toHaveLength(2);
+});
+
+it("I4: the schema is sent closed, with whether a provider can follow it strictly", async () => {
+  const sent = async (output: z.ZodType) => {
+    const model = scriptedModel(["{}", "{}", "{}"]);
+    await (await createRunner({ agent: agent({ name: "helper", model, output }) }).run("go")).result;
+    return model.requests[0]!.output;
+  };
+  expect(await sent(z.object({ name: z.string(), size: z.number() }))).toMatchObject({
+    schema: { additionalProperties: false },
+    strict: true,
+  });
+  expect(await sent(z.object({ name: z.string().optional() }))).toMatchObject({
+    schema: { additionalProperties: false },
+    strict: false,
+  });
+});
+
+describe("I4: the output has its type however the run ends", () => {
+  const family = (answers: readonly ScriptedTurn[], own?: z.ZodType) => {
+    const model = scriptedModel(answers);
+    const sub = agent({ name: "sub", model, ...(own && { output: own }) });
+    const over = scriptedModel([[{ call: "transfer_to_agent", args: { agent_name: "sub" } }]]);
+    return { model, root: agent({ name: "root", model: over, output: city, subAgents: [sub] }), sub };
+  };
+
+  it("I4: after a hand-over the other agent is asked for the same output, and corrected by the same schema", async () => {
+    for (const own of [undefined, z.object({ other: z.string() })]) {
+      const { model, root } = family(["Rome", good], own);
+      const result = await (await createRunner({ agent: root }).run("a city")).result;
+      expect(result).toMatchObject({ status: "completed", output: { name: "Rome", size: 3 } });
+      expect(model.requests.map(({ output }) => output?.name)).toEqual(["root", "root"]);
+    }
+  });
+
+  it("I4: an agent that is run by itself has its own output, also if another may hand over to it", async () => {
+    const { sub } = family(['{"other":"x"}'], z.object({ other: z.string() }));
+    expect(await (await createRunner({ agent: sub }).run("go")).result).toMatchObject({ output: { other: "x" } });
+  });
+
+  it("I4: exit() gives what the schema makes of its value, or the run fails with OUTPUT_INVALID", async () => {
+    const leaving = (output: unknown, more: object) => {
+      const execute = (_: unknown, ctx: { exit(output: unknown): void }) => ctx.exit(output);
+      const leave = tool({ name: "leave", description: "", input: z.object({}), execute });
+      const model = scriptedModel([[{ call: "leave" }], "never"]);
+      return createRunner({ agent: agent({ name: "root", model, tools: [leave], ...more }) });
+    };
+    const end = async (output: unknown, more: object) => (await leaving(output, more).run("go")).result;
+    const fits = { name: "Rome", size: "3" };
+    expect(await end(fits, { output: city })).toMatchObject({ status: "completed", output: { name: "Rome", size: 3 } });
+    expect(await end("left", { output: city })).toMatchObject({
+      status: "failed",
+      error: { code: "OUTPUT_INVALID", hint: expect.stringContaining("exit()") },
+    });
+    // Without a schema the output is text.
+    expect(await end({ sum: 3 }, {})).toMatchObject({ status: "completed", output: '{"sum":3}', text: '{"sum":3}' });
+    // Asked again under its id, the run gives the same.
+    const runner = leaving(fits, { output: city });
+    const first = await (await runner.run("go", { id: "r" })).result;
+    expect(await (await runner.run("go", { id: "r" })).result).toEqual(first);
+  });
+
+  it("I4: a schema that makes what JSON cannot hold fails the run with the path, now and when it is asked again", async () => {
+    const output = z.object({ when: z.string() }).transform(({ when }) => ({ at: { day: new Date(when) } }));
+    const model = scriptedModel(['{"when":"2026-01-01"}']);
+    const runner = createRunner({ agent: agent({ name: "helper", model, output }) });
+    const error = {
+      code: "OUTPUT_INVALID",
+      message:
+        "The output of agent helper does not fit its output schema: the schema makes a Date at at.day, which JSON cannot hold.",
+      hint: expect.stringContaining("ISO text"),
+    };
+    for (const _ of [1, 2])
+      expect(await (await runner.run("go", { id: "r" })).result).toMatchObject({ status: "failed", error });
+    expect(model.requests).toHaveLength(1);
+  });
 });
 
 it("without a schema the output is the text, and typed so", async () => {

@@ -3,7 +3,7 @@
 import { BelayError, belayError } from "../error.ts";
 import type { Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
-import { toJson } from "../json.ts";
+import { asText, type Json, toJson } from "../json.ts";
 import type { Message } from "../message.ts";
 import { validate } from "../schema/schema.ts";
 import type { ChatDefinition } from "./definition.ts";
@@ -34,8 +34,8 @@ export async function settle(
   if (checked.ok) {
     // Said while it was checked.
     if (frame.desk.hasMail(frame, "steer")) return settle(frame, agent, text, facts, finish);
-    const error = unrecordable(frame, agent, checked.value);
-    return error === undefined ? { output: checked.value, ...ended } : { how: "failed", facts, error };
+    const stored = storedOutput(frame, agent, checked.value);
+    return "error" in stored ? { how: "failed", facts, ...stored } : { ...stored, ...ended };
   }
   const error = belayError("OUTPUT_INVALID", { agent: agent.name, problem: checked.problem });
   const words = `Your answer does not fit the required JSON Schema: ${checked.problem}. Answer again, with that JSON only.`;
@@ -52,16 +52,39 @@ export async function settle(
   return "on";
 }
 
-/** A schema may make more of an answer than one may be recorded. Whether a child's can be is judged by whoever runs it. */
-function unrecordable({ place, desk }: Frame, agent: ChatDefinition, output: unknown): BelayError | undefined {
-  if (place.runPath.includes("/")) return undefined;
+/**
+ * The output of the whole run, if a call has ended it with `exit()` or `breakLoop()`: the value that the agent's schema makes
+ * of it. A call of an agent inside another one ends a run that is not its own, whose output may be of any type.
+ */
+export async function exitOutput(
+  frame: Frame,
+  agent: ChatDefinition,
+  given: Json,
+): Promise<{ readonly output: Json } | { readonly error: BelayError } | undefined> {
+  if (frame.place.runPath.includes("/")) return { output: given };
+  if (agent.output === undefined) return { output: asText(given) };
+  const checked = await frame.signal.orStopped(Promise.resolve(validate(agent.output, given)));
+  if (checked === undefined) return undefined;
+  if (checked.ok) return storedOutput(frame, agent, checked.value);
+  const problem = `a call ended the run with a value of another shape: ${checked.problem}`;
+  return { error: belayError("OUTPUT_INVALID", { agent: agent.name, problem, ended: "by a call" }) };
+}
+
+/** The output as it is recorded. A schema may make more of an answer than may be recorded, or make what JSON cannot hold (I4). */
+function storedOutput(
+  { desk }: Frame,
+  agent: ChatDefinition,
+  output: unknown,
+): { readonly output: Json } | { readonly error: BelayError } {
   try {
-    toJson(output, `The output of agent ${agent.name}`, desk.maxBytes);
+    return { output: toJson(output, `The output of agent ${agent.name}`, desk.maxBytes) };
   } catch (error) {
-    // What is no JSON, such as a Date, is told to those who wait for the run, and its answer is on record.
-    if (error instanceof BelayError && error.code === "TOO_LARGE") return error;
+    if (!(error instanceof BelayError)) throw error;
+    if (error.code !== "NOT_SERIALIZABLE") return { error };
+    const { found, path } = error.details;
+    const problem = `the schema makes ${found} at ${path}, which JSON cannot hold`;
+    return { error: belayError("OUTPUT_INVALID", { agent: agent.name, problem, ended: "by its schema" }, error) };
   }
-  return undefined;
 }
 
 async function readOutput(agent: ChatDefinition, text: string): Promise<Awaited<ReturnType<typeof validate>>> {

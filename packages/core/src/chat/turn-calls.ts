@@ -13,6 +13,7 @@ import { noCalls, type StoppedCalls } from "../agent.ts";
 import { type BelayError, recordedWords } from "../error.ts";
 import type { Action, Fact } from "../event.ts";
 import type { Frame, Recording } from "../frame.ts";
+import { rerunAddress, rerunInterrupt } from "../interrupt/rerun.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import { heldOutcome } from "../journal/history.ts";
 import type { CallState } from "../journal/state.ts";
@@ -60,6 +61,8 @@ export class TurnCalls implements Recording, StopListener {
   #listening = false;
   #judging = false;
   #over = false;
+  /** Asked to be run again: held until resume(). */
+  #reruns: string[] | undefined;
   #stopped: string[] | undefined;
   #finished: string[] | undefined;
   /** Recorded as started, and met by a stop before they did. */
@@ -155,7 +158,7 @@ export class TurnCalls implements Recording, StopListener {
     const notStarted: string[] = (this.#heldBack ?? none).map(({ call }) => call.part.id);
     notStarted.push(...(this.#unresolved ?? none));
     for (const { call } of this.#again ?? none) notStarted.push(call.part.id);
-    const stopped = [...(this.#stopped ?? none)];
+    const stopped = [...(this.#stopped ?? none), ...(this.#reruns ?? none)];
     for (const call of this.#asking ?? none) (call.status === "started" ? stopped : notStarted).push(call.part.id);
     for (const live of this.#parked ?? none) stopped.push(live.callId);
     const left = this.#calls.slice(this.#begun).flatMap(({ call }) => (this.#asking?.has(call) ? [] : [call]));
@@ -256,10 +259,12 @@ export class TurnCalls implements Recording, StopListener {
     return at(a) < at(b);
   }
 
-  /** Some of them wait for a person. */
+  /** True if some of them wait for a person, or for resume(). */
   get waitsForPeople(): boolean {
     return (
-      (this.#asking !== undefined && this.#asking.size > 0) || (this.#parked !== undefined && this.#parked.size > 0)
+      this.#reruns !== undefined ||
+      (this.#asking !== undefined && this.#asking.size > 0) ||
+      (this.#parked !== undefined && this.#parked.size > 0)
     );
   }
 
@@ -428,6 +433,19 @@ export class TurnCalls implements Recording, StopListener {
     this.#settleDown();
   }
 
+  /** Returns the facts of a call that asks to be run again, with the starts that it makes possible. */
+  rerunOf(call: CallState, serial: boolean, ranArgs: Json | undefined, extra: Json): readonly Fact[] {
+    const frame = this.#frame;
+    this.#running -= 1;
+    if (serial) this.#serialRunning = false;
+    const { id: callId, tool, args } = call.part;
+    this.#reruns = added(this.#reruns, callId);
+    const { agentName: by } = frame.place;
+    const of = { address: rerunAddress(call.address), by, callId, tool, args: ranArgs ?? args };
+    const raised = frame.raised(rerunInterrupt(frame.place, frame.clock, extra, of));
+    return [frame.toolEnd(call, "interrupted", null, true), raised, ...this.#starts()];
+  }
+
   /** The facts of a call's end, with the starts that it makes possible. */
   endOf(call: CallState, serial: boolean, outcome: Outcome, output: Json, more: readonly Fact[]): readonly Fact[] {
     this.#running -= 1;
@@ -489,6 +507,12 @@ class RunningCall implements CallEnding, Recording {
 
   broke(error: BelayError): void {
     this.#turn.broke(error, this.live!, this.#serial);
+  }
+
+  again(extra: Json): void {
+    if (this.live?.isParked) this.#turn.parked(this.live, false);
+    const facts = () => this.#turn.rerunOf(this.#call, this.#serial, this.ranArgs, extra);
+    this.#frame.desk.record({ facts, recorded: () => this.recorded() });
   }
 
   facts(): readonly Fact[] {

@@ -21,7 +21,6 @@ const compile = (options: object) => line().compile(options as never);
 
 describe("G4: what a graph cannot mean is refused where it is written", () => {
   test.each([
-    ["a misspelt breakpoint, which would never stop anything", { interruptBefor: ["b"] }, "interruptBefore was meant"],
     ["a breakpoint that is no list", { interruptBefore: "b" }, 'interruptBefore is "b", which is no list of nodes'],
     ["a condition that is none", { interruptAfter: [{ node: "b", when: 3 }] }, "breakpoint at b is 3, not a function"],
     ["a trigger that there is not", { trigger: "some" }, 'trigger is "some", not any or all'],
@@ -37,7 +36,6 @@ describe("G4: what a graph cannot mean is refused where it is written", () => {
         problem(`no node can be called ${key === undefined ? "undefined" : JSON.stringify(key)}`),
       );
     }
-    expect(node("a", { befor: () => 1 })).toThrow(problem("of node a there is no option befor; before was meant"));
     expect(node("a", { before: 3 })).toThrow(problem("before of node a is 3, not a function"));
     const branch = (to: unknown) => () =>
       graph("g")

@@ -1,8 +1,8 @@
 import { eachStore } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { type Agent, createRunner, type Json } from "../index.ts";
+import { rerun } from "../interrupt/rerun.ts";
 import { graph } from "./graph.ts";
-import { rerun } from "./rerun.ts";
 import { END, START } from "./shape.ts";
 
 describe.each(eachStore)("a checkpoint on $name", ({ make }) => {

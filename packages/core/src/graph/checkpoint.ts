@@ -29,6 +29,10 @@ export function checkpointOf(
   const skipPreHandler: string[] = [];
   const stopped = (reason: string) =>
     open.flatMap(({ id, key }) => (halts.get(record.address(id))?.reason === reason ? [key] : []));
+  const asked = open.filter((visit) => {
+    const request = record.begun(visit) === undefined ? record.requestBefore(visit) : undefined;
+    return request !== undefined && request.decision === undefined;
+  });
   for (const visit of open) {
     if (record.held.has(visit.id)) continue;
     const begun = record.begun(visit);
@@ -41,7 +45,12 @@ export function checkpointOf(
     const below = plan.shape.nodes.get(visit.key)!.agent.checkpoint?.(look, record.path(visit), interrupts);
     if (below !== undefined) subGraphs[nameOf(visit, subGraphs)] = below;
   }
-  const nodes = { beforeNodes: stopped("before"), afterNodes: stopped("after"), rerunNodes, skipPreHandler };
+  const nodes = {
+    beforeNodes: [...stopped("before"), ...asked.map(({ key }) => key)],
+    afterNodes: stopped("after"),
+    rerunNodes,
+    skipPreHandler,
+  };
   return structuredClone({ state, inputs, channels: waiting, ...nodes, subGraphs });
 }
 

@@ -13,7 +13,7 @@ function flowOf(ways: string, branches: Record<string, Branch> = {}, trigger?: T
     for (const key of [from, to]) if (key !== START && key !== END) nodes.set(key, undefined as never);
   }
   const choices = new Map(Object.entries(branches).map(([key, branch]) => [key, [branch]]));
-  return new Flow(shapeWith("g", nodes, edges, choices), trigger, 100, {});
+  return new Flow(shapeWith("g", nodes, edges, choices, new Map()), trigger, 100, {});
 }
 
 const ids = (flow: Flow) => flow.open.map(({ id }) => id);

@@ -81,6 +81,13 @@ export class Flow {
     this.#handOn(key, output);
   }
 
+  /** A visit was not approved: its input goes to another node. */
+  rejected({ id, key, input }: Visit, to: string): void {
+    this.#open.delete(id);
+    this.#arrive(key, to, input);
+    this.#join();
+  }
+
   #handOn(from: string, output: Json): void {
     for (const to of this.#targets(from, output)) this.#arrive(from, to, output);
     this.#join();

@@ -1,13 +1,16 @@
 // graph(…): nodes that are functions, agents or graphs, and the ways between them. Compiled, it is an agent like any other.
 
 import type { Agent } from "../agent.ts";
+import type { GraphDescription } from "../describe.ts";
 import { belayError, shown } from "../error.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import { canonical } from "../interrupt/digest.ts";
+import { type Approval, type Request, readRequest } from "../interrupt/request.ts";
 import { type Json, toJson } from "../json.ts";
 import { NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
+import type { ApprovalPoint, ApprovalPoints } from "./approval.ts";
 import { checkpointOf } from "./checkpoint.ts";
 import type { State as AnyState, Trigger } from "./flow.ts";
 import { type MermaidOptions, toMermaid } from "./mermaid.ts";
@@ -29,6 +32,12 @@ export interface GraphOptions<State, Keys extends string> {
   /** Where it pauses after a node has run: always, or when `when` says so of what it gave. */
   readonly interruptAfter?: readonly Breakpoint<State, Keys>[] | undefined;
   /**
+   * Nodes that a person approves before they run. Each visit raises a request, with approvers, quorum and expiry. An
+   * approval runs the node, with an edited input if it has one. A rejection leads to `onReject`; without it the run fails
+   * with REQUEST_REJECTED when it is resumed.
+   */
+  readonly approveBefore?: readonly ApproveBefore<State, Keys>[] | undefined;
+  /**
    * Of nodes that several lead to: `any` runs them for each that arrives; `all` once for those that come, and gives them
    * by where they came from. Where it is not said they run once for those that come, and one that comes alone is given as
    * it is.
@@ -43,6 +52,16 @@ export type Breakpoint<State, Keys extends string> =
   | Keys
   /** Pure: it is asked again of what is on record. */
   | { readonly node: Keys; when(value: Json, state: Readonly<State>): boolean };
+
+export type ApproveBefore<State, Keys extends string> =
+  | Keys
+  | {
+      readonly node: Keys;
+      /** Made by humanApproval(); a function makes it of the node's input when the visit is asked for. */
+      readonly request?: Request<Approval> | ((input: Json, state: Readonly<State>) => Request<Approval>) | undefined;
+      /** The node, or END, that the input goes to if the request is rejected. */
+      readonly onReject?: Keys | typeof END | undefined;
+    };
 
 export type Graph<Out = unknown, Deps = unknown> = Agent<Out, Deps> & {
   /** As a Mermaid diagram. */
@@ -69,15 +88,23 @@ export interface GraphBuilder<State, In, Out, Deps, Keys extends string> {
   compile(options?: GraphOptions<State, Keys>): Graph<Out, Deps>;
 }
 
-const NODE_OPTIONS: Readonly<Record<keyof NodeOptions<never>, true>> = { before: true };
+const NODE_OPTIONS: KnownOptions<NodeOptions<never>> = { before: true };
 
-const OPTIONS: Readonly<Record<keyof GraphOptions<never, never>, true>> = {
+const OPTIONS: KnownOptions<GraphOptions<never, never>> = {
   state: true,
   interruptBefore: true,
   interruptAfter: true,
+  approveBefore: true,
   trigger: true,
   maxSteps: true,
   hooks: true,
+};
+
+const BREAKPOINT: KnownOptions<Exclude<Breakpoint<never, never>, string>> = { node: true, when: true };
+const APPROVAL: KnownOptions<Exclude<ApproveBefore<never, never>, string>> = {
+  node: true,
+  request: true,
+  onReject: true,
 };
 
 type Chosen<Keys extends string> = Keys | typeof END | readonly (Keys | typeof END)[];
@@ -110,7 +137,7 @@ class Builder {
       throw this.#refuse(`no node can be called ${shown(key)}`);
     }
     if (this.#nodes.has(key)) throw this.#refuse(`it has two nodes ${key}`);
-    this.#refuseSlip(options, NODE_OPTIONS, `of node ${key} `);
+    refuseUnknown(`node("${key}") of graph ${this.#name}`, options, NODE_OPTIONS);
     if (options.before !== undefined && typeof options.before !== "function") {
       throw this.#refuse(`before of node ${key} is ${shown(options.before)}, not a function`);
     }
@@ -138,15 +165,19 @@ class Builder {
 
   compile(options: GraphOptions<object, string> = {}): Graph {
     const name = this.#name;
-    this.#refuseSlip(options, OPTIONS);
+    refuseUnknown(`compile() of graph ${name}`, options, OPTIONS);
     const state = toJson(options.state ?? {}, `The state of graph ${name}`) as AnyState;
     if (typeof state !== "object" || Array.isArray(state))
       throw this.#refuse("its state is not an object of values by key");
+    const approvals = this.#approvals(options.approveBefore);
+    const rejections = new Map([...approvals].flatMap(([key, { onReject }]) => (onReject ? [[key, onReject]] : [])));
     const nodes = new Map<string, Node>();
     for (const [key, { work, before }] of this.#nodes) {
-      nodes.set(key, { key, before, agent: typeof work === "function" ? functionNode(key, work, state) : work });
+      const ledHere = [...rejections].flatMap(([from, to]) => (to === key ? [from] : []));
+      const setup = { key, initial: state, rejections: ledHere };
+      nodes.set(key, { key, before, agent: typeof work === "function" ? functionNode(work, setup) : work });
     }
-    const shape = shapeWith(name, nodes, new Map(this.#edges), new Map(this.#branches));
+    const shape = shapeWith(name, nodes, new Map(this.#edges), new Map(this.#branches), rejections);
     checkShape(shape);
     const { trigger, maxSteps = Math.max(MOST_STEPS, nodes.size) } = options;
     if (trigger !== undefined && trigger !== "any" && trigger !== "all")
@@ -156,13 +187,14 @@ class Builder {
     }
     const before = this.#breakpoints("interruptBefore", options);
     const after = this.#breakpoints("interruptAfter", options);
-    const plan: Plan = { shape, trigger, maxSteps, state, before, after };
+    const plan: Plan = { shape, trigger, maxSteps, state, before, after, approvals };
     const made = composite({
       kind: "graph",
       name,
       children: [...new Set([...nodes.values()].map(({ agent }) => agent))],
-      shape: printOf(shape, trigger, state),
+      shape: printOf(shape, trigger, state, approvals),
       hooks: options.hooks,
+      about: () => ({ graph: described(plan) }),
       run: (frame) => runGraph(frame, plan),
     });
     // Made now, and kept: whoever goes on with a large one does not wait for it.
@@ -181,6 +213,7 @@ class Builder {
     if (!Array.isArray(given)) throw this.#refuse(`${option} is ${shown(given)}, which is no list of nodes`);
     const made = new Map<string, When | undefined>();
     for (const one of given as readonly Breakpoint<object, string>[]) {
+      if (typeof one !== "string") refuseUnknown(`${option} of graph ${this.#name}`, one, BREAKPOINT);
       const { node, when } = typeof one === "string" ? { node: one, when: undefined } : one;
       if (!this.#nodes.has(node)) throw this.#refuse(`it should stop at ${node}, which is no node of it`);
       if (when !== undefined && typeof when !== "function") {
@@ -191,9 +224,25 @@ class Builder {
     return made;
   }
 
-  #refuseSlip(options: object, known: Readonly<Record<string, true>>, of = ""): void {
-    const slip = misspelt(options, known);
-    if (slip !== undefined) throw this.#refuse(`${of}${slipText(slip)}`);
+  #approvals(given: GraphOptions<object, string>["approveBefore"] = []): ApprovalPoints {
+    if (!Array.isArray(given)) throw this.#refuse(`approveBefore is ${shown(given)}, which is no list of nodes`);
+    const made = new Map<string, ApprovalPoint>();
+    for (const one of given as readonly ApproveBefore<object, string>[]) {
+      const point = typeof one === "string" ? { node: one } : one;
+      if (typeof point !== "object" || point === null) throw this.#refuse(`approveBefore has ${shown(point)} in it`);
+      const { node, request, onReject } = point;
+      if (!this.#nodes.has(node)) throw this.#refuse(`it should be approved at ${shown(node)}, which is no node of it`);
+      if (made.has(node)) throw this.#refuse(`approveBefore has node ${node} twice`);
+      if (typeof one === "object") refuseUnknown(`approveBefore of graph ${this.#name}`, one, APPROVAL);
+      if (request !== undefined && typeof request !== "function" && readRequest(request).kind !== "approval") {
+        throw this.#refuse(`the request of node ${node} is no approval; make it with humanApproval()`);
+      }
+      if (onReject !== undefined && typeof onReject !== "string") {
+        throw this.#refuse(`onReject of node ${node} is ${shown(onReject)}, not the key of a node`);
+      }
+      made.set(node, { request: request as ApprovalPoint["request"], onReject });
+    }
+    return made;
   }
 
   #refuse(problem: string) {
@@ -209,10 +258,32 @@ function either(one: When | undefined, other: When | undefined): When | undefine
   return (value, state) => one(value, state) || other(value, state);
 }
 
+function described({ shape, trigger, before, after }: Plan): GraphDescription {
+  const { nodes, edges, branches } = shape;
+  const points = (breakpoints: Breakpoints) =>
+    [...breakpoints].map(([node, when]) => ({ node, conditional: when !== undefined }));
+  return {
+    nodes: [...nodes.values()].map(({ key, agent }) => (agent.plain ? { key } : { key, agent: agent.name })),
+    edges: [...edges].flatMap(([from, all]) => all.map((to) => ({ from, to }))),
+    branches: [...branches].flatMap(([from, all]) => all.map(({ to }) => (to === undefined ? { from } : { from, to }))),
+    ...(trigger !== undefined && { trigger }),
+    interruptBefore: points(before),
+    interruptAfter: points(after),
+  };
+}
+
 /** What makes it another graph: its ways, and what it begins with. */
-function printOf({ nodes, edges, branches }: Shape, trigger: Trigger | undefined, state: AnyState): Json {
+function printOf(
+  { nodes, edges, branches }: Shape,
+  trigger: Trigger | undefined,
+  state: AnyState,
+  approvals: ApprovalPoints,
+): Json {
   const keys = [...nodes.values()].map(({ key, agent }) => [key, agent.name]);
   const ways = [...edges].map(([from, to]): Json => [from, to]);
   const chosen = [...branches].map(([from, all]): Json => [from, all.map(({ to }) => to ?? null)]);
-  return [keys, ways, chosen, trigger ?? null, canonical(state)];
+  const approved = [...approvals].map(([key, { onReject = null }]): Json => [key, onReject]);
+  const print = [keys, ways, chosen, trigger ?? null, canonical(state)];
+  // A graph without approvals has the fingerprint that it had before there were any.
+  return approved.length === 0 ? print : [...print, approved];
 }

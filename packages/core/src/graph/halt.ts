@@ -1,10 +1,9 @@
-// Where a graph stops until somebody goes on: before a node, after it, or because the node asked for it.
+// Where a graph waits for resume(): before a node, or after it.
 
 import type { Frame } from "../frame.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
-import type { Json } from "../json.ts";
 
-export type HaltReason = "before" | "after" | "rerun";
+export type HaltReason = "before" | "after";
 
 /** `address` is that of the visit, `keys` are all nodes that stop here for this reason. */
 export function haltOf(
@@ -12,18 +11,26 @@ export function haltOf(
   reason: HaltReason,
   address: string,
   keys: readonly string[],
-  extra?: Json,
 ): Interrupt {
   const { runId, segment } = place;
-  const around = address.slice(0, address.lastIndexOf("/"));
   return {
     id: `${runId}.${segment}.${address}`,
     kind: "node",
     address,
     raisedAt: clock.now(),
-    by: around.slice(Math.max(around.lastIndexOf("/"), around.lastIndexOf(":")) + 1),
+    by: graphAt(address),
     reason,
     message: `interrupt happened, ${reason} nodes: [${keys.join(" ")}]`,
-    ...(extra !== undefined && extra !== null && { extra }),
   };
+}
+
+/** Returns the name of the graph around the visit at `address`. */
+export function graphAt(address: string): string {
+  const around = address.slice(0, address.lastIndexOf("/"));
+  return around.slice(Math.max(around.lastIndexOf("/"), around.lastIndexOf(":")) + 1);
+}
+
+/** Returns the key of the node that is visited at `address`. */
+export function nodeAt(address: string): string {
+  return address.slice(address.lastIndexOf("/") + 1, address.lastIndexOf("#"));
 }

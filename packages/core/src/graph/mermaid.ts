@@ -2,6 +2,7 @@
 
 import type { Checkpoint } from "../agent.ts";
 import { belayError, shown } from "../error.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { END, type Shape, START } from "./shape.ts";
 
 export interface MermaidOptions {
@@ -9,7 +10,11 @@ export interface MermaidOptions {
   readonly at?: readonly string[] | Checkpoint | undefined;
 }
 
-export function toMermaid({ nodes, edges, branches }: Shape, { at = [] }: MermaidOptions = {}): string {
+const OPTIONS: KnownOptions<MermaidOptions> = { at: true };
+
+export function toMermaid({ nodes, edges, branches, rejections }: Shape, options: MermaidOptions = {}): string {
+  refuseUnknown("toMermaid()", options, OPTIONS);
+  const { at = [] } = options;
   const lines = ["flowchart TD", `  ${START}([START])`];
   for (const { key, agent } of nodes.values())
     lines.push(`  ${id(key)}["${key === agent.name ? key : `${key}: ${agent.name}`}"]`);
@@ -20,6 +25,7 @@ export function toMermaid({ nodes, edges, branches }: Shape, { at = [] }: Mermai
       for (const key of to ?? [...nodes.keys(), END]) lines.push(`  ${id(from)} -.-> ${id(key)}`);
     }
   }
+  for (const [from, to] of rejections) lines.push(`  ${id(from)} -. rejected .-> ${id(to)}`);
   if (typeof at !== "object" || at === null) {
     throw belayError("OPTION_INVALID", { option: "at", value: shown(at), needed: "a list of nodes, or a checkpoint" });
   }

@@ -1,16 +1,16 @@
 // A function as a node: code of one's own with durable steps, questions and agents inside it, and the state of its graph.
 
 import type { Ended } from "../agent.ts";
-import { noCalls } from "../agent.ts";
 import { belayError, shown } from "../error.ts";
-import type { Patch } from "../event.ts";
+import type { Fact, Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
-import { fitting, frozen, toJson } from "../json.ts";
+import { rerunInterrupt } from "../interrupt/rerun.ts";
+import { fitting, frozen, type Json, toJson } from "../json.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
-import { type AgentContext, LiveAgent } from "../workflow/live-agent.ts";
+import { type AgentContext, isToRerun, LiveAgent } from "../workflow/live-agent.ts";
+import { approvalOf, type NodeApproval, requestBefore } from "./approval.ts";
 import type { State } from "./flow.ts";
-import { haltOf } from "./halt.ts";
-import { Rerun } from "./rerun.ts";
+import { graphAt, nodeAt } from "./halt.ts";
 
 export interface NodeContext<State, Deps = unknown> extends AgentContext<Deps> {
   /** The graph's, as it was when this code began, with what it has changed itself. Whoever writes into it fails. */
@@ -20,6 +20,11 @@ export interface NodeContext<State, Deps = unknown> extends AgentContext<Deps> {
    * made then of what the state is by then: it is called more than once, and must be pure.
    */
   setState(change: (state: State) => Partial<State>): void;
+  /**
+   * The decision about this node, if it is in `approveBefore`, or about the node whose `onReject` led here: the approver,
+   * the time, and the note.
+   */
+  readonly approval?: NodeApproval;
 }
 
 export type NodeCode = (input: never, ctx: never) => unknown;
@@ -28,31 +33,60 @@ type Change = (state: never) => object;
 
 const CHANGES = "What setState() changes";
 
-export function functionNode(key: string, code: NodeCode, initial: State): AnyAgent {
+/** What a function node reads besides its input. */
+export interface NodeSetup {
+  readonly key: string;
+  readonly initial: State;
+  /** The nodes whose rejection leads here. */
+  readonly rejections: readonly string[];
+}
+
+export function functionNode(code: NodeCode, setup: NodeSetup): AnyAgent {
+  const { key } = setup;
   return composite({
     kind: "custom",
     name: key,
     children: [],
     plain: true,
-    run: (frame) => runNode(frame, key, code, initial),
+    run: (frame) => runNode(frame, code, setup),
   });
 }
 
-async function runNode(frame: Frame, key: string, code: NodeCode, initial: State): Promise<Ended> {
+async function runNode(frame: Frame, code: NodeCode, setup: NodeSetup): Promise<Ended> {
+  const { key, initial } = setup;
   const { runPath } = frame.place;
+  if (frame.desk.isToRerun(visitAt(runPath))) return isToRerun;
   const hot = frame.desk.hot.take(runPath);
   const stays = hot instanceof LiveNode && hot.canGoOn(frame);
   if (!stays) hot?.drop();
   const live = stays ? hot : new LiveNode(key, frame);
-  const ended = await (stays ? live.adopt(frame) : live.startNode(code, () => stateAround(frame, initial)));
-  if (ended.how === "failed" && live.again !== undefined) {
-    const { extra } = live.again;
-    fitting(extra, "What rerun() was given", frame.desk.maxBytes);
-    frame.desk.halt(haltOf(frame, "rerun", runPath.slice(0, runPath.lastIndexOf(":")), [key], extra));
-    return { how: "asking", facts: ended.facts, calls: noCalls };
-  }
+  const ended = await (stays
+    ? live.adopt(frame)
+    : live.startNode(code, () => stateAround(frame, initial), approvalFor(frame, setup)));
   if (ended.how !== "completed" || live.changes.length === 0) return ended;
   return { ...ended, patch: () => live.patch(stateAround(frame, initial)) };
+}
+
+/** Returns the address of the visit that a node with this path runs for. */
+function visitAt(runPath: string): string {
+  return runPath.slice(0, runPath.lastIndexOf(":"));
+}
+
+/** Returns the decision that let this visit begin: about the node itself, or the last rejection that leads here. */
+function approvalFor({ desk, place }: Frame, { key, rejections }: NodeSetup): NodeApproval | undefined {
+  const visit = visitAt(place.runPath);
+  const graph = desk.scope(visit.slice(0, visit.lastIndexOf("/")));
+  if (graph?.steps === undefined) return undefined;
+  const own = requestBefore(graph, visit.slice(visit.lastIndexOf("/") + 1), (id) => desk.request(id));
+  if (own !== undefined) return approvalOf(own.decision);
+  const asked = graph.steps.flatMap(({ requestId }) =>
+    requestId === undefined ? [] : (desk.request(requestId) ?? []),
+  );
+  const led = asked.filter(({ interrupt: { node }, decision }) => {
+    return node !== key && rejections.includes(node ?? "") && approvalOf(decision)?.approved === false;
+  });
+  led.sort((a, b) => (a.settled ?? 0) - (b.settled ?? 0));
+  return approvalOf(led.at(-1)?.decision);
 }
 
 /** The state of the graph around it, as it is on record. */
@@ -63,10 +97,9 @@ function stateAround({ desk, place }: Frame, initial: State): State {
 
 class LiveNode extends LiveAgent {
   readonly changes: Change[] = [];
-  again: Rerun | undefined;
   #own: Patch = {};
 
-  startNode(code: NodeCode, begin: () => State): Promise<Ended> {
+  startNode(code: NodeCode, begin: () => State, approval: NodeApproval | undefined): Promise<Ended> {
     let state = structuredClone(begin());
     const setState = (change: Change) => {
       const changed = changedBy(state, change);
@@ -78,13 +111,20 @@ class LiveNode extends LiveAgent {
       // Frozen: what is written there instead of given to setState() would be lost without a word.
       const look = () => frozen(state);
       Object.defineProperties(ctx, { state: { get: look }, setState: { value: setState } });
-      try {
-        return await code(structuredClone(input) as never, ctx as never);
-      } catch (error) {
-        if (error instanceof Rerun) this.again = error;
-        throw error;
-      }
+      if (approval !== undefined) Object.defineProperty(ctx, "approval", { value: frozen(approval) });
+      return code(structuredClone(input) as never, ctx as never);
     });
+  }
+
+  /** The graph lists it, at the address of the visit (G2). */
+  protected override rerunFact(frame: Frame, extra: Json): Fact {
+    const { place, clock, scope, hears } = frame;
+    const address = visitAt(place.runPath);
+    const by = graphAt(address);
+    const node = nodeAt(address);
+    const message = `interrupt happened, rerun nodes: [${node}]`;
+    const around = frame.child(by, address.slice(0, address.lastIndexOf("/")), scope, hears);
+    return around.raised(rerunInterrupt(place, clock, extra, { address, by, node, message }));
   }
 
   /**

@@ -3,9 +3,11 @@
 
 import { belayError } from "../error.ts";
 import type { Desk } from "../frame.ts";
+import type { RequestState } from "../interrupt/decision.ts";
 import type { ChildEnded, Scope } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import { valueOfFrame } from "../workflow/composite.ts";
+import { type ApprovalPoints, approvalOf, digestOfVisit, notApproved, requestBefore } from "./approval.ts";
 import { Flow, type State, saidBy, type Trigger, type Visit } from "./flow.ts";
 import type { HaltReason } from "./halt.ts";
 import type { Shape } from "./shape.ts";
@@ -20,15 +22,26 @@ export interface Plan {
   readonly state: State;
   readonly before: Breakpoints;
   readonly after: Breakpoints;
+  readonly approvals: ApprovalPoints;
 }
 
-export type Look = Pick<Desk, "scope" | "breakpoints">;
+export type Look = Pick<Desk, "scope" | "breakpoints" | "request">;
 
 interface Given {
   readonly at: number;
   readonly visit: Visit;
   readonly ended: ChildEnded;
 }
+
+/** A visit that was not approved, and the node that it leads to. */
+interface Rejected {
+  readonly at: number;
+  readonly visit: Visit;
+  readonly to: string;
+}
+
+/** How a visit that a person approves may go on: to be asked for, waiting, or with this input. */
+export type Permit = "ask" | { readonly waits: string } | { readonly input: Json };
 
 export class GraphRecord {
   readonly #look: Look;
@@ -66,16 +79,21 @@ export class GraphRecord {
         this.#goneOn += 1;
         this.flow.edit(gone.edit);
       } else if (next === undefined) return;
+      else if ("to" in next) this.flow.rejected(next.visit, next.to);
       else this.#gave(next);
     }
   }
 
   /** What was recorded first of all that the flow does not know. */
-  #next(): Given | undefined {
-    let next: Given | undefined;
+  #next(): Given | Rejected | undefined {
+    let next: Given | Rejected | undefined;
     for (const visit of this.flow.open) {
       const ended = this.begun(visit)?.ended;
-      if (ended === undefined) continue;
+      if (ended === undefined) {
+        const rejected = this.#rejected(visit);
+        if (rejected !== undefined && (next === undefined || rejected.at < next.at)) next = rejected;
+        continue;
+      }
       const at = this.held.has(visit.id) ? this.#passed("after", visit) : ended.at;
       if (at !== undefined && (next === undefined || at < next.at)) next = { at, visit, ended };
     }
@@ -93,6 +111,35 @@ export class GraphRecord {
     }
     this.held.delete(visit.id);
     this.flow.gave(visit, ended.output);
+  }
+
+  #rejected(visit: Visit): Rejected | undefined {
+    const to = this.#plan.approvals.get(visit.key)?.onReject;
+    if (to === undefined || this.begun(visit) !== undefined) return undefined;
+    const { decision, settled: at } = this.requestBefore(visit) ?? {};
+    return at !== undefined && approvalOf(decision)?.approved === false ? { at, visit, to } : undefined;
+  }
+
+  /** Returns the request before a visit, if one is on record. */
+  requestBefore({ id }: Visit): RequestState | undefined {
+    return requestBefore(this.#scope, id, (request) => this.#look.request(request));
+  }
+
+  /** Returns how a visit may begin; undefined if nobody has to approve it. Throws if it was rejected. */
+  permit(visit: Visit): Permit | undefined {
+    const { approvals, shape } = this.#plan;
+    if (!approvals.has(visit.key) || this.begun(visit) !== undefined) return undefined;
+    const request = this.requestBefore(visit);
+    if (request === undefined) return "ask";
+    const { interrupt, decision } = request;
+    if (decision === undefined) return { waits: interrupt.id };
+    const approval = approvalOf(decision);
+    if (approval?.approved !== true) throw notApproved(request);
+    if (interrupt.digest !== digestOfVisit(shape.name, visit.key, visit.input)) {
+      const problem = `node ${visit.key} was approved with another input than it has now`;
+      throw belayError("REPLAY_DIVERGED", { address: this.address(visit.id), problem });
+    }
+    return { input: approval.args ?? visit.input };
   }
 
   /** Somebody has to go on before it begins. */

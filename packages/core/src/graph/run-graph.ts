@@ -2,14 +2,16 @@
 // 1. What comes next is read from what its nodes have on record, in the order of the journal; it keeps nothing itself.
 // 2. Nodes that are ready run at once. One that fails, asks or stops does not hold up those that need nothing of it (G5).
 // 3. Past a breakpoint it goes once somebody has gone on from the pause that listed it, once for each visit (G1).
+// 4. A node that a person approves is asked for once for each visit, and does not begin without the recorded approval (O3).
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { BelayError, belayError, errorText } from "../error.ts";
 import type { Frame } from "../frame.ts";
-import { toJson } from "../json.ts";
+import { type Json, toJson } from "../json.ts";
 import { type ChildEnd, type ChildInput, runChild } from "../workflow/child.ts";
-import { completed, inputOf, together } from "../workflow/composite.ts";
+import { completed, inputOf, nothingMoves, together } from "../workflow/composite.ts";
+import { approvalBefore } from "./approval.ts";
 import type { Visit } from "./flow.ts";
 import { type HaltReason, haltOf } from "./halt.ts";
 import { GraphRecord, type Plan } from "./record.ts";
@@ -64,17 +66,59 @@ class GraphRun {
         if (acted !== undefined && this.#record.begun(visit) === undefined) continue;
         this.#met.add(visit.id);
         if (!stops && this.#record.stopsBefore(visit)) this.#halted.add(visit.id);
-        else this.#start(visit);
+        else this.#admit(visit, stops);
       }
     });
     this.#settle();
   }
 
-  #start(visit: Visit): void {
+  /** Starts the visit, or waits for the person that has to approve it. */
+  #admit(visit: Visit, stops: boolean): void {
+    const permit = stops ? undefined : this.#record.permit(visit);
+    if (permit === undefined) return this.#start(visit, undefined);
+    if (permit === "ask") return this.#ask(visit);
+    if ("input" in permit) return this.#start(visit, permit.input);
+    this.#rests.set(visit.id, nothingMoves);
+    this.#heed(visit, permit.waits);
+  }
+
+  #ask(visit: Visit): void {
+    const frame = this.#frame;
+    const { shape, approvals } = this.#plan;
+    const { flow } = this.#record;
+    const address = this.#record.address(visit.id);
+    const interrupt = approvalBefore(frame, shape.name, address, visit, approvals.get(visit.key)!, flow.state);
+    const { id } = interrupt;
+    this.#rests.set(visit.id, nothingMoves);
+    // Before it can be seen: an answer may follow at once.
+    this.#heed(visit, id);
+    this.#running += 1;
+    const declined = frame.desk.unattended ? [frame.declined(id)] : [];
+    void frame
+      .record(() => [frame.raised(interrupt), ...declined])
+      .then(() => {
+        this.#running -= 1;
+        this.#settle();
+      });
+  }
+
+  /** Looks at the visit again once its request is decided. */
+  #heed(visit: Visit, id: string): void {
+    const decided = () => {
+      if (this.#over) return false;
+      this.#rests.delete(visit.id);
+      this.#met.delete(visit.id);
+      this.#goOn();
+      return true;
+    };
+    this.#frame.desk.await(id, { decided });
+  }
+
+  #start(visit: Visit, edited: Json | undefined): void {
     this.#running += 1;
     const path = this.#record.path(visit);
     const { agent } = this.#plan.shape.nodes.get(visit.key)!;
-    this.#inputFor(visit)
+    this.#inputFor(visit, edited)
       // After a stop nothing begins, whatever it would have been given.
       .then((input = { value: null }) => runChild(this.#frame, { agent, path }, input))
       .catch((error): ChildEnd => ({ how: "failed", facts: [], error: failureOf(error, visit.key) }))
@@ -82,12 +126,14 @@ class GraphRun {
   }
 
   /** What it begins with, or nothing where a stop came first. One that has begun has that on record. */
-  async #inputFor(visit: Visit): Promise<ChildInput | undefined> {
+  async #inputFor(visit: Visit, edited: Json | undefined): Promise<ChildInput | undefined> {
     const { before } = this.#plan.shape.nodes.get(visit.key)!;
+    const input = edited ?? visit.input;
     if (this.#record.begun(visit) !== undefined) return { value: visit.input };
-    if (before === undefined) return visit.first ? inputOf(this.#frame) : { value: visit.input };
+    const isGiven = visit.first && input === visit.input;
+    if (before === undefined) return isGiven ? inputOf(this.#frame) : { value: input };
     const make = async () => {
-      const made = await before(structuredClone(visit.input), structuredClone(this.#record.flow.state));
+      const made = await before(structuredClone(input), structuredClone(this.#record.flow.state));
       return { value: toJson(made, `What ${visit.key} is given`, this.#frame.desk.maxBytes) };
     };
     return this.#frame.signal.orStopped(make());
@@ -123,7 +169,7 @@ class GraphRun {
           // One that runs may have read its record before this was on it.
           if (this.#over || this.#rests.get(visit.id)?.how !== "asking") return false;
           this.#rests.delete(visit.id);
-          this.#start(visit);
+          this.#start(visit, undefined);
           return true;
         },
       });

@@ -30,6 +30,8 @@ export interface Shape {
   readonly nodes: ReadonlyMap<string, Node>;
   readonly edges: ReadonlyMap<string, readonly string[]>;
   readonly branches: ReadonlyMap<string, readonly Branch[]>;
+  /** The node that a rejection leads to, by the node that was not approved. */
+  readonly rejections: ReadonlyMap<string, string>;
   /** Who is known to lead to each node. */
   readonly sources: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -40,11 +42,16 @@ export function shapeWith(
   nodes: Shape["nodes"],
   edges: Shape["edges"],
   branches: Shape["branches"],
+  rejections: Shape["rejections"],
 ): Shape {
-  return { name, nodes, edges, branches, sources: sourcesOf(edges, branches) };
+  return { name, nodes, edges, branches, rejections, sources: sourcesOf(edges, branches, rejections) };
 }
 
-function sourcesOf(edges: Shape["edges"], branches: Shape["branches"]): Shape["sources"] {
+function sourcesOf(
+  edges: Shape["edges"],
+  branches: Shape["branches"],
+  rejections: Shape["rejections"],
+): Shape["sources"] {
   const sources = new Map<string, Set<string>>();
   const add = (from: string, to: string) => {
     const known = sources.get(to);
@@ -53,6 +60,7 @@ function sourcesOf(edges: Shape["edges"], branches: Shape["branches"]): Shape["s
   };
   for (const [from, targets] of edges) for (const to of targets) add(from, to);
   for (const [from, all] of branches) for (const { to } of all) for (const key of to ?? []) add(from, key);
+  for (const [from, to] of rejections) add(from, to);
   return sources;
 }
 
@@ -62,19 +70,23 @@ export function checkShape(shape: Shape): void {
   if (problem !== undefined) throw belayError("GRAPH_INVALID", { graph: shape.name, problem });
 }
 
-function problemOf({ nodes, edges, branches }: Shape): string | undefined {
+function problemOf({ nodes, edges, branches, rejections }: Shape): string | undefined {
   if (nodes.size === 0) return "it has no nodes";
   const known = (key: string) => nodes.has(key);
   for (const [from, targets] of [...edges, ...listed(branches)]) {
     if (from !== START && !known(from)) return `an edge leaves ${from}, which is no node of it`;
     for (const to of targets) if (to !== END && !known(to)) return `an edge leads to ${to}, which is no node of it`;
   }
+  for (const [from, to] of rejections) {
+    if (to === from) return `a rejection of node ${from} leads back to it`;
+    if (to !== END && !known(to)) return `a rejection of node ${from} leads to ${to}, which is no node of it`;
+  }
   const named = new Map<string, AnyAgent>();
   for (const { agent, key } of nodes.values()) {
     if ((named.get(agent.name) ?? agent) !== agent) return `node ${key} is another agent of the name ${agent.name}`;
     named.set(agent.name, agent);
   }
-  const forth = (key: string) => leadsTo({ nodes, edges, branches }, key);
+  const forth = (key: string) => leadsTo({ nodes, edges, branches, rejections }, key);
   const met = reach([START], forth);
   for (const key of nodes.keys())
     if (!met.has(key)) return `node ${key} is unreachable: no path leads to it from START`;
@@ -92,10 +104,11 @@ function listed(branches: Shape["branches"]): [string, readonly string[]][] {
 
 /** Wherever what a node gives may go. */
 export function leadsTo(
-  { nodes, edges, branches }: Pick<Shape, "nodes" | "edges" | "branches">,
+  { nodes, edges, branches, rejections }: Pick<Shape, "nodes" | "edges" | "branches" | "rejections">,
   key: string,
 ): readonly string[] {
-  const plain = edges.get(key) ?? [];
+  const rejected = rejections.get(key);
+  const plain = rejected === undefined ? (edges.get(key) ?? []) : [...(edges.get(key) ?? []), rejected];
   const chosen = branches.get(key);
   if (chosen === undefined) return plain;
   if (chosen.some(({ to }) => to === undefined)) return [...nodes.keys(), END];

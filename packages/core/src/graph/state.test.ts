@@ -10,8 +10,8 @@ import {
   respond,
   type Store,
 } from "../index.ts";
+import { rerun } from "../interrupt/rerun.ts";
 import { graph } from "./graph.ts";
-import { rerun } from "./rerun.ts";
 import { END, START } from "./shape.ts";
 
 const open = (root: Agent<unknown, never>, store: Store = memoryStore()) =>
@@ -94,7 +94,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     const first = await open(g(), store);
     expect(await first.run("hi").result).toMatchObject({ interruptType: "node_interrupt" });
     expect(first.interrupts).toMatchObject([
-      { kind: "node", reason: "rerun", address: "g/ask#0", extra: { why: "no key" } },
+      { kind: "rerun", reason: "rerun", node: "ask", address: "g/ask#0", extra: { why: "no key" } },
     ]);
     expect(await first.resume().result).toMatchObject({ interruptType: "node_interrupt" });
     await first.close();

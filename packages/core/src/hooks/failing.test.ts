@@ -132,7 +132,7 @@ test.each([
   ["x".repeat(2000), "The input takes 2039 bytes; at most 1000 are taken."],
   [
     { messages: [{ parts: [{ type: "file", mediaType: "image/png" }] }] },
-    "it gave a file that needs a mediaType and data: base64, url or blob",
+    "it gave a file that needs a mediaType and data: base64 or url",
   ],
 ])(
   "W5: a beforeReply that makes of the input what nobody could say leaves the thread as it was (%#)",

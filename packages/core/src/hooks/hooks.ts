@@ -6,6 +6,7 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import type { Message, Outcome, Part, Usage } from "../message.ts";
 import type { ModelRequest } from "../model/model.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 
 /** Where a hook is called. */
 export interface HookInfo<Deps = unknown> {
@@ -97,7 +98,7 @@ export type Hook = (info: never) => unknown;
 /** By name, in the order they are called. */
 export type HookTable = { readonly [N in HookName]?: readonly Hook[] };
 
-const NAMES: Readonly<Record<HookName, true>> = {
+const NAMES: KnownOptions<Hooks> = {
   beforeReply: true,
   afterReply: true,
   beforeModel: true,
@@ -109,20 +110,20 @@ const NAMES: Readonly<Record<HookName, true>> = {
   onInterrupt: true,
 };
 
-/** Refuses what is no hook: one that is misspelt would never be called. */
+/** Reads the hooks of an agent or a runner. Refuses an unknown name: such a hook would never be called. */
 export function readHooks(given: HooksGiven<never> | undefined): HookTable | undefined {
   if (given === undefined) return undefined;
   const table: { [N in HookName]?: Hook[] } = {};
   for (const hooks of Array.isArray(given) ? (given as readonly Hooks<never>[]) : [given as Hooks<never>]) {
     if (typeof hooks !== "object" || hooks === null) throw invalid("hooks", hooks, "an object of hooks");
-    for (const name in hooks) {
-      const hook: unknown = hooks[name as HookName];
-      if (!Object.hasOwn(NAMES, name)) throw invalid(`hooks.${name}`, name, `one of ${Object.keys(NAMES).join(", ")}`);
+    refuseUnknown("hooks", hooks, NAMES);
+    for (const name of Object.keys(NAMES) as HookName[]) {
+      const hook: unknown = hooks[name];
       if (hook === undefined) continue;
       if (typeof hook !== "function") throw invalid(`hooks.${name}`, hook, "a function");
       const called: Hook = (info) => hook.call(hooks, info);
-      const known = table[name as HookName] ?? [];
-      table[name as HookName] = isAfter(name) ? [called, ...known] : [...known, called];
+      const known = table[name] ?? [];
+      table[name] = isAfter(name) ? [called, ...known] : [...known, called];
     }
   }
   return Object.keys(table).length === 0 ? undefined : table;

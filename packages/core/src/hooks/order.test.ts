@@ -247,5 +247,5 @@ test("W5: what is no hook is refused when it is given", () => {
       return (error as { code: string }).code;
     }
   });
-  expect(codes).toEqual(["OPTION_INVALID", "OPTION_INVALID", "OPTION_INVALID"]);
+  expect(codes).toEqual(["OPTION_UNKNOWN", "OPTION_INVALID", "OPTION_INVALID"]);
 });

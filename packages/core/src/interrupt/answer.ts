@@ -3,6 +3,7 @@
 import { BelayError, belayError } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
 import { isLongName, NAME_BYTES } from "../read-name.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 
 export type Answer = ApproveAnswer | RejectAnswer | RespondAnswer;
 
@@ -37,18 +38,25 @@ export interface RememberPattern {
   readonly args?: { readonly [path: string]: Json };
 }
 
-/** An option that is undefined is as if it were not there. */
+const APPROVE: KnownOptions<Omit<ApproveAnswer, "type">> = { args: true, note: true, remember: true, by: true };
+
+const BY: KnownOptions<Pick<RejectAnswer, "by">> = { by: true };
+
+/** An option that is undefined counts as absent. */
 type Maybe<Options> = { readonly [Name in keyof Options]: Options[Name] | undefined };
 
 export function approve(options: Maybe<Omit<ApproveAnswer, "type">> = {}): ApproveAnswer {
+  refuseUnknown("approve()", options, APPROVE);
   return { ...(options as Omit<ApproveAnswer, "type">), type: "approve" };
 }
 
 export function reject(reason: string, options: Maybe<Pick<RejectAnswer, "by">> = {}): RejectAnswer {
+  refuseUnknown("reject()", options, BY);
   return { ...(options as Pick<RejectAnswer, "by">), type: "reject", reason };
 }
 
 export function respond(value: unknown, options: Maybe<Pick<RespondAnswer, "by">> = {}): RespondAnswer {
+  refuseUnknown("respond()", options, BY);
   return { ...(options as Pick<RespondAnswer, "by">), type: "respond", value: toJson(value, "The answer") };
 }
 

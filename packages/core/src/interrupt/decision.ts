@@ -13,13 +13,20 @@ export interface RequestState {
   readonly runPath: string;
   /** The seq of the fact that raised it. */
   readonly raised: number;
-  /** Who has approved or answered what, while more must. */
-  votes: readonly { readonly by: string; readonly digest: string | undefined }[];
+  /** The approvals so far, while more are needed. */
+  votes: readonly Vote[];
   decision: Decision | undefined;
   /** The seq of the fact that decided it. */
   settled: number | undefined;
   /** The thread that it was decided in, where that is the one that this was forked from. */
   decidedIn?: string;
+}
+
+/** One approval of a request that needs several. Approvals count together if they have the same digest. */
+export interface Vote {
+  readonly by: string;
+  readonly at: number;
+  readonly digest?: string;
 }
 
 export type Decision = { readonly by: string; readonly at: number } & (
@@ -75,9 +82,10 @@ export function judgeAnswer(
 }
 
 function approvedDigest(threadId: string, interrupt: Interrupt, args: Json | undefined): string | undefined {
-  const { tool, version, digest, callId, key } = interrupt;
+  const { tool, version, digest = "", callId, key, node } = interrupt;
+  if (node !== undefined) return args === undefined ? digest : digestOf([digest, args]);
   const edited = args !== undefined && tool !== undefined && callId !== undefined && key === undefined;
-  return edited ? callDigest(tool, version ?? "1", args, threadId, callAddressOf(interrupt)) : digest;
+  return edited ? callDigest(tool, version ?? "1", args, threadId, callAddressOf(interrupt)) : interrupt.digest;
 }
 
 /** What stands for a result is agreed on by as many as would have to approve the call. */
@@ -111,6 +119,7 @@ function misfit(interrupt: Interrupt, answer: Answer): string | undefined {
     case "user":
     case "manual":
     case "node":
+    case "rerun":
       return "it is no request";
     default:
       return kind satisfies never;

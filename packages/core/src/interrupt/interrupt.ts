@@ -8,8 +8,11 @@ export type RequestKind = "approval" | "input" | "custom" | "unknown";
 
 export interface Interrupt {
   readonly id: string;
-  /** `node`: a graph stops there until somebody goes on; its reason is before, after or rerun. */
-  readonly kind: "user" | "manual" | "node" | RequestKind;
+  /**
+   * `node`: a graph waits there for resume(); its reason is before or after. `rerun`: a call, a custom agent or a node asks
+   * to be run again, and waits for resume() too.
+   */
+  readonly kind: "user" | "manual" | "node" | "rerun" | RequestKind;
   /** Where it happened: agent › turn › call › step. */
   readonly address: string;
   readonly raisedAt: number;
@@ -30,6 +33,8 @@ export interface Interrupt {
   readonly tool?: string;
   readonly version?: string;
   readonly args?: Json;
+  /** The node of a graph that it is about. */
+  readonly node?: string;
   /** Who changed the arguments that the model asked for, where that was no person. */
   readonly changedBy?: "hook";
   /** Of a request raised inside a call: its key there. */
@@ -62,10 +67,28 @@ export type OnExpire = "reject" | "approve" | "fail";
 /** What happens to a request when the person says something else instead. */
 export type OnNewInput = "withdraw" | "keep" | "answer";
 
+/** True for an interrupt that waits for a person. The view of a whole pause is none: it repeats requests that were raised. */
 export function isRequest(interrupt: Interrupt | undefined): interrupt is Interrupt {
-  if (interrupt === undefined) return false;
+  if (interrupt === undefined || "data" in interrupt) return false;
   const { kind } = interrupt;
-  return kind !== "user" && kind !== "manual" && kind !== "node";
+  return kind !== "user" && kind !== "manual" && kind !== "node" && kind !== "rerun";
+}
+
+/** Returns true if it waits for resume() alone: a graph stopped at a node, or code asks to be run again. */
+export function waitsForResume({ kind }: Interrupt): boolean {
+  return kind === "node" || kind === "rerun";
+}
+
+/** Returns true if it is about a node of a graph. Version 3 and older have no `node` in those that wait for resume(). */
+export function isAtNode({ kind, node }: Interrupt): boolean {
+  return kind === "node" || (kind === "rerun" && node !== undefined);
+}
+
+/** Returns the kind of a pause in which these wait for resume(); undefined if none does. */
+export function resumePause(interrupts: readonly Interrupt[]): "tool_interrupt" | "node_interrupt" | undefined {
+  const waiting = interrupts.filter(waitsForResume);
+  if (waiting.length === 0) return undefined;
+  return waiting.every(isAtNode) ? "node_interrupt" : "tool_interrupt";
 }
 
 /** Names one pause of one run; plain JSON. Its token works once. */

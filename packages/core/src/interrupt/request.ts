@@ -3,6 +3,7 @@
 
 import { belayError } from "../error.ts";
 import { fitting, type Json, toJson } from "../json.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type InferOutput, isSchema, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import type { Interrupt, OnExpire, OnNewInput, RequestKind } from "./interrupt.ts";
 
@@ -43,8 +44,22 @@ export interface Approval {
   readonly args?: Json;
 }
 
+const OPTIONS: KnownOptions<RequestOptions> = {
+  context: true,
+  stateKey: true,
+  extra: true,
+  expiresAt: true,
+  onExpire: true,
+  approvers: true,
+  quorum: true,
+  onNewInput: true,
+};
+
+const QUESTION = { ...OPTIONS, schema: true } as const;
+
 /** May this be done? */
 export function humanApproval(reason: string, options: RequestOptions = {}): Request<Approval> {
+  refuseUnknown("humanApproval()", options, OPTIONS);
   return request("approval", reason, undefined, options);
 }
 
@@ -53,6 +68,7 @@ export function humanInput<S extends StandardSchema = StandardSchema<string>>(
   question: string,
   options: RequestOptions & { readonly schema?: S | undefined } = {},
 ): Request<InferOutput<S>> {
+  refuseUnknown("humanInput()", options, QUESTION);
   const { schema, ...rest } = options;
   return request("input", question, schema, rest);
 }
@@ -62,6 +78,7 @@ export function customInterrupt<S extends StandardSchema = StandardSchema<Json>>
   reason: string,
   options: RequestOptions & { readonly schema?: S | undefined } = {},
 ): Request<InferOutput<S>> {
+  refuseUnknown("customInterrupt()", options, QUESTION);
   const { schema, ...rest } = options;
   return request("custom", reason, schema, rest);
 }

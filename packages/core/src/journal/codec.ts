@@ -29,13 +29,14 @@ import type {
   ToolLateEvent,
   ToolStartEvent,
 } from "../event.ts";
-import type { Interrupt } from "../interrupt/interrupt.ts";
+import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+import { type InterruptView, isView, mapLeaves } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
 import { moves, type SessionState } from "../lifecycle.ts";
 import type { Message, Part, Usage } from "../message.ts";
 
 /** A line is written in the oldest version that can hold it: a program one version back reads on as long as it can. */
-export const JOURNAL_VERSION = 3;
+export const JOURNAL_VERSION = 4;
 
 /** What one append adds to a journal, as a store keeps it. */
 export interface Line {
@@ -160,13 +161,14 @@ function mixed(first: Fact, other: Fact): Error {
 function versionFor(facts: readonly Fact[]): number {
   let version = 1;
   for (const fact of facts) {
-    if (fact.type === "command" || fact.type === "label") return 3;
+    if (isNew(fact)) return 4;
+    if (fact.type === "command") version = 3;
     if (version === 1) version = versionOf(fact);
   }
   return version;
 }
 
-/** Of a fact that is no command and no label. */
+/** Of a fact that is no command, and that version 3 can hold. */
 function versionOf(fact: Fact): 1 | 2 {
   switch (fact.type) {
     case "step":
@@ -202,6 +204,25 @@ function versionOf(fact: Fact): 1 | 2 {
     default:
   }
   return 1;
+}
+
+/** True if it has something that version 3 cannot hold. */
+function isNew(fact: Fact): boolean {
+  switch (fact.type) {
+    case "action":
+      return isView(fact.action.interrupted) || isNewKind(fact.action.interrupted);
+    case "state":
+      return fact.interrupts?.some((each) => isRequest(each) || isNewKind(each)) ?? false;
+    case "label":
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Code that asks to be run again, or a node that a person approves. */
+function isNewKind(interrupt: Interrupt | undefined): boolean {
+  return interrupt?.kind === "rerun" || interrupt?.node !== undefined;
 }
 
 function isOld({ kind }: Interrupt): boolean {
@@ -280,8 +301,9 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
     case "label":
       return { label: { title: fact.title, labels: fact.labels }, by: fact.by };
     case "state": {
-      const { state, pauseType, interrupts, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
+      const { state, pauseType, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
       const { forked, missed } = fact;
+      const interrupts = fact.interrupts?.map(short);
       return {
         state,
         pauseType,
@@ -310,11 +332,36 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
   }
 }
 
-/** The arguments of a call that waits for an approval stand in the message that made it, unless a hook has changed them. */
+/**
+ * The arguments of a call that waits for an approval stand in the message that made it, unless a hook has changed them. A
+ * request in the view of a pause stands in the fact that raised it.
+ */
 function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
-  if (action.interrupted === undefined || !isGate(action.interrupted)) return action;
-  const { args: _args, ...interrupted } = action.interrupted;
+  const { interrupted: whole } = action;
+  if (isView(whole)) return { interrupted: mapLeaves(whole, shortLeaf)! };
+  if (whole === undefined || !isGate(whole)) return action;
+  const { args: _args, ...interrupted } = whole;
   return { interrupted };
+}
+
+function shortLeaf({ data, ...interrupt }: InterruptView): InterruptView {
+  return { ...short(interrupt), data };
+}
+
+/** A request that is on record is written as its id. */
+function short(interrupt: Interrupt): Interrupt {
+  return isRequest(interrupt) ? ({ id: interrupt.id } as Interrupt) : interrupt;
+}
+
+/** A request that was written as its id, as it was raised. */
+function long(written: Interrupt, requestOf: RequestOf): Interrupt {
+  return written.kind === undefined ? (requestOf(written.id) ?? written) : written;
+}
+
+function longView(written: InterruptView, requestOf: RequestOf): InterruptView {
+  return mapLeaves(written, (each) =>
+    each.kind === undefined ? { data: each.data, ...long(each, requestOf) } : each,
+  )!;
 }
 
 function isGate({ kind, callId, key, changedBy }: Interrupt): boolean {
@@ -406,16 +453,20 @@ function isList(value: WrittenUsage): value is readonly (number | null)[] {
   return Array.isArray(value);
 }
 
-/** Reads a line back. `argsOf` finds what a started call was asked for, where its message is not in the same line. */
-export function decode(threadId: string, line: Line, argsOf?: ArgsOf): Fact[] {
+/**
+ * Reads a line back. If they are not in the same line, `argsOf` finds the arguments of a started call and `requestOf` the
+ * requests that a pause waits for. A request that is not found has only its id.
+ */
+export function decode(threadId: string, line: Line, argsOf?: ArgsOf, requestOf?: RequestOf): Fact[] {
   try {
-    return readLine(threadId, line, argsOf);
+    return readLine(threadId, line, argsOf, requestOf);
   } catch (error) {
     throw damageAt(threadId, line.seq, error);
   }
 }
 
 type ArgsOf = (callId: string) => Json | undefined;
+type RequestOf = (id: string) => Interrupt | undefined;
 
 /** Of a line that the store proves to be as it was written, and that makes no sense. */
 export function damageAt(threadId: string, seq: number, error: unknown): BelayError {
@@ -424,7 +475,7 @@ export function damageAt(threadId: string, seq: number, error: unknown): BelayEr
   return belayError("JOURNAL_CORRUPT", { threadId, seq, problem }, error);
 }
 
-function readLine(threadId: string, line: Line, argsOf: ArgsOf | undefined): Fact[] {
+function readLine(threadId: string, line: Line, argsOf?: ArgsOf, requestOf?: RequestOf): Fact[] {
   const body = parse(threadId, line);
   const { at } = line;
   const { r: runId, e, n, p = n, s: segment = 1 } = body;
@@ -432,6 +483,8 @@ function readLine(threadId: string, line: Line, argsOf: ArgsOf | undefined): Fac
   refuseNoPlace(threadId, line.seq, n, p, segment);
   const facts = new Array<Fact>(e.length);
   let asked: Map<string, Json> | undefined;
+  let raised: Map<string, Interrupt> | undefined;
+  const found = (id: string) => raised?.get(id) ?? requestOf?.(id);
   let inputs = 0;
   let last: Message | undefined;
   for (let i = 0; i < e.length; i++) {
@@ -484,10 +537,20 @@ function readLine(threadId: string, line: Line, argsOf: ArgsOf | undefined): Fac
       facts[i] = start;
     } else if ("action" in one) {
       const { interrupted } = one.action;
+      if (isView(interrupted)) {
+        facts[i] = { type: "action", action: { interrupted: longView(interrupted, found) }, ...place };
+        continue;
+      }
       const gate = interrupted !== undefined && isGate(interrupted) ? interrupted : undefined;
       const args = gate && (asked?.get(gate.callId!) ?? argsOf?.(gate.callId!) ?? null);
       const action = gate === undefined ? one.action : { interrupted: { args: args!, ...gate } };
       facts[i] = { type: "action", action, ...place };
+      if (isRequest(action.interrupted)) {
+        raised ??= new Map();
+        raised.set(action.interrupted.id, action.interrupted);
+      }
+    } else if ("state" in one && one.interrupts !== undefined) {
+      facts[i] = readState({ ...one, interrupts: one.interrupts.map((each) => long(each, found)) }, place);
     } else {
       facts[i] = read(one, place, last);
     }

@@ -3,7 +3,8 @@
 
 import { belayError } from "../error.ts";
 import type { ActionEvent, Fact, Patch } from "../event.ts";
-import { isRequest } from "../interrupt/interrupt.ts";
+import { isAtNode, isRequest } from "../interrupt/interrupt.ts";
+import { isView } from "../interrupt/view.ts";
 import { move } from "../lifecycle.ts";
 import { addUsage, messageText } from "../message.ts";
 import {
@@ -154,9 +155,13 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   if (fact.forked !== undefined) beginFork(state, fact.state, fact.forked.threadId);
   else if (!stays) state.state = move(crashed ? "paused" : state.state, fact.state);
   state.crashes = crashed ? state.crashes + 1 : 0;
-  if (fact.state === "running") goOn(state, fact);
+  if (fact.state === "running") {
+    goOn(state, fact);
+    state.reruns = undefined;
+  }
   state.pauseType = fact.pauseType;
-  state.interrupts = fact.interrupts ?? nothing;
+  state.interrupts = fact.interrupts?.filter((each) => !isRequest(each)) ?? nothing;
+  if (fact.state !== "paused" || isNewPause(state, fact)) state.view = undefined;
   state.tokenHash = fact.tokenHash;
   state.tokenUntil = fact.tokenUntil;
   if (state.run !== undefined) {
@@ -178,6 +183,14 @@ function reduceState(state: ThreadState, fact: Extract<Fact, { type: "state" }>)
   for (const scope of state.scopes.values()) {
     if (fact.to === undefined || isWithin(scope.path, fact.to)) closeCalls(scope, fact.repair ?? "synthetic");
   }
+}
+
+/** A fork that rests as by pause() waits for another interrupt than its parent. */
+function isNewPause(
+  { view }: ThreadState,
+  { forked, interrupts = nothing }: Extract<Fact, { type: "state" }>,
+): boolean {
+  return forked !== undefined && view !== undefined && interrupts.some(({ kind }) => kind === "manual");
 }
 
 /** A fork stands where its past leads to, which need not be a state that it could move to. What was decided there was meant for the other thread. */
@@ -260,8 +273,9 @@ function goOn(state: ThreadState, { seq: at, edits }: Extract<Fact, { type: "sta
   const past = new Map<string, { reason: string; address: string }[]>(
     Object.keys(edits ?? {}).map((path) => [path, []]),
   );
-  for (const { kind, reason = "", address } of state.interrupts) {
-    if (kind !== "node") continue;
+  for (const interrupt of state.interrupts) {
+    if (!isAtNode(interrupt)) continue;
+    const { reason = "", address } = interrupt;
     const path = pathAround(address);
     past.set(path, [...(past.get(path) ?? []), { reason, address }]);
   }
@@ -294,7 +308,11 @@ function dropBelow(state: ThreadState, path: string): void {
 function act(state: ThreadState, { runPath, action, seq }: ActionEvent): void {
   const scope = scopeOf(state, runPath);
   const { interrupted, transferToAgent, exit, breakLoop } = action;
-  if (isRequest(interrupted)) raise(state, scope, interrupted, seq);
+  if (isView(interrupted)) state.view = interrupted;
+  else if (interrupted?.kind === "rerun") {
+    state.reruns ??= [];
+    state.reruns.push(interrupted);
+  } else if (isRequest(interrupted)) raise(state, scope, interrupted, seq);
   if (transferToAgent !== undefined) scope.active = transferToAgent.name;
   if (exit !== undefined || breakLoop !== undefined) scope.action ??= action;
 }

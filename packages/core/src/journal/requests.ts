@@ -3,6 +3,7 @@
 import type { RequestAnsweredEvent } from "../event.ts";
 import type { Decision, RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import { leaf, mapLeaves } from "../interrupt/view.ts";
 import { findCall } from "./history.ts";
 import type { CallState, Scope, ThreadState } from "./state.ts";
 import { takeOldAnswer } from "./taken.ts";
@@ -11,7 +12,7 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: 
   const call = raised.callId === undefined ? undefined : findCall(scope, raised.callId);
   // The arguments stand in the message that made the call.
   const missing = raised.args === null && call !== undefined;
-  const interrupt = missing ? { args: call.part.args, ...raised } : raised;
+  const interrupt = missing ? { ...raised, args: call.part.args } : raised;
   state.requests ??= new Map();
   const { replaces } = interrupt;
   const replaced = replaces !== undefined && state.requests.delete(replaces);
@@ -23,6 +24,8 @@ export function raise(state: ThreadState, scope: Scope, raised: Interrupt, seq: 
     decision: undefined,
     settled: undefined,
   });
+  if (replaces !== undefined && state.view !== undefined)
+    state.view = mapLeaves(state.view, (each) => (each.id === replaces ? leaf(interrupt) : each));
   if (replaced) rename(call ?? scope, replaces, interrupt.id);
   else if (call !== undefined) attach(call, interrupt);
   else if (interrupt.key !== undefined) {
@@ -57,7 +60,8 @@ export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
   const request = state.requests?.get(fact.id);
   if (request === undefined || request.decision !== undefined || fact.refused !== undefined) return;
   if (fact.open) {
-    request.votes = [...request.votes, { by: fact.by, digest: fact.digest }];
+    const { by, at, digest } = fact;
+    request.votes = [...request.votes, { by, at, ...(digest !== undefined && { digest }) }];
     return;
   }
   request.decision = decisionOf(request, fact);

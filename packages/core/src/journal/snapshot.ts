@@ -29,7 +29,7 @@ interface Frozen
 }
 
 function freeze(state: ThreadState): string {
-  const { threadId, head, agent, state: now, pauseType, interrupts, tokenHash, tokenUntil, run, crashes } = state;
+  const { threadId, head, agent, state: now, pauseType, interrupts, view, tokenHash, tokenUntil, run, crashes } = state;
   const scopes = [...state.scopes.values()].map(
     (scope): Scope => ({ ...scope, messages: scope.messages.slice(-TAIL) }),
   );
@@ -41,8 +41,10 @@ function freeze(state: ThreadState): string {
     state: now,
     pauseType,
     interrupts,
+    view,
     tokenHash,
     tokenUntil,
+    reruns: state.reruns,
     rules: state.rules,
     breakpoints: state.breakpoints,
     title: state.title,

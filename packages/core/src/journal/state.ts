@@ -5,6 +5,7 @@ import type { Action, Breakpoint, Patch } from "../event.ts";
 import type { Fingerprint } from "../fingerprint.ts";
 import type { RequestState } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { InterruptView } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 import type { CallPart, Message, ResultPart, Usage } from "../message.ts";
@@ -18,7 +19,10 @@ export interface ThreadState {
   agent: string | undefined;
   state: SessionState;
   pauseType: PauseType | undefined;
+  /** The interrupts that wait for resume(): stops and nodes. Open requests are in `requests`. */
   interrupts: readonly Interrupt[];
+  /** The view of the present pause as its append recorded it. */
+  view: InterruptView | undefined;
   tokenHash: string | undefined;
   tokenUntil: number | undefined;
   run: RunState | undefined;
@@ -31,6 +35,8 @@ export interface ThreadState {
   taken: Map<string, Taken> | undefined;
   /** Every request of the thread, by id; undefined, like the next two, while there is none. */
   requests: Map<string, RequestState> | undefined;
+  /** The calls, custom agents and nodes that asked to be run again and wait for resume(); undefined while there are none. */
+  reruns: Interrupt[] | undefined;
   /** What people allowed for this thread. */
   rules: RememberedRule[] | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so; undefined while nobody did. */
@@ -196,6 +202,7 @@ export function newThread(threadId: string): ThreadState {
     state: "created",
     pauseType: undefined,
     interrupts: [],
+    view: undefined,
     tokenHash: undefined,
     tokenUntil: undefined,
     run: undefined,
@@ -203,6 +210,7 @@ export function newThread(threadId: string): ThreadState {
     queued: undefined,
     taken: undefined,
     requests: undefined,
+    reruns: undefined,
     rules: undefined,
     breakpoints: undefined,
     title: undefined,

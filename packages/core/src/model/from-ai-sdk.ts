@@ -1,6 +1,8 @@
 // Any language model of the AI SDK as a model of ours.
 
 import { belayError } from "../error.ts";
+import type { Json } from "../json.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { markCached } from "./ai-sdk/mark-cached.ts";
 import { PromptWriter } from "./ai-sdk/prompt.ts";
 import type { AiSdkCall, AiSdkModel, PromptTool, PromptToolChoice } from "./ai-sdk/shape.ts";
@@ -18,9 +20,12 @@ export interface FromAiSdkOptions {
   readonly cache?: boolean;
 }
 
+const OPTIONS: KnownOptions<FromAiSdkOptions> = { id: true, prefill: true, cache: true };
+
 /** Takes a language model of the AI SDK (specification v2, v3 or v4), for instance `fromAiSdk(anthropic("…"))`. */
 export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Model {
   refuseOthers(model);
+  refuseUnknown("fromAiSdk()", options, OPTIONS);
   const { provider } = model;
   const prompts = new PromptWriter(provider, model.specificationVersion);
   const tools = new WeakMap<readonly ToolSpec[], PromptTool[]>();
@@ -38,7 +43,8 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
       stopSequences: request.stopSequences?.slice(),
       seed: request.seed,
       responseFormat: output && { type: "json", schema: output.schema, name: output.name },
-      providerOptions: request.providerOptions,
+      providerOptions:
+        output?.strict === false ? looseOptions(provider, request.providerOptions) : request.providerOptions,
       abortSignal,
     };
   }
@@ -52,6 +58,17 @@ export function fromAiSdk(model: AiSdkModel, options: FromAiSdkOptions = {}): Mo
       return new EventStream(() => model.doStream(write(request, given.signal) as never));
     },
   };
+}
+
+/**
+ * Turns off strict schemas for providers that follow every schema strictly unless told otherwise. They read the option under
+ * their own name, or under that of OpenAI, whose API many of them speak. A value that the user has set stays.
+ */
+function looseOptions(provider: string, given: Json = {}): Json {
+  const options = given as { readonly [name: string]: object };
+  const names = new Set(["openai", provider.split(".")[0]!]);
+  const loose = [...names].map((name) => [name, { strictJsonSchema: false, ...options[name] }]);
+  return { ...options, ...Object.fromEntries(loose) };
 }
 
 function refuseOthers(model: unknown): void {

@@ -27,8 +27,11 @@ export interface ModelRequest extends ModelSettings {
   /** Instructions, if any, are the first message, with role system. Every call has its result directly after its message. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
-  /** The answer must be JSON that fits this JSON Schema. */
-  readonly output?: { readonly name: string; readonly schema: Json };
+  /**
+   * The answer must be JSON that fits this JSON Schema. `strict` is true if a provider can be told to follow the schema
+   * strictly: every object is closed and requires all of its keys.
+   */
+  readonly output?: { readonly name: string; readonly schema: Json; readonly strict?: boolean };
 }
 
 /** `provider` of an event is opaque data that comes back on the part it belongs to. */

@@ -15,7 +15,15 @@ import {
   wireServer,
 } from "@belay/testkit/wire";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fromAiSdk, type Message, type Model, type ModelEvent, type ModelRequest, type Part } from "../index.ts";
+import {
+  fromAiSdk,
+  type Json,
+  type Message,
+  type Model,
+  type ModelEvent,
+  type ModelRequest,
+  type Part,
+} from "../index.ts";
 import type { ToolSpec } from "./model.ts";
 
 let wire: WireServer;
@@ -118,6 +126,29 @@ describe.each(names)("%s", (name) => {
     expect(events.at(-1)).toEqual({ type: "finish", finish: "stop", usage: { inputTokens: 11, outputTokens: 7 } });
     valid();
     expect(await wire.requests[0]!.ended).toBe("answered");
+  });
+
+  it("I4: a schema that the provider cannot follow strictly is sent without strict, and options of the user stay", async () => {
+    const model = provider.model();
+    const schema = (required: string[]) => ({
+      type: "object",
+      properties: { a: { type: "string" } },
+      required,
+      additionalProperties: false,
+    });
+    const ask = (output: ModelRequest["output"], providerOptions?: Json) =>
+      read(model, request([user("Hi")], { output, providerOptions }));
+    wire.script(["{}"], ["{}"], ["{}"]);
+    await ask({ name: "out", schema: schema(["a"]), strict: true });
+    await ask({ name: "out", schema: schema([]), strict: false });
+    const mine = { openai: { strictJsonSchema: true }, local: { strictJsonSchema: true } };
+    await ask({ name: "out", schema: schema([]), strict: false }, mine);
+    const sent = wire.requests.map(({ body }) => JSON.stringify(body));
+    expect(sent.map((body) => /"strict":(true|false)/.exec(body)?.[1])).toEqual(
+      name === "anthropic" || name === "openai-compatible"
+        ? [undefined, undefined, undefined]
+        : ["true", "false", "true"],
+    );
   });
 
   it("a call and its result make the round trip", async () => {

@@ -3,6 +3,7 @@
 import { BelayError, belayError } from "../error.ts";
 import { undefinedPattern } from "../interrupt/answer.ts";
 import { type Json, toJson } from "../json.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type PermissionRule, pathProblem } from "./rule.ts";
 
 export type PermissionDefault = "allow" | "ask" | "deny";
@@ -22,12 +23,12 @@ export interface CheckedPermissions {
 type Fields = { readonly [key: string]: Json };
 type Refuse = (problem: string) => Error;
 
-/** `owner` is "runner" or "agent:name". Throws `PERMISSION_INVALID`. */
+/** `owner` is "runner" or "agent:name". Throws `PERMISSION_INVALID`, or `OPTION_UNKNOWN`. */
 export function readPermissions(given: Permissions, owner: string): CheckedPermissions {
   const refuse: Refuse = (problem) => belayError("PERMISSION_INVALID", { owner, problem });
   const own = readFields(given, refuse);
   if (own === undefined) throw refuse("they are not an object");
-  checkNames(own, ["rules", "default"], "they have", refuse);
+  refuseUnknown(`permissions of ${owner}`, own, PERMISSIONS);
   const { rules = [], default: byDefault } = own;
   if (!Array.isArray(rules)) throw refuse("rules is not a list");
   for (const [position, rule] of given.rules?.entries() ?? []) {
@@ -37,7 +38,7 @@ export function readPermissions(given: Permissions, owner: string): CheckedPermi
   if (byDefault !== undefined) oneOf(byDefault, ["allow", "ask", "deny"], "default", refuse);
   const ids = new Set<string>();
   const read = (rules as readonly Json[]).map((rule, position) => {
-    checkRule(rule, position, refuse);
+    checkRule(rule, position, owner, refuse);
     const named = { id: `${owner}#${position}`, ...(rule as unknown as PermissionRule) };
     if (ids.has(named.id)) throw refuse(`two rules have the id ${JSON.stringify(named.id)}`);
     ids.add(named.id);
@@ -59,13 +60,17 @@ export function patternsProblem(patterns: unknown): string | undefined {
   return undefined;
 }
 
+const PERMISSIONS: KnownOptions<Permissions> = { rules: true, default: true };
+
+const RULE: KnownOptions<PermissionRule> = { id: true, tool: true, args: true, effect: true, reason: true };
+
 /** A tool's name, with stars. */
 const TOOL = /^[A-Za-z0-9_*-]+$/;
 
-function checkRule(rule: Json, position: number, refuse: Refuse): asserts rule is Fields {
+function checkRule(rule: Json, position: number, owner: string, refuse: Refuse): asserts rule is Fields {
   const wrong: Refuse = (problem) => refuse(`rule ${position}: ${problem}`);
   if (!isFields(rule)) throw wrong("it is not an object");
-  checkNames(rule, ["id", "tool", "args", "effect", "reason"], "it has", wrong);
+  refuseUnknown(`rule ${position} in the permissions of ${owner}`, rule, RULE);
   const { id, tool, args, effect, reason } = rule;
   if (typeof tool !== "string" || !TOOL.test(tool)) {
     throw wrong(`tool is ${JSON.stringify(tool)}, not the name of a tool, with * for any characters`);
@@ -90,11 +95,6 @@ function readFields(given: unknown, refuse: Refuse): Fields | undefined {
 
 function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function checkNames(fields: Fields, known: readonly string[], they: string, refuse: Refuse): void {
-  const unknown = Object.keys(fields).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw refuse(`${they} no field ${JSON.stringify(unknown)}; there are ${known.join(", ")}`);
 }
 
 function oneOf(value: Json | undefined, allowed: readonly string[], what: string, refuse: Refuse): void {

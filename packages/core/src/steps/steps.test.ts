@@ -146,7 +146,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
       await ctx
         .step("a", () => {
           computed += 1;
-          return { when: new Date(0) };
+          return { when: new Map() };
         })
         .catch((error) => caught.push(`${error.code} ${error.message}`));
       await ctx.ask(humanInput("On?"));
@@ -180,7 +180,7 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
 
   test.each<[string, () => unknown, string]>([
     ["larger than maxBytes", () => "x".repeat(2000), "TOO_LARGE"],
-    ["none that can be recorded", () => new Date(), "NOT_SERIALIZABLE"],
+    ["none that can be recorded", () => new Map(), "NOT_SERIALIZABLE"],
   ])(
     "P12, Q2: a value that is %s is the outcome of its step also where a stop came meanwhile: it was not cut off, and is not computed again",
     async (_, value, refusal) => {

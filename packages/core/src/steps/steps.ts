@@ -18,10 +18,12 @@ import type { Decision } from "../interrupt/decision.ts";
 import { digestOf } from "../interrupt/digest.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { type Request, readRequest } from "../interrupt/request.ts";
+import { Rerun } from "../interrupt/rerun.ts";
 import type { StepRecord } from "../journal/state.ts";
-import { type Json, toJson } from "../json.ts";
+import { type Json, toStored } from "../json.ts";
 import { point } from "../point.ts";
 import { readName } from "../read-name.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { answerOf } from "./answer-of.ts";
 import { Refusals } from "./refusals.ts";
 import { recordOf, thrownAgain } from "./thrown.ts";
@@ -61,6 +63,8 @@ export interface AskOptions {
   /** Names the ask in its call; needed where several are open at once. */
   readonly key?: string | undefined;
 }
+
+const ASK: KnownOptions<AskOptions> = { key: true };
 
 /** What a step is given: the same key for each try of it, and the call's signal. */
 export interface StepContext {
@@ -176,14 +180,15 @@ export class Steps {
       const ctx = { idempotencyKey: `${idempotencyKey}/s:${key}`, signal };
       const given = await compute(ctx);
       computed = true;
-      outcome = { value: toJson(given, `The value of step ${key}`, host.maxBytes) };
+      outcome = { value: toStored(given, `The value of step ${key}`, host.maxBytes) };
     } catch (error) {
       thrown = error;
       outcome = { error: recordOf(error) };
     }
     point("step:end", at);
-    // Thrown because of the stop: it was cut off, and has no outcome. What it gave, and cannot be recorded, is one.
-    const cut = !computed && host.isInterrupted();
+    // Thrown because of the stop, or to be run again: it was cut off, and has no outcome. What it gave, and cannot be
+    // recorded, is one.
+    const cut = !computed && (host.isInterrupted() || thrown instanceof Rerun);
     if (!host.leftBehind && !cut) await this.#record((frame) => [frame.step(callId, at, key, outcome)]);
     this.#end();
     if ("value" in outcome) return outcome.value as T;
@@ -215,18 +220,20 @@ export class Steps {
         void onRecord(asked);
         refuse(error);
       };
-      this.#ask(request, options.key, resolve as (value: unknown) => void, reject).catch(refuse);
+      this.#ask(request, options, resolve as (value: unknown) => void, reject).catch(refuse);
     });
     return asked;
   }
 
   async #ask(
     request: Request,
-    given: string | undefined,
+    options: AskOptions,
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
     const { address, callId, tool } = this.#host;
+    refuseUnknown("ctx.ask()", options, ASK);
+    const { key: given } = options;
     const asked = readRequest(request);
     if (given === undefined && this.#unkeyed !== undefined) {
       throw belayError("KEY_REQUIRED", { address, open: this.#unkeyed });

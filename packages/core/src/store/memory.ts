@@ -1,10 +1,14 @@
 // A full store in memory: the same contract as the ones on disk, for tests and for what need not survive.
+//
+// Long, and still one piece: it is the methods of a store.
 
 import { type Clock, systemClock } from "../clock.ts";
 import { belayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { LineList } from "./line-list.ts";
+import { listedAs, matches } from "./list-in-memory.ts";
 import { inListOrder } from "./list-order.ts";
 import {
   type Append,
@@ -31,7 +35,7 @@ import {
   type ThreadQuery,
   type ThreadRow,
 } from "./store.ts";
-import { haveWords, wordsOf } from "./words.ts";
+import { wordsOf } from "./words.ts";
 
 interface Watcher {
   readonly changed: (what?: Change) => void;
@@ -75,7 +79,14 @@ interface Shared {
   readonly decided: Map<string, DecidedRow>;
 }
 
-export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
+export interface MemoryStoreOptions {
+  readonly clock?: Clock;
+}
+
+const OPTIONS: KnownOptions<MemoryStoreOptions> = { clock: true };
+
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  refuseUnknown("memoryStore()", options, OPTIONS);
   return new MemoryStore(options.clock ?? systemClock);
 }
 
@@ -440,32 +451,12 @@ class MemoryStore implements Store {
   }
 }
 
-/** Undefined while no append has said how it is listed. */
-function listedAs(before: Listed | undefined, { listed, state }: Append): Listed | undefined {
-  if (listed !== undefined) return { ...listed };
-  if (before === undefined || (state === "paused") === (before.pauseType !== undefined)) return before;
-  const { pauseType: _pauseType, ...rest } = before;
-  return state === "paused" ? undefined : rest;
-}
-
 function copyOf(named: Named): Named {
   return { ...named, labels: { ...named.labels } };
 }
 
 function placeOf({ updatedAt, threadId }: Pick<ListedRow, "updatedAt" | "threadId">) {
   return { at: updatedAt, id: threadId };
-}
-
-function matches(thread: Thread, query: ThreadQuery): boolean {
-  const { state, pauseType, agent, label = {}, words = [], threadIds } = query;
-  if (threadIds !== undefined && !threadIds.includes(thread.threadId)) return false;
-  if (state !== undefined && thread.state !== state) return false;
-  if (pauseType === "unlisted" && (thread.listed !== undefined || thread.state !== "paused")) return false;
-  if (pauseType !== undefined && pauseType !== "unlisted" && thread.listed?.pauseType !== pauseType) return false;
-  if (agent !== undefined && thread.agent !== agent) return false;
-  const labels = thread.named?.labels ?? {};
-  for (const [key, value] of Object.entries(label)) if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
-  return haveWords(thread.words, words);
 }
 
 function done(thread: Thread): Appended {

@@ -12,7 +12,8 @@ const MOST_CHARACTERS = 64;
 export function wordsIn(text: string): readonly string[] {
   const words = new Set<string>();
   segmenter ??= new Intl.Segmenter("und", { granularity: "word" });
-  for (const { segment, isWordLike } of segmenter.segment(folded(text))) if (isWordLike) words.add(segment.slice(0, MOST_CHARACTERS).toWellFormed());
+  for (const { segment, isWordLike } of segmenter.segment(folded(text)))
+    if (isWordLike) words.add(segment.slice(0, MOST_CHARACTERS).toWellFormed());
   return [...words];
 }
 

@@ -2,7 +2,7 @@
 
 import type { Fact } from "../event.ts";
 import type { Store, ThreadKey } from "../store/store.ts";
-import { type Effect, effectProblems } from "./request-checks.ts";
+import { type Effect, effectProblems, runAt } from "./request-checks.ts";
 import type { EffectOptions } from "./scenario.ts";
 
 export class Effects {
@@ -29,10 +29,12 @@ export class Effects {
       facts,
       this.#all.filter(({ name }) => !stoodStill || !repeatable(name)),
     );
+    // An address is unique in its run only.
     const seen = new Set<string>();
-    for (const { name } of this.#all) {
-      if (seen.has(name) && !repeatable(name)) problems.push(`effect ${name} happened twice`);
-      seen.add(name);
+    for (const { name, head } of this.#all) {
+      const inRun = JSON.stringify([runAt(facts, head), name]);
+      if (seen.has(inRun) && !repeatable(name)) problems.push(`effect ${name} happened twice`);
+      seen.add(inRun);
     }
     return problems;
   }

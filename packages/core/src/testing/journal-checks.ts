@@ -1,6 +1,7 @@
 // What must hold of a journal, of what is folded from it and of what was shown of it, whatever happened.
 
 import type { Fact } from "../event.ts";
+import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import { decode, type Line } from "../journal/codec.ts";
 import { fold } from "../journal/fold.ts";
 import { newThread, type ThreadState } from "../journal/state.ts";
@@ -11,11 +12,23 @@ import type { Command } from "../store/store.ts";
 import { promptProblems } from "./providers/render.ts";
 import { requestProblems } from "./request-checks.ts";
 
-/** `asked` collects the arguments of calls, for lines that follow. */
-export function factsOf(threadId: string, lines: readonly Line[], asked: Map<string, Json>): Fact[] {
+/** `asked` collects the arguments of calls, `raised` the requests, for lines that follow. */
+export function factsOf(
+  threadId: string,
+  lines: readonly Line[],
+  asked: Map<string, Json>,
+  raised = new Map<string, Interrupt>(),
+): Fact[] {
   return lines.flatMap((line) => {
-    const facts = decode(threadId, line, (id) => asked.get(id));
+    const facts = decode(
+      threadId,
+      line,
+      (id) => asked.get(id),
+      (id) => raised.get(id),
+    );
     for (const fact of facts) {
+      if (fact.type === "action" && isRequest(fact.action.interrupted))
+        raised.set(fact.action.interrupted.id, fact.action.interrupted);
       if (fact.type !== "message") continue;
       for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
     }

@@ -15,7 +15,9 @@ test("each promise of a store that settles is a point, by whatever name it is as
     (point) => points.push(point),
     () => {},
   );
-  const asked: { [Name in Exclude<keyof Store, "append" | "watch" | "watchTenant" | "linesSync">]: () => Promise<unknown> } = {
+  const asked: {
+    [Name in Exclude<keyof Store, "append" | "watch" | "watchTenant" | "linesSync">]: () => Promise<unknown>;
+  } = {
     load: () => store.load(key),
     past: () => store.past(key),
     renew: () => store.renew(key, 1, 1),

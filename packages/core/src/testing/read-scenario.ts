@@ -1,10 +1,10 @@
 // A scenario as it was given. One that is not what its author thinks finds nothing, and says that all is well.
 
 import { type BelayError, belayError, shown } from "../error.ts";
-import { refuseSlip } from "../runner/given/options.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { allFaults, type Scenario } from "./scenario.ts";
 
-const OPTIONS: Readonly<Record<keyof Scenario, true>> = {
+const OPTIONS: KnownOptions<Scenario> = {
   agent: true,
   input: true,
   deps: true,
@@ -25,7 +25,7 @@ export function checkScenario<Out, Deps>(scenario: Scenario<Out, Deps>): void {
   if (typeof scenario !== "object" || scenario === null) {
     throw invalid("scenario", scenario, "an object with an agent and an input");
   }
-  refuseSlip(scenario, OPTIONS);
+  refuseUnknown("interruptAnywhere()", scenario, OPTIONS);
   const { agent, faults, mostPoints, passMs } = scenario;
   if (typeof agent !== "function") {
     throw invalid("agent", agent, "a function that makes an agent: each pass gets a new one");

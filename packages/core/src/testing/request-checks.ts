@@ -164,31 +164,54 @@ export interface Effect {
 interface Known {
   readonly address: string;
   readonly callId: string;
-  readonly runId: string;
   started: number;
   told: string | undefined;
 }
 
-/** What happened was on record before it did, is told truly, comes after its answer, and is no step that was recorded. */
+/** The run in which the thread was when `head` was its last fact; undefined if that is not known. */
+export function runAt(facts: readonly Fact[], head: number | undefined): string | undefined {
+  if (head === undefined) return undefined;
+  return facts.findLast(({ type, seq, runPath }) => type === "run-start" && seq <= head && !runPath.includes("/"))
+    ?.runId;
+}
+
+/**
+ * Checks that each effect was on record before it happened, is reported truly, comes after its answer, and is no step that
+ * was recorded. Addresses repeat over runs: an effect is compared with the facts of its own run.
+ */
 export function effectProblems(facts: readonly Fact[], effects: readonly Effect[]): string[] {
+  const byRun = new Map<string | undefined, Facts>();
+  return effects.flatMap((effect) => {
+    const run = runAt(facts, effect.head);
+    let known = byRun.get(run);
+    if (known === undefined) {
+      known = read(run === undefined ? facts : facts.filter(({ runId }) => runId === run));
+      byRun.set(run, known);
+    }
+    return problemsOf(effect, known);
+  });
+}
+
+/** What is on record of one run. */
+interface Facts {
+  readonly calls: readonly Known[];
+  readonly asks: ReadonlyMap<string, Asked>;
+  readonly steps: ReadonlyMap<string, number>;
+}
+
+function read(facts: readonly Fact[]): Facts {
   const calls: Known[] = [];
-  /** Calls of several runs have them: which of them is meant cannot be told. */
-  const shared = new Set<string>();
-  const callOf = ({ address, runId }: ToolStartEvent | ToolEndEvent) => {
-    const call = calls.find((known) => known.address === address);
-    if (call !== undefined && call.runId !== runId) shared.add(address);
-    return call;
-  };
+  const callOf = ({ address }: ToolStartEvent | ToolEndEvent) => calls.find((known) => known.address === address);
   const asks = new Map<string, Asked>();
   const steps = new Map<string, number>();
   for (const fact of facts) {
     if (fact.type === "tool-start" && callOf(fact) === undefined) {
-      calls.push({ address: fact.address, callId: fact.callId, runId: fact.runId, started: fact.seq, told: undefined });
+      calls.push({ address: fact.address, callId: fact.callId, started: fact.seq, told: undefined });
     } else if (fact.type === "tool-end" && !fact.held) {
       const call = callOf(fact);
-      const { address, callId, runId, outcome: told } = fact;
+      const { address, callId, outcome: told } = fact;
       if (call !== undefined) call.told = told;
-      else calls.push({ address, callId, runId, started: Number.POSITIVE_INFINITY, told });
+      else calls.push({ address, callId, started: Number.POSITIVE_INFINITY, told });
     } else if (fact.type === "action") {
       const { interrupted: interrupt } = fact.action;
       if (interrupt !== undefined) asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
@@ -199,42 +222,43 @@ export function effectProblems(facts: readonly Fact[], effects: readonly Effect[
       steps.set(fact.address, fact.seq);
     }
   }
-  return effects.flatMap(({ name, after, head = Number.POSITIVE_INFINITY }) => {
-    // The innermost: a call may be one to an agent that has calls of its own.
-    const call = calls
-      .filter(({ address }) => isBelow(name, address))
-      .sort((a, b) => b.address.length - a.address.length)[0];
-    const problems: string[] = [];
-    if (call !== undefined && shared.has(call.address)) return problems;
-    if (call !== undefined) {
-      if (call.started > head) problems.push(`effect ${name} happened before its call's start was on record`);
-      if (call.told === "not-executed" || call.told === "rejected") {
-        problems.push(`effect ${name} happened, and its call is told as ${call.told}`);
-      }
+  return { calls, asks, steps };
+}
+
+function problemsOf({ name, after, head = Number.POSITIVE_INFINITY }: Effect, { calls, asks, steps }: Facts): string[] {
+  // The innermost: a call may be one to an agent that has calls of its own.
+  const call = calls
+    .filter(({ address }) => isBelow(name, address))
+    .sort((a, b) => b.address.length - a.address.length)[0];
+  const problems: string[] = [];
+  if (call !== undefined) {
+    if (call.started > head) problems.push(`effect ${name} happened before its call's start was on record`);
+    if (call.told === "not-executed" || call.told === "rejected") {
+      problems.push(`effect ${name} happened, and its call is told as ${call.told}`);
     }
-    for (const [address, seq] of steps) {
-      if (isBelow(name, address) && seq <= head) problems.push(`effect ${name} happened when its step was recorded`);
+  }
+  for (const [address, seq] of steps) {
+    if (isBelow(name, address) && seq <= head) problems.push(`effect ${name} happened when its step was recorded`);
+  }
+  for (const { interrupt, decided } of asks.values()) {
+    const { kind, key, address, callId } = interrupt;
+    // A turn that was dropped gave its address to the next one: the request of another call is not its gate.
+    const isOfIt = call?.address !== address.slice(0, address.lastIndexOf("/")) || callId === call.callId;
+    const gates =
+      kind === "approval" && key === undefined && isOfIt && isBelow(name, address.slice(0, address.lastIndexOf("/")));
+    if (gates && (!allows(interrupt, decided) || decided!.seq > head)) {
+      problems.push(`effect ${name} happened, and its request is ${decided?.answer.type ?? "open"}`);
     }
-    for (const { interrupt, decided } of asks.values()) {
-      const { kind, key, address, callId } = interrupt;
-      // A turn that was dropped gave its address to the next one: the request of another call is not its gate.
-      const isOfIt = call?.address !== address.slice(0, address.lastIndexOf("/")) || callId === call.callId;
-      const gates =
-        kind === "approval" && key === undefined && isOfIt && isBelow(name, address.slice(0, address.lastIndexOf("/")));
-      if (gates && (!allows(interrupt, decided) || decided!.seq > head)) {
-        problems.push(`effect ${name} happened, and its request is ${decided?.answer.type ?? "open"}`);
-      }
+  }
+  if (after !== undefined) {
+    const at = `${call?.address}/s:${after}`;
+    const ask = [...asks.values()].find(({ interrupt }) => interrupt.address === at);
+    const how = ask?.decided?.answer.type ?? "open";
+    if (how === "open" || how === "withdraw" || ask!.decided!.seq > head) {
+      problems.push(`effect ${name} happened after ${after}, which was ${how === "withdraw" ? "withdrawn" : "open"}`);
     }
-    if (after !== undefined) {
-      const at = `${call?.address}/s:${after}`;
-      const ask = [...asks.values()].find(({ interrupt }) => interrupt.address === at);
-      const how = ask?.decided?.answer.type ?? "open";
-      if (how === "open" || how === "withdraw" || ask!.decided!.seq > head) {
-        problems.push(`effect ${name} happened after ${after}, which was ${how === "withdraw" ? "withdrawn" : "open"}`);
-      }
-    }
-    return problems;
-  });
+  }
+  return problems;
 }
 
 function isBelow(name: string, address: string): boolean {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { agent } from "../chat/agent.ts";
+import { END, graph, START } from "../index.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import { tool } from "../tool/tool.ts";
 import { interruptAnywhere } from "./interrupt-anywhere.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenario, ScenarioKit } from "./scenario.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { speak } from "./speak.ts";
 
@@ -32,7 +33,6 @@ describe("a scenario that would find nothing", () => {
   it.each<[string, object]>([
     ['faults is \\["crsh"\\]; it must be a list of some of stop, ', { faults: ["crsh"] }],
     ["faults is \\[\\]", { faults: [] }],
-    ["mostPoint is 1; it must be called mostPoints", { mostPoint: 1 }],
     ["mostPoints is 0", { mostPoints: 0 }],
     ["mostPoints is NaN", { mostPoints: Number.NaN }],
     ["passMs is -1", { passMs: -1 }],
@@ -72,6 +72,28 @@ describe("a scenario that would find nothing", () => {
     const model = scriptedModel([[{ throw: new Error("no key") }]]);
     const attack = interruptAnywhere({ ...polite, agent: () => agent({ name: "keyless", model }) });
     await expect(attack).rejects.toThrow(/^Without any fault:\nit failed: MODEL_FAILED: .*no key/);
+  });
+});
+
+describe("an effect that is named by its address", () => {
+  const paying = (kit: ScenarioKit, times: (ctx: { readonly address: string }) => number) =>
+    graph("pay")
+      .node("money", (_input: unknown, ctx) => {
+        for (let i = 0; i < times(ctx); i++) kit.effect(ctx.address);
+        return ctx.step("log", () => kit.effect(`${ctx.address}/s:log`));
+      })
+      .edge(START, "money")
+      .edge("money", END)
+      .compile();
+
+  it("H1, F4: happens again in the next run of the thread, and that is no problem", async () => {
+    const attack = interruptAnywhere({ agent: (kit) => paying(kit, () => 1), input: "go", faults: ["enqueue"] });
+    expect(await attack).toMatchObject({ problems: [] });
+  });
+
+  it("F4: happens twice in one run, and that is one", async () => {
+    const attack = interruptAnywhere({ agent: (kit) => paying(kit, () => 2), input: "go", faults: ["enqueue"] });
+    await expect(attack).rejects.toThrow(/effect pay\/.*money happened twice/);
   });
 });
 

@@ -2,6 +2,7 @@
 
 import type { Finish, Usage } from "../message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../model/model.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 
 /** One thing the model does in a turn. */
 export type ScriptedPart =
@@ -34,6 +35,8 @@ export interface ScriptedModelOptions {
   readonly chunkSize?: number;
 }
 
+const OPTIONS: KnownOptions<ScriptedModelOptions> = { id: true, prefill: true, delayMs: true, chunkSize: true };
+
 export interface ScriptedModel extends Model {
   /** What it was sent, call by call. */
   readonly requests: readonly ModelRequest[];
@@ -44,6 +47,7 @@ export function scriptedModel(
   turns: readonly ScriptedTurn[] | ScriptedTurn,
   options: ScriptedModelOptions = {},
 ): ScriptedModel {
+  refuseUnknown("scriptedModel()", options, OPTIONS);
   const requests: ModelRequest[] = [];
   const list =
     Array.isArray(turns) && (turns.length === 0 || isTurnList(turns)) ? (turns as readonly ScriptedTurn[]) : undefined;

@@ -3,6 +3,7 @@
 //
 //   for (const { name, run, skip } of storeSuite(() => ({ store: myStore() }))) test.skipIf(skip)(name, run);
 
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { appendCases } from "./store-cases/append.ts";
 import { Bench, type StoreCheck, type StoreUnderTest } from "./store-cases/bench.ts";
 import { commandCases } from "./store-cases/command.ts";
@@ -44,10 +45,16 @@ export interface StoreSuiteOptions<Under extends StoreUnderTest = StoreUnderTest
   damageRequest?(under: Under, tenant: string, id: string): unknown;
 }
 
+const OPTIONS: KnownOptions<StoreSuiteOptions> = { skip: true, damageRequest: true };
+
+const NAMES = Object.fromEntries(Object.keys(cases).map((name) => [name, true])) as KnownOptions<typeof cases>;
+
 export function storeSuite<Under extends StoreUnderTest>(
   make: () => Under | Promise<Under>,
   options: StoreSuiteOptions<Under> = {},
 ): StoreCase[] {
+  refuseUnknown("storeSuite()", options, OPTIONS);
+  refuseUnknown("skip of storeSuite()", options.skip ?? {}, NAMES);
   const { damageRequest } = options;
   const harmless = damageRequest === undefined ? "no way is given to damage a request" : undefined;
   return (Object.entries(cases) as [StoreCaseName, StoreCheck][]).map(([name, check]) => ({

@@ -1,7 +1,7 @@
 import { gate, history, listen, openKit, settle, unpaired } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchema } from "../index.ts";
+import { jsonSchema, type LogEntry } from "../index.ts";
 import { fakeClock } from "../testing/index.ts";
 import { type Tool, type ToolOptions, tool } from "./tool.ts";
 
@@ -68,7 +68,6 @@ describe("results that are not what they should be", () => {
   let deep: unknown = 1;
   for (let i = 0; i < 5000; i++) deep = [deep];
   for (const [what, value, words] of [
-    ["a Date", { at: new Date(0) }, "Ran, result not storable at at: a Date."],
     ["a Map", new Map(), "Ran, result not storable at (the value itself): a Map."],
     ["a BigInt", [1n], "Ran, result not storable at [0]: a bigint."],
     ["NaN", { a: { b: [Number.NaN] } }, "Ran, result not storable at a.b[0]: NaN."],
@@ -82,14 +81,46 @@ describe("results that are not what they should be", () => {
         runs += 1;
         return value;
       });
-      const kit = await openKit([[{ call: "odd", id: "o" }], "ok"], { tools: [odd] });
+      const logged: LogEntry[] = [];
+      const runner = { log: (entry: LogEntry) => void logged.push(entry) };
+      const kit = await openKit([[{ call: "odd", id: "o" }], "ok"], { tools: [odd], runner });
       await kit.session.run("go").result;
       expect(runs).toBe(1);
       expect(results(kit.session.messages)).toEqual([
         { type: "result", id: "o", tool: "odd", outcome: "ok", output: words },
       ]);
+      // I3: the loss is in the log.
+      expect(logged).toMatchObject([{ level: "warn", error: { code: "NOT_SERIALIZABLE" }, threadId: "thread" }]);
     });
   }
+
+  it("I3: a result goes through toJSON; what was yielded does too", async () => {
+    const day = new Date(0);
+    const iso = "1970-01-01T00:00:00.000Z";
+    const amount = { cents: 5n, toJSON: () => ({ cents: "5", on: day }) };
+    const dated = make("dated", async function* () {
+      yield { at: day };
+      return { at: day, list: [day], amount, page: new URL("https://a.test/") };
+    } as never);
+    const kit = await openKit([[{ call: "dated", id: "d" }], "ok"], { tools: [dated] });
+    const events = await listen(kit.session.run("go")).all;
+    expect(events.flatMap((event) => (event.type === "tool-progress" ? [event.data] : []))).toEqual([{ at: iso }]);
+    expect(results(kit.session.messages)).toMatchObject([
+      { output: { at: iso, list: [iso], amount: { cents: "5", on: iso }, page: "https://a.test/" } },
+    ]);
+  });
+
+  it("I3: ctx.step returns the stored form the first time, in a run and when a tool is called by itself", async () => {
+    const seen: unknown[] = [];
+    const steps = make("steps", async (_args, ctx) => {
+      seen.push(await ctx.step("now", () => ({ at: new Date(0), none: undefined })));
+    });
+    const kit = await openKit([[{ call: "steps" }], "ok"], { tools: [steps] });
+    await kit.session.run("go").result;
+    await steps.execute({} as never);
+    const stored = { at: "1970-01-01T00:00:00.000Z" };
+    expect(seen).toEqual([stored, stored]);
+  });
 
   it("F5: undefined is null, undefined properties are dropped, and later changes by the tool do not reach the record", async () => {
     const kept = { a: 1, b: undefined, list: [1, undefined] };

@@ -13,6 +13,7 @@
 import { type BelayError, belayError, errorText } from "../error.ts";
 import type { Action } from "../event.ts";
 import type { Frame, Hot, LateResult } from "../frame.ts";
+import { Rerun, WHAT } from "../interrupt/rerun.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
 import { bytesOver, type Json, Room } from "../json.ts";
@@ -34,6 +35,8 @@ export interface CallEnding {
   parked(parked: boolean): void;
   /** It goes another way than what is on record: it has no end. */
   broke(error: BelayError): void;
+  /** It asks to be run again: it is held until resume(). */
+  again(extra: Json): void;
 }
 
 /** A call that runs. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before `start` returns. */
@@ -232,7 +235,7 @@ export class LiveCall implements StopListener, StepsHost, Hot {
       point("tool:yield", this.call);
       if (step.done) return step.value === undefined ? this.#lastYield() : step.value;
       if (this.#ended) continue;
-      const data = storable(step.value, this.#tool.name);
+      const data = this.#storable(step.value);
       this.#keep(data);
       if (this.#frame.signal.stop === undefined) this.#frame.progress(this.call, this.#fitting("interrupted", data));
     }
@@ -272,9 +275,17 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     point("tool:end", this.call);
     const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);
-    if (this.#ended) return this.#late("ok", this.#fitting("ok", storable(value, this.#tool.name)));
+    if (this.#ended) return this.#late("ok", this.#fitting("ok", this.#storable(value)));
     if (this.#timedOut !== undefined) return this.#end("error", this.#timedOut);
-    this.#end("ok", storable(value, this.#tool.name));
+    this.#end("ok", this.#storable(value));
+  }
+
+  #storable(value: unknown): Json {
+    return storable(value, this.#tool.name, (error) => {
+      const { desk, place } = this.#frame;
+      const { threadId, runId, agentName, runPath } = place;
+      desk.log({ level: "warn", error, threadId, runId, agentName, runPath });
+    });
   }
 
   #late(outcome: Outcome, output: Json): void {
@@ -296,6 +307,8 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     if (this.#ended && this.#context.isInterrupted()) return this.#done?.(undefined);
     if (this.#ended) return this.#late("error", this.#fitting("error", errorText(error)));
     if (this.#context.isInterrupted()) return this.#cut();
+    // It runs again, and asks for its recorded steps then.
+    if (error instanceof Rerun && this.#timedOut === undefined) return this.#again(error.extra);
     const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);
     this.#end("error", this.#timedOut ?? errorText(error));
@@ -371,6 +384,19 @@ export class LiveCall implements StopListener, StepsHost, Hot {
       const told = survivors.length === 0 ? output : this.#fitting(outcome, withSurvivors(given, survivors));
       this.#ending.ended(outcome, told);
     });
+  }
+
+  #again(extra: Json): void {
+    const bytes = bytesOver(extra, this.maxBytes);
+    if (bytes !== undefined) {
+      const { message } = belayError("TOO_LARGE", { what: WHAT, bytes, most: this.maxBytes });
+      return this.#end("error", message);
+    }
+    this.#ended = true;
+    this.#frame.signal.off(this);
+    this.#clearTimers();
+    void this.#context.release();
+    this.#ending.again(extra);
   }
 
   #clearTimers(): void {

@@ -5,8 +5,9 @@ import type { Action } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
+import { rerun } from "../interrupt/rerun.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
-import { type Json, toJson } from "../json.ts";
+import { type Json, toJson, toStored } from "../json.ts";
 import { readName } from "../read-name.ts";
 import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
@@ -32,8 +33,8 @@ export interface ToolContext<Deps = unknown> {
   /** Asks a person; goes on with the answer, in this process or another one, now or next week. */
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
   /**
-   * Does something once: what it gave, or threw, is recorded under `key` and never computed again. The code is given what
-   * is recorded, also the first time: plain JSON, or an error with the name, the message and the code of what was thrown.
+   * Does something once: its value, or its error, is recorded under `key` and never computed again. Returns the recorded
+   * form, the first time too: JSON (a Date is its ISO text), or an error with the name, message and code of the one thrown.
    */
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Ends the whole run with `output` (by default with what this call gives) once this call has its result. */
@@ -44,6 +45,11 @@ export interface ToolContext<Deps = unknown> {
   transferTo(name: string): void;
   /** Tells readers something of its own, with the call's result. */
   customAction(value: unknown): void;
+  /**
+   * Ends this call here: the run pauses, the other calls keep their results, and resume() runs this one again with its
+   * original arguments and its recorded steps. The same as `throw rerun(extra)`.
+   */
+  rerun(extra?: unknown): never;
   /** Starts a child process that dies, with all it started, at the end of the call, and on a stop that does not wait for the tool to finish. */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
 }
@@ -117,7 +123,10 @@ export class CallContext implements ToolContext {
 
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T> {
     if (this.#call !== undefined) return this.#call.steps().step(key, compute);
-    const alone = async () => compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
+    const alone = async () => {
+      const value = await compute({ idempotencyKey: `${this.idempotencyKey}/s:${key}`, signal: this.signal });
+      return toStored(value, `The value of step ${key}`) as T;
+    };
     return alone();
   }
 
@@ -135,6 +144,10 @@ export class CallContext implements ToolContext {
 
   customAction(value: unknown): void {
     this.#act({ customized: this.#recordable(value, "A custom action") });
+  }
+
+  rerun(extra?: unknown): never {
+    throw rerun(extra);
   }
 
   #recordable(value: unknown, what: string): Json {

@@ -1,17 +1,20 @@
 // What the code of a tool gives back.
 
-import { BelayError, errorText } from "../error.ts";
-import { type Json, toJson } from "../json.ts";
+import { BelayError, belayError, errorText } from "../error.ts";
+import { type Json, toStored } from "../json.ts";
 
-/** A result that cannot be stored says so: what ran has run. */
-export function storable(value: unknown, tool: string): Json {
+/** A result that cannot be stored is replaced by words that say so: what ran has run. `lost` is called with the reason. */
+export function storable(value: unknown, tool: string, lost: (error: BelayError) => void): Json {
   if (typeof value === "string") return value;
+  const what = `The result of tool ${tool}`;
   try {
-    return toJson(value, `The result of tool ${tool}`);
+    return toStored(value, what);
   } catch (error) {
-    if (!(error instanceof BelayError)) return `Ran, result not storable: ${errorText(error)}`;
-    const { path, found } = error.details;
-    return `Ran, result not storable at ${path}: ${found}.`;
+    const path = "(the value itself)";
+    const known = error instanceof BelayError && error.code === "NOT_SERIALIZABLE";
+    const refusal = known ? error : belayError("NOT_SERIALIZABLE", { what, path, found: errorText(error) }, error);
+    lost(refusal);
+    return `Ran, result not storable at ${refusal.details.path}: ${refusal.details.found}.`;
   }
 }
 

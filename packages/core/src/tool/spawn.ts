@@ -8,6 +8,7 @@ import type * as ChildProcess from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { builtIn } from "../built-in.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { collectOutput } from "./collect-output.ts";
 import { type ProcessGroup, processGroup } from "./process-group.ts";
 import { readLines } from "./read-lines.ts";
@@ -63,6 +64,14 @@ export interface OwnedProcess extends SpawnedProcess {
 
 export type ToolSpawn = (command: string, args?: readonly string[], options?: SpawnOptions) => SpawnedProcess;
 
+const OPTIONS: KnownOptions<SpawnOptions> = {
+  cwd: true,
+  env: true,
+  input: true,
+  shell: true,
+  maxOutputBytes: true,
+};
+
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 /** A pipe silent for this long after the command's end is held open by something that outlives it. */
 const QUIET_MS = 100;
@@ -85,6 +94,7 @@ export function spawnGroup(
   stop: (listener: EndProcess) => () => void,
   graceMs: number,
 ): OwnedProcess {
+  refuseUnknown("ctx.spawn()", options, OPTIONS);
   const mark = crypto.randomUUID();
   const child = start(command, args, options, mark);
   const exit = exitOf(child, command, options.cwd);

@@ -1,11 +1,12 @@
 // How a tool is defined. Bad definitions are refused here, not at the first call.
 
 import type { Agent } from "../agent.ts";
+import type { ToolDescription } from "../describe.ts";
 import { belayError } from "../error.ts";
 import type { Approval, Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
 import { NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import { detachedContext, type ToolContext } from "./context.ts";
 
@@ -67,7 +68,7 @@ export interface Tool<in Deps = never> {
   execute(args: never, ctx?: ToolContext<Deps>): ToolReturn;
 }
 
-const OPTIONS: Readonly<Record<keyof ToolOptions<StandardSchema, never>, true>> = {
+const OPTIONS: KnownOptions<ToolOptions<StandardSchema, never>> = {
   name: true,
   description: true,
   input: true,
@@ -110,6 +111,29 @@ export function tool<S extends StandardSchema, Deps = unknown>(options: ToolOpti
   });
 }
 
+/** Returns a tool as JSON. */
+export function describeTool(tool: Tool<never>): ToolDescription {
+  const { name, description, version, inputSchema, needsApproval, onStop, onCrash, timeoutMs, graceMs } = tool;
+  const { serial, readOnly, repeatable, destructive, agent } = tool;
+  const approval = typeof needsApproval === "function" ? "depends" : needsApproval;
+  return {
+    name,
+    description,
+    version,
+    input: inputSchema,
+    ...(approval !== undefined && { needsApproval: approval }),
+    onStop,
+    onCrash,
+    serial,
+    readOnly,
+    repeatable,
+    destructive,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(graceMs !== undefined && { graceMs }),
+    ...(agent !== undefined && { agent: agent.name }),
+  };
+}
+
 /** Providers take only objects as arguments. */
 function objectSchema(options: Pick<ToolOptions<StandardSchema, never>, "name" | "input">): Json {
   const schema = toJsonSchema(options.input, `tool ${options.name}`);
@@ -126,8 +150,7 @@ function check(options: ToolOptions<StandardSchema, unknown>): void {
   const name = String(given?.name);
   const refuse = (problem: string) => belayError("TOOL_INVALID", { tool: name, problem });
   if (typeof given !== "object" || given === null) throw refuse("it is not an object");
-  const slip = misspelt(given, OPTIONS);
-  if (slip !== undefined) throw refuse(slipText(slip));
+  refuseUnknown("tool()", given, OPTIONS);
   if (typeof given.name !== "string" || !NAME.test(given.name))
     throw refuse(`its name is ${JSON.stringify(given.name)}`);
   if (typeof given.description !== "string") throw refuse("it has no description");

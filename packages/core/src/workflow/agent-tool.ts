@@ -3,7 +3,7 @@
 
 import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
-import { misspelt, slipText } from "../misspelt.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { type Tool, tool } from "../tool/tool.ts";
 
@@ -12,7 +12,7 @@ export interface AgentToolOptions {
   readonly description?: string | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof AgentToolOptions, true>> = { description: true };
+const OPTIONS: KnownOptions<AgentToolOptions> = { description: true };
 
 const input = jsonSchema<{ request: string }>({
   type: "object",
@@ -26,8 +26,7 @@ export function agentTool<Deps = unknown>(agent: Agent<unknown, Deps>, options: 
     const tool = String((agent as Partial<Agent> | undefined)?.name ?? agent);
     throw belayError("TOOL_INVALID", { tool, problem: "agentTool(…) was given no agent" });
   }
-  const slip = misspelt(options, OPTIONS);
-  if (slip !== undefined) throw belayError("TOOL_INVALID", { tool: agent.name, problem: slipText(slip) });
+  refuseUnknown("agentTool()", options, OPTIONS);
   const { description = `Hands a request to ${agent.name}, and gives its answer.` } = options;
   const execute = () => {
     throw belayError("AGENT_FAILED", { agent: agent.name, reason: "an agent runs inside a run only" });

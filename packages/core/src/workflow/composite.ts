@@ -3,6 +3,7 @@
 
 import type { Agent, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
+import type { AgentDescription } from "../describe.ts";
 import { belayError } from "../error.ts";
 import type { Action } from "../event.ts";
 import { type Fingerprint, shapeOf } from "../fingerprint.ts";
@@ -12,14 +13,14 @@ import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Inside } from "../interrupt/view.ts";
 import { asText, bytesOver, type Json } from "../json.ts";
 import { type Message, NAME } from "../message.ts";
-import { misspelt, slipText } from "../misspelt.ts";
+import { refuseUnknown } from "../refuse-unknown.ts";
 import { type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
 import { workflowView } from "./view.ts";
 
 export type AnyAgent = Agent<unknown, never>;
 
 interface Composite {
-  readonly kind: string;
+  readonly kind: Exclude<AgentDescription["kind"], "chat">;
   readonly name: string;
   readonly children: readonly AnyAgent[];
   /** What makes it another one besides its children. */
@@ -27,30 +28,33 @@ interface Composite {
   readonly hooks?: HooksGiven<never> | undefined;
   /** It is no agent to people. */
   readonly plain?: true;
+  /** More of its description. */
+  about?(): Pick<AgentDescription, "graph" | "maxIterations">;
   run(frame: Frame): Promise<Ended>;
 }
 
-/** The agents that one is made of: `work` says what it does with them. */
+/** The agents that `where` was given: `work` says in which order they run. */
 export function agentsOf(
+  where: string,
   options: { readonly name: string; readonly agents: readonly Agent<unknown, never>[] },
   known: Readonly<Record<string, true>>,
   work: string,
 ): readonly AnyAgent[] {
-  refuseSlip(options, known);
+  readDefinition(where, options, known);
   const { name, agents } = options;
   if (Array.isArray(agents) && agents.length > 0) return agents;
   throw belayError("AGENT_INVALID", { agent: String(name), problem: `it has no agents to run ${work}` });
 }
 
-/** Refuses what is no definition, or has an option that is nearly another one. */
-export function refuseSlip(options: { readonly name: string }, known: Readonly<Record<string, true>>): void {
-  const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(options?.name), problem });
-  if (typeof options !== "object" || options === null) throw refuse("it is not an object");
-  const slip = misspelt(options, known);
-  if (slip !== undefined) throw refuse(slipText(slip));
+/** Refuses a definition that is no object, or that has an unknown option. */
+export function readDefinition(where: string, options: object, known: Readonly<Record<string, true>>): void {
+  if (typeof options !== "object" || options === null) {
+    throw belayError("AGENT_INVALID", { agent: String(options), problem: "it is not an object" });
+  }
+  refuseUnknown(where, options, known);
 }
 
-export function composite({ kind, name, children, shape = null, hooks, plain, run }: Composite): AnyAgent {
+export function composite({ kind, name, children, shape = null, hooks, plain, about, run }: Composite): AnyAgent {
   if (typeof name !== "string" || !NAME.test(name)) {
     throw belayError("AGENT_INVALID", { agent: String(name), problem: `its name is ${JSON.stringify(name)}` });
   }
@@ -75,6 +79,10 @@ export function composite({ kind, name, children, shape = null, hooks, plain, ru
     fingerprint() {
       known ??= shapeOf(kind, name, shape, children);
       return known;
+    },
+    describe: (): AgentDescription => {
+      const agents = children.filter((child) => !child.plain);
+      return { name, kind, children: agents.map((child) => child.describe()), ...about?.() };
     },
     argsProblem: (interrupt: Interrupt, args: Json) =>
       byName(children, interrupt.by, name).argsProblem(interrupt, args),

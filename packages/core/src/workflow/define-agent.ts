@@ -4,9 +4,11 @@ import type { Agent } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
+import { rerunAddress } from "../interrupt/rerun.ts";
 import type { Json } from "../json.ts";
-import { type AnyAgent, composite, refuseSlip } from "./composite.ts";
-import { type AgentCode, type AgentContext, LiveAgent } from "./live-agent.ts";
+import type { KnownOptions } from "../refuse-unknown.ts";
+import { type AnyAgent, composite, readDefinition } from "./composite.ts";
+import { type AgentCode, type AgentContext, isToRerun, LiveAgent } from "./live-agent.ts";
 
 export interface CustomAgentOptions<Out, Deps> {
   readonly name: string;
@@ -18,7 +20,7 @@ export interface CustomAgentOptions<Out, Deps> {
   readonly hooks?: HooksGiven<Deps> | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof CustomAgentOptions<never, never>, true>> = {
+const OPTIONS: KnownOptions<CustomAgentOptions<never, never>> = {
   name: true,
   run: true,
   agents: true,
@@ -29,7 +31,7 @@ const OPTIONS: Readonly<Record<keyof CustomAgentOptions<never, never>, true>> = 
 export function defineAgent<Out = unknown, Deps = unknown>(
   options: CustomAgentOptions<Out, Deps>,
 ): Agent<Awaited<Out>, Deps> {
-  refuseSlip(options, OPTIONS);
+  readDefinition("defineAgent()", options, OPTIONS);
   const { name, run, agents = [], version = "1", hooks } = options;
   if (typeof run !== "function") {
     throw belayError("AGENT_INVALID", { agent: String(name), problem: "it has no run function" });
@@ -47,6 +49,7 @@ export function defineAgent<Out = unknown, Deps = unknown>(
 }
 
 async function runCode(frame: Frame, name: string, code: AgentCode) {
+  if (frame.desk.isToRerun(rerunAddress(frame.place.runPath))) return isToRerun;
   const hot = frame.desk.hot.take(frame.place.runPath);
   if (hot instanceof LiveAgent && hot.canGoOn(frame)) return hot.adopt(frame);
   hot?.drop();

@@ -12,8 +12,10 @@ import type { Action, Fact } from "../event.ts";
 import type { Frame, Hot } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
+import { Rerun, rerun, rerunAddress, rerunInterrupt, WHAT } from "../interrupt/rerun.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
-import { type Json, toJson } from "../json.ts";
+import { fitting, type Json, toJson } from "../json.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
 import { asGiven, type ChildEnd, runChild } from "./child.ts";
 import { childKey } from "./child-key.ts";
@@ -34,14 +36,24 @@ export interface AgentContext<Deps = unknown> {
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Runs an agent inside this one; under its key (by default its name) it is run once. */
-  run(agent: AnyAgent, input: Json, options?: { readonly key?: string | undefined }): Promise<Json>;
+  run(agent: AnyAgent, input: Json, options?: RunChildOptions): Promise<Json>;
   /** Ends the whole run with `output`. */
   exit(output?: unknown): void;
   /** Ends the nearest loop with `output`; where there is none, the whole run. */
   breakLoop(output?: unknown): void;
   /** Tells readers something of its own. */
   customAction(value: unknown): void;
+  /** Ends this code here: the run pauses, and resume() runs it again with its original input. The same as `throw rerun(extra)`. */
+  rerun(extra?: unknown): never;
 }
+
+/** Of `ctx.run`. */
+export interface RunChildOptions {
+  /** Names this run of the agent; its name by default. */
+  readonly key?: string | undefined;
+}
+
+const RUN: KnownOptions<RunChildOptions> = { key: true };
 
 export type AgentCode = (ctx: AgentContext<never>, input: Json) => unknown;
 
@@ -199,11 +211,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       },
       ask: (request, options) => live.#steps.ask(request, options),
       step: (key, compute) => live.#steps.step(key, compute),
-      run: (agent, input, options) => live.#run(agent, input, options?.key ?? agent?.name),
+      run: (agent, input, options) => live.#run(agent, input, options),
       exit: (output) => live.#act({ exit: { output: live.recordable("exit", output, "The output of exit()") } }),
       breakLoop: (output) =>
         live.#act({ breakLoop: { output: live.recordable("breakLoop", output, "The output of breakLoop()") } }),
       customAction: (value) => live.#custom(value),
+      rerun: (extra) => {
+        throw rerun(extra);
+      },
     };
   }
 
@@ -230,12 +245,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
 
   /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
-  #run(agent: AnyAgent, input: Json, key: string): Promise<Json> {
+  #run(agent: AnyAgent, input: Json, options: RunChildOptions = {}): Promise<Json> {
     if (this.#broken !== undefined) return new Promise(() => {});
+    const key = options?.key ?? agent?.name;
     let part: string;
     let value: Json;
     let what: string;
     try {
+      refuseUnknown("ctx.run()", options, RUN);
       part = childKey(this.#name, agent, key);
       what = `The input of ${agent.name}`;
       value = toJson(input, what);
@@ -454,8 +471,28 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     }
   }
 
+  /** Returns the fact that it asks to be run again. */
+  protected rerunFact(frame: Frame, extra: Json): Fact {
+    const { place, clock } = frame;
+    const { agentName: by, runPath } = place;
+    return frame.raised(rerunInterrupt(place, clock, extra, { address: rerunAddress(runPath), by }));
+  }
+
+  /** Ends as waiting for resume(). It withdraws its open requests: the code asks anew when it begins again. */
+  #asksAgain({ extra }: Rerun): void {
+    try {
+      fitting(extra, WHAT, this.maxBytes);
+    } catch (error) {
+      return this.#failed(error);
+    }
+    this.#over = true;
+    this.#leave(undefined);
+    this.#endsWith({ how: "asking", facts: [this.rerunFact(this.#frame, extra)], calls: noCalls });
+  }
+
   #failed(error: unknown): void {
     if (this.#frame.signal.stop !== undefined) return this.#stop();
+    if (error instanceof Rerun) return this.#asksAgain(error);
     this.#over = true;
     this.#leave(undefined);
     const known = error instanceof BelayError;
@@ -463,6 +500,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     this.#endsWith({ how: "failed", facts: [], error: failure });
   }
 }
+
+/** The end of code that asked to be run again, in the same segment. */
+export const isToRerun: Ended = { how: "asking", facts: [], calls: noCalls };
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;

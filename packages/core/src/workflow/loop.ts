@@ -5,6 +5,7 @@ import { belayError, shown } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
+import type { KnownOptions } from "../refuse-unknown.ts";
 import { type ChildInput, runChild } from "./child.ts";
 import { type AnyAgent, agentsOf, completed, composite, inputOf } from "./composite.ts";
 import { valueIn } from "./sequential.ts";
@@ -20,7 +21,7 @@ export interface LoopOptions<Deps> {
   until?(output: Json, iteration: number): boolean;
 }
 
-const OPTIONS: Readonly<Record<keyof LoopOptions<never>, true>> = {
+const OPTIONS: KnownOptions<LoopOptions<never>> = {
   name: true,
   agents: true,
   maxIterations: true,
@@ -29,7 +30,7 @@ const OPTIONS: Readonly<Record<keyof LoopOptions<never>, true>> = {
 };
 
 export function loop<Deps = unknown>(options: LoopOptions<Deps>): Agent<unknown, Deps> {
-  const children = agentsOf(options, OPTIONS, "again and again");
+  const children = agentsOf("loop()", options, OPTIONS, "again and again");
   const { name, maxIterations = 10, until, hooks } = options;
   const refuse = (problem: string) => belayError("AGENT_INVALID", { agent: String(name), problem });
   if (!Number.isInteger(maxIterations) || maxIterations < 1) {
@@ -37,7 +38,8 @@ export function loop<Deps = unknown>(options: LoopOptions<Deps>): Agent<unknown,
   }
   if (until !== undefined && typeof until !== "function") throw refuse(`until is ${shown(until)}, not a function`);
   const run = (frame: Frame) => runAll(frame, children, maxIterations, until);
-  return composite({ kind: "loop", name, children, shape: maxIterations, hooks, run }) as Agent<unknown, Deps>;
+  const about = () => ({ maxIterations });
+  return composite({ kind: "loop", name, children, shape: maxIterations, hooks, about, run }) as Agent<unknown, Deps>;
 }
 
 async function runAll(

@@ -5,6 +5,7 @@ import type { Agent, Ended } from "../agent.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
+import type { KnownOptions } from "../refuse-unknown.ts";
 import { type ChildEnd, type ChildInput, type ChildPlace, runChild } from "./child.ts";
 import { type AnyAgent, agentsOf, completed, composite, inputOf, together } from "./composite.ts";
 
@@ -14,10 +15,10 @@ export interface ParallelOptions<Deps> {
   readonly hooks?: HooksGiven<Deps> | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof ParallelOptions<never>, true>> = { name: true, agents: true, hooks: true };
+const OPTIONS: KnownOptions<ParallelOptions<never>> = { name: true, agents: true, hooks: true };
 
 export function parallel<Deps = unknown>(options: ParallelOptions<Deps>): Agent<unknown[], Deps> {
-  const children = agentsOf(options, OPTIONS, "at once");
+  const children = agentsOf("parallel()", options, OPTIONS, "at once");
   const { name, hooks } = options;
   return composite({ kind: "parallel", name, children, hooks, run: (frame) => runAll(frame, children) }) as Agent<
     unknown[],

@@ -4,6 +4,7 @@ import type { Agent, Ended } from "../agent.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
+import type { KnownOptions } from "../refuse-unknown.ts";
 import { type ChildInput, runChild, wordsOf } from "./child.ts";
 import { type AnyAgent, agentsOf, completed, composite, inputOf } from "./composite.ts";
 
@@ -13,10 +14,10 @@ export interface SequentialOptions<Deps> {
   readonly hooks?: HooksGiven<Deps> | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof SequentialOptions<never>, true>> = { name: true, agents: true, hooks: true };
+const OPTIONS: KnownOptions<SequentialOptions<never>> = { name: true, agents: true, hooks: true };
 
 export function sequential<Deps = unknown>(options: SequentialOptions<Deps>): Agent<unknown, Deps> {
-  const children = agentsOf(options, OPTIONS, "one after the other");
+  const children = agentsOf("sequential()", options, OPTIONS, "one after the other");
   const { name, hooks } = options;
   return composite({ kind: "sequential", name, children, hooks, run: (frame) => runAll(frame, children) }) as Agent<
     unknown,

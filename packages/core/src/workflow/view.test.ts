@@ -16,9 +16,9 @@ function shape(view: InterruptView): unknown {
   const { data } = view;
   switch (data.type) {
     case "workflow": {
-      const { origInput, sequentialIndex, loopIterations, parallel, interrupt } = data;
+      const { parallel, interrupt, type: _type, ...told } = data;
       const at = Object.fromEntries(Object.entries(parallel).map(([index, each]) => [index, shape(each)]));
-      const where = { origInput, sequentialIndex, loopIterations, parallel: at };
+      const where = { ...told, parallel: at };
       return interrupt === undefined ? where : { ...where, interrupt: shape(interrupt) };
     }
     case "tools":
@@ -76,7 +76,6 @@ describe.each(eachStore)("interrupts as the root sees them, on $name", ({ make }
       parallel: {},
       interrupt: {
         origInput: "a(hi)",
-        sequentialIndex: 0,
         loopIterations: 0,
         parallel: {
           1: {
@@ -106,13 +105,15 @@ describe.each(eachStore)("interrupts as the root sees them, on $name", ({ make }
     await listen(run).until((event) => event.type === "run-end");
     await session.interrupt();
     const { interrupt, interrupts } = interrupted(await run.result);
-    const where = { origInput: "hi", sequentialIndex: 0, loopIterations: 0 };
-    expect(shape(interrupt)).toEqual({ ...where, parallel: { 0: "par/t0", 2: "par/t0" } });
-    expect(leaves(interrupt)).toEqual([interrupts[0], interrupts[0]]);
+    const where = { origInput: "hi", loopIterations: 0 };
+    expect(shape(interrupt)).toEqual({ ...where, parallel: { 0: "par/0:x/t1", 2: "par/2:y/t1" } });
+    const [stop] = interrupts;
+    expect(interrupt).toMatchObject({ id: stop!.id, kind: "user", address: stop!.address });
+    expect(leaves(interrupt).map(({ id }) => id)).toEqual([`${stop!.id}:par/0:x`, `${stop!.id}:par/2:y`]);
     const other = await enter(sequential({ name: "seq", agents: [echo(log, "a")] }), await make());
     const early = other.run("hi");
     void other.interrupt();
-    expect(shape(interrupted(await early.result).interrupt)).toEqual({ ...where, parallel: {} });
+    expect(shape(interrupted(await early.result).interrupt)).toEqual({ ...where, sequentialIndex: 0, parallel: {} });
   });
 
   test("W2: of one agent with tools it is a list of what its calls wait for; of one that was cut in mid-text, the stop", async () => {

@@ -94,7 +94,8 @@ function answeredKeys(facts: readonly Fact[]): string[] {
   const keys = new Map<string, string>();
   const answered: string[] = [];
   for (const fact of facts) {
-    if (fact.type === "action") keys.set(fact.action.interrupted?.id ?? "", fact.action.interrupted?.key ?? "");
+    const raised = fact.type === "action" ? fact.action.interrupted : undefined;
+    if (raised !== undefined && !("data" in raised)) keys.set(raised.id, raised.key ?? "");
     if (fact.type === "request-answered" && fact.answer.type !== "withdraw") answered.push(keys.get(fact.id) ?? "");
   }
   return answered;

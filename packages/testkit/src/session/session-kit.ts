@@ -143,7 +143,8 @@ export function line(event: BelayEvent): string {
     case "action": {
       if (event.action.interrupted === undefined) return `action ${JSON.stringify(event.action)}`;
       const { kind, by, tool, key } = event.action.interrupted;
-      return kind === "user" || kind === "manual" ? `interrupted by ${by}` : `asks ${kind} ${key ?? tool ?? ""}`.trim();
+      if (kind === "user" || kind === "manual") return `interrupted by ${by}`;
+      return "data" in event.action.interrupted ? "waits" : `asks ${kind} ${key ?? tool ?? ""}`.trim();
     }
     case "request-answered":
       return `answered ${event.answer.type} by ${event.by}${event.open ? ", open" : ""}${event.refused ? ` ${event.refused.code}` : ""}`;

@@ -1,6 +1,7 @@
 // What really happened around a thread, held against what the runtime reports: each effect at most once, on record and not
 // after a stop, prompts valid, the journal sound after every line, what people said in the history once, and what readers
-// and senders were told on record. Everything that does not fit is a problem.
+// and senders were told on record. Everything that does not fit is a problem. Long, and still one piece: every check reads
+// the same record of what was said, done and answered.
 
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -34,6 +35,7 @@ import {
   type SaidAnswer,
 } from "@belay/core/inside";
 import { promptProblems } from "@belay/core/testing";
+import { foldProblems } from "../folds/fold-problems.ts";
 import type { Effect, EffectKind, EffectPlace } from "./effect.ts";
 import { type Actor, placeOf, THREAD } from "./segment.ts";
 
@@ -69,7 +71,15 @@ export class Witness {
   /** A process died or let go, or its store failed: readers may miss what was between facts. */
   disturbed = false;
   readonly #lines: (threadId: string) => readonly Line[];
-  readonly #read = new Map<string, { lines: number; readonly facts: Fact[]; readonly asked: Map<string, Json> }>();
+  readonly #read = new Map<
+    string,
+    {
+      lines: number;
+      readonly facts: Fact[];
+      readonly asked: Map<string, Json>;
+      readonly raised: Map<string, Interrupt>;
+    }
+  >();
   readonly #answers: (SaidAnswer & { readonly process: number })[] = [];
   #checked = "";
   /** How often a pause was left by its handle. */
@@ -103,11 +113,11 @@ export class Witness {
     const lines = this.#lines(threadId);
     let read = this.#read.get(threadId);
     if (read === undefined) {
-      read = { lines: 0, facts: [], asked: new Map() };
+      read = { lines: 0, facts: [], asked: new Map(), raised: new Map() };
       this.#read.set(threadId, read);
     }
     if (lines.length > read.lines) {
-      read.facts.push(...factsIn(threadId, lines.slice(read.lines), read.asked));
+      read.facts.push(...factsIn(threadId, lines.slice(read.lines), read.asked, read.raised));
       read.lines = lines.length;
     }
     return read.facts;
@@ -128,7 +138,8 @@ export class Witness {
     if (!how.repeatable && before > this.#allowedAgain(threadId, callId)) this.problem(`${here} happens again`);
     const recorded = facts.some((fact) => fact.type === "step" && key.endsWith(`:${fact.runId}:${fact.address}`));
     if (recorded) this.problem(`${here} computes a step that is recorded`);
-    const watched = process.watched.findLast((each) => placeOf(each.run) === placeOf(place));
+    // A fork shares runs and segments with the thread that it comes from.
+    const watched = process.watched.findLast(({ run }) => run.threadId === threadId && placeOf(run) === placeOf(place));
     // After the end of its segment an answer may still let a call of it run.
     if (watched?.stopping && watched.result === undefined && !step) this.problem(`${here} started after a stop`);
     // A step may come long after the start of its call, also after a stop that left the call behind.
@@ -228,6 +239,7 @@ export class Witness {
   checkJournal(threadId: string): void {
     this.checkFacts(threadId);
     for (const problem of prefixProblems(threadId, this.#lines(threadId))) this.problem(`${threadId}: ${problem}`);
+    for (const problem of foldProblems(threadId, this.#lines(threadId))) this.problem(`${threadId}: ${problem}`);
   }
 
   checkFacts(threadId: string): void {

@@ -41,14 +41,30 @@ export function answerCommand(request: string, answer: Answer, id: string | unde
   return { do: "answer", key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
 }
 
+/** The parts of a command that a caller may choose. */
+export interface Caller {
+  readonly id?: string | undefined;
+  readonly by?: string | undefined;
+}
+
+export function breakpointCommand(breakpoint: Breakpoint, caller: Caller, fresh: string) {
+  return { do: "breakpoint", ...baseOf("breakpoint", caller, fresh), breakpoint } as const;
+}
+
+export function unruleCommand(rule: string, caller: Caller, fresh: string) {
+  return { do: "unrule", ...baseOf("unrule", caller, fresh), rule } as const;
+}
+
 export type LabelCommand = Extract<Command, { readonly do: "label" }>;
 
 /** Returns the command for a change of title and labels. Throws `LABELS_INVALID`. */
-export function labelCommand(threadId: string, change: LabelChange, options: SendOptions, fresh: string): LabelCommand {
-  checkSend(options);
-  const { id, by = "user" } = options;
-  const key = `label:${id ?? fresh}`;
-  return { do: "label", key, by, ...readLabelChange(threadId, change), ...(id !== undefined && { id }) };
+export function labelCommand(threadId: string, change: LabelChange, caller: SendOptions, fresh: string): LabelCommand {
+  checkSend(caller, "label()");
+  return { do: "label", ...baseOf("label", caller, fresh), ...readLabelChange(threadId, change) };
+}
+
+function baseOf(verb: string, { id, by = "user" }: Caller, fresh: string): Base {
+  return { key: `${verb}:${id ?? fresh}`, by, ...(id !== undefined && { id }) };
 }
 
 export function rowOf(command: AnswerCommand, at: number): Row {

@@ -11,7 +11,7 @@ import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import { type Command, verbOf } from "./command.ts";
-import { breakpointFact, commandFact, labelFact, ruleRemoved, stateFact } from "./facts.ts";
+import { breakpointFact, commandFact, labelFact, ruleRemoved, stateFact, waitsFor } from "./facts.ts";
 import { answerFact, expiries } from "./requests.ts";
 
 /** The most labels that a thread may have. */
@@ -111,7 +111,8 @@ function factsOf(state: ThreadState, command: Command, { place, now, groups }: C
     case "handle": {
       const { tokenHash, tokenUntil } = command;
       if (state.state !== "paused") throw notNow(state, command);
-      const { pauseType = "manual", interrupts } = state;
+      const { pauseType = "manual" } = state;
+      const interrupts = waitsFor(state);
       const more = { pauseType, ...(interrupts.length > 0 && { interrupts }), tokenHash };
       return [stateFact(place, "paused", tokenUntil === undefined ? more : { ...more, tokenUntil })];
     }

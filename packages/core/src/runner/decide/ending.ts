@@ -7,10 +7,12 @@ import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { turnAddress } from "../../interrupt/address.ts";
 import { digestOfText } from "../../interrupt/digest.ts";
-import { type Handle, type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
+import { type Handle, type Interrupt, isRequest, resumePause } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
+import { type InterruptView, leaf } from "../../interrupt/view.ts";
 import { type Cause, callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
+import { sketch } from "../../journal/sketch.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { type Json, toJson } from "../../json.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
@@ -34,6 +36,8 @@ export interface Receipt {
 
 /** The circumstances in which a segment ends, as of the append that records it. */
 export interface Circumstances {
+  /** The root agent. */
+  readonly agent: Agent<unknown, never>;
   /** `terminate` ends the run for good, `let-go` records no pause. Without one, `ended` and `asked` decide. */
   readonly intent: "terminate" | "let-go" | undefined;
   /** The person's stop. A stopped run without one was parked by pause(). */
@@ -58,8 +62,9 @@ export interface Circumstances {
 }
 
 export interface Pause {
-  /** Undefined if they are the open requests. */
-  readonly interrupts: readonly Interrupt[] | undefined;
+  readonly interrupts: readonly Interrupt[];
+  /** The same as the root sees it. */
+  readonly view: InterruptView | undefined;
   readonly handle: Handle;
   /** The messages of the root's hooks. */
   readonly said?: readonly Message[];
@@ -100,14 +105,28 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     tail: facts.length,
     pause: undefined,
   });
-  /** Pauses for open requests, for nodes of graphs, or for both. */
-  const asks = (interrupts: readonly Interrupt[], facts: readonly Fact[], more?: Partial<StateEvent>): Ending => {
-    const open = interrupts.length === 0 || isAsked(state, ended.facts);
-    const { handle, token } = newHandle(place, open ? "tool_interrupt" : "node_interrupt", circumstances);
+  const viewOf = (after: ThreadState, interrupts: readonly Interrupt[]) =>
+    nest(circumstances.agent, place.runPath, after, interrupts);
+  const reruns = rerunsIn(state, ended.facts);
+  /**
+   * Pauses for open requests, for nodes of graphs, for code that asks to be run again, or for several of them. `stop` is a
+   * pause() beside them.
+   */
+  const asks = (closed: readonly Fact[], stop?: Interrupt, more?: Partial<StateEvent>): Ending => {
+    const after = sketch(state, [...ended.facts, ...closed]);
+    const open = openRequests(after);
+    const interrupts = [...open, ...circumstances.halts, ...reruns, ...(stop === undefined ? [] : [stop])];
+    const waiting = open.length > 0 ? undefined : resumePause(interrupts);
+    const { handle, token } = newHandle(place, waiting ?? "tool_interrupt", circumstances);
     const { interruptType: pauseType } = handle;
     const paused = move("paused", { pauseType, ...(interrupts.length > 0 && { interrupts }), ...more, ...token });
-    const halts = circumstances.halts.map((each) => haltFact(place, each));
-    return { ...ends(...halts, ...facts, ...paused), pause: { interrupts: undefined, handle } };
+    // A node of the root graph stands in the view.
+    const halts = circumstances.halts
+      .map((each) => haltFact(place, each))
+      .filter((fact, i) => fact.runPath !== place.runPath || circumstances.halts[i]!.kind !== "node");
+    const view = interrupts.length === 0 ? undefined : viewOf(after, interrupts);
+    const told = view === undefined ? nothing : [interruptedFact(place, view)];
+    return { ...ends(...halts, ...closed, ...told, ...paused), pause: { interrupts, view, handle } };
   };
   switch (ended.how) {
     case "failed": {
@@ -130,17 +149,23 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
       // pause() withdraws nothing.
       const closed = asked === undefined ? callsEnd("pause") : callsEnd("stop", interrupt.by);
       if (asked === undefined && isAsked(state, ended.facts)) {
-        return asks([...circumstances.halts, interrupt], [...closed, interruptedFact(place, interrupt)], { attempt });
+        return asks(closed, interrupt, { attempt });
       }
       const pauseType = asked === undefined ? "manual" : "user_interrupt";
       const { handle, token } = newHandle(place, pauseType, circumstances);
       const paused = move("paused", { pauseType, interrupts: [interrupt], attempt, ...token });
-      const ending = ends(...closed, ...circumstances.said, interruptedFact(place, interrupt), ...paused);
-      return { ...ending, pause: { interrupts: [interrupt], handle, said: saidIn(circumstances.said, place) } };
+      const view = viewOf(sketch(state, [...ended.facts, ...closed]), [interrupt]);
+      const ending = ends(...closed, ...circumstances.said, interruptedFact(place, view), ...paused);
+      return { ...ending, pause: { interrupts: [interrupt], view, handle, said: saidIn(circumstances.said, place) } };
     }
     case "asking":
+      if (!circumstances.mayCallModel && reruns.length > known(state, reruns)) {
+        // An answered call asks to be run again: the pause that it ran in lists it from now on.
+        const interrupts = [...state.interrupts.filter(({ kind }) => kind !== "rerun"), ...reruns];
+        return ends(...callsEnd("let-go"), ...commands, samePause(place, { ...state, interrupts }));
+      }
       if (intent === "let-go" || !circumstances.mayCallModel) return ends(...callsEnd("let-go"));
-      return asks(circumstances.halts, callsEnd("pause"));
+      return asks(callsEnd("pause"));
     default:
       return ended satisfies never;
   }
@@ -153,6 +178,17 @@ function withoutQuestions(ended: Ended): Ended {
   const { turn, calls } = ended;
   const stopped: Ended = { how: "stopped", facts, calls, partialText: "", attempt: 1 };
   return turn === undefined ? stopped : { turn, ...stopped };
+}
+
+/** Returns the code that waits to be run again: on record, or by these facts. */
+function rerunsIn({ reruns }: ThreadState, facts: readonly Fact[]): readonly Interrupt[] {
+  const raised = facts.flatMap((fact) => (fact.type === "action" ? (fact.action.interrupted ?? []) : []));
+  return [...(reruns ?? nothing), ...raised.filter(({ kind }) => kind === "rerun")];
+}
+
+/** Returns how many of them the present pause lists. */
+function known({ interrupts }: ThreadState, reruns: readonly Interrupt[]): number {
+  return reruns.filter(({ id }) => interrupts.some((each) => each.id === id)).length;
 }
 
 function isQuestion(fact: Fact): boolean {
@@ -249,7 +285,6 @@ export function interruptOf(
 
 /** Returns the result of the run, once its end is on record. */
 export function resultOf(
-  agent: Agent<unknown, never>,
   ended: Ended,
   place: FramePlace,
   state: ThreadState,
@@ -271,10 +306,9 @@ export function resultOf(
     case "stopped":
     case "asking": {
       if (pause === undefined) return { status: "failed", error: belayError("SESSION_CLOSED", { threadId }), ...at };
-      const { handle, interrupts = [...openRequests(state), ...state.interrupts] } = pause;
+      const { handle, interrupts, view: interrupt = leaf(interrupts[0]!) } = pause;
       const { interruptType } = handle;
       const partialText = ended.how === "stopped" ? ended.partialText : "";
-      const interrupt = nest(agent, place.runPath, state, interrupts);
       const more = pause.said === undefined || pause.said.length === 0 ? {} : { said: pause.said };
       return { status: "interrupted", interruptType, handle, interrupts, interrupt, partialText, ...at, ...more };
     }

@@ -19,6 +19,7 @@ import type {
 import type { DriftReport, Fingerprint } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import type { Message, Part, Usage } from "../../message.ts";
 import type { Labelling } from "../given/label.ts";
@@ -67,9 +68,15 @@ export function stateFact(place: FramePlace, state: StateEvent["state"], more?: 
   return { type: "state", seq: 0, at: 0, threadId, runId, segment, attempt, agentName, runPath, state, ...more };
 }
 
+/** Returns everything that a paused thread waits for. */
+export function waitsFor(state: ThreadState): readonly Interrupt[] {
+  return [...openRequests(state), ...state.interrupts];
+}
+
 /** Repeats the pause that the thread is in: the last line of a thread must have its state at rest. */
 export function samePause(place: FramePlace, state: ThreadState): StateEvent {
-  const { pauseType, interrupts, tokenHash, tokenUntil } = state;
+  const { pauseType, tokenHash, tokenUntil } = state;
+  const interrupts = waitsFor(state);
   return stateFact(place, "paused", {
     ...(pauseType !== undefined && { pauseType }),
     ...(interrupts.length > 0 && { interrupts }),

@@ -10,7 +10,7 @@ import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { RequestState } from "../../interrupt/decision.ts";
 import { callDigest } from "../../interrupt/digest.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { type Interrupt, resumePause, waitsForResume } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { findCall } from "../../journal/history.ts";
 import type { CallState, ThreadState } from "../../journal/state.ts";
@@ -28,7 +28,13 @@ export function forkFacts(place: FramePlace, state: ThreadState, forked: Parent,
   return [
     ...callEnds(place, state, "fork", { which: dead.map(({ interrupt }) => interrupt) }),
     ...raised,
-    resting(place, state, forked, raised.length > 0, clock),
+    resting(
+      place,
+      state,
+      forked,
+      raised.flatMap(({ action }) => action.interrupted ?? []),
+      clock,
+    ),
   ];
 }
 
@@ -67,7 +73,13 @@ function anew(place: FramePlace, state: ThreadState, interrupt: Interrupt, runPa
   };
 }
 
-function resting(place: FramePlace, state: ThreadState, forked: Parent, isAsking: boolean, clock: Clock): StateEvent {
+function resting(
+  place: FramePlace,
+  state: ThreadState,
+  forked: Parent,
+  raised: readonly Interrupt[],
+  clock: Clock,
+): StateEvent {
   const at = (now: StateEvent["state"], more: Partial<StateEvent> = {}) => stateFact(place, now, { ...more, forked });
   switch (state.state) {
     case "created":
@@ -78,9 +90,9 @@ function resting(place: FramePlace, state: ThreadState, forked: Parent, isAsking
     case "error":
       return at(state.state);
     case "running":
-      return isWithoutInput(state) ? at("initialized") : at("paused", pause(place, undefined, [], isAsking, clock));
+      return isWithoutInput(state) ? at("initialized") : at("paused", pause(place, undefined, [], raised, clock));
     case "paused":
-      return at("paused", pause(place, state.pauseType, state.interrupts, isAsking, clock));
+      return at("paused", pause(place, state.pauseType, state.interrupts, raised, clock));
     default:
       return state.state satisfies never;
   }
@@ -96,14 +108,15 @@ function pause(
   { runPath }: FramePlace,
   pauseType: StateEvent["pauseType"],
   before: readonly Interrupt[],
-  isAsking: boolean,
+  raised: readonly Interrupt[],
   clock: Clock,
 ): Partial<StateEvent> {
-  const nodes = before.filter(({ kind }) => kind === "node");
-  if (isAsking && pauseType !== "user_interrupt")
-    return { pauseType: "tool_interrupt", ...(nodes.length > 0 && { interrupts: nodes }) };
+  const waiting = before.filter(waitsForResume);
+  if (raised.length > 0 && pauseType !== "user_interrupt")
+    return { pauseType: "tool_interrupt", interrupts: [...raised, ...waiting] };
   if (pauseType === "user_interrupt" || pauseType === "node_interrupt") return { pauseType, interrupts: before };
-  if (nodes.length > 0) return { pauseType: "node_interrupt", interrupts: nodes };
+  const resting = resumePause(waiting);
+  if (resting !== undefined) return { pauseType: resting, interrupts: waiting };
   const raisedAt = clock.now();
   const manual: Interrupt = { id: clock.id(), kind: "manual", address: runPath, raisedAt, by: "user", reason: "fork" };
   return { pauseType: "manual", interrupts: [manual] };

@@ -1,16 +1,19 @@
 // Facts for a thread at rest. Each function makes one append, which takes the lease and returns it.
 
+import type { Agent } from "../../agent.ts";
 import { belayError, errorRecord } from "../../error.ts";
 import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { type Interrupt, resumePause } from "../../interrupt/interrupt.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { openRequests } from "../../journal/requests.ts";
+import { sketch } from "../../journal/sketch.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { move } from "../../lifecycle.ts";
 import { addUsage } from "../../message.ts";
 import { commandFact, interruptedFact, runEnd, samePause, stateFact } from "./facts.ts";
+import { nest } from "./nest.ts";
 import { expiries } from "./requests.ts";
 
 /** Returns facts for the thread as it is in the store. Throws a refusal. */
@@ -26,8 +29,8 @@ export const initialized: IdleFacts = (place, state) => {
 export function restsOn(now: number): IdleFacts {
   return (place, state) => {
     const expired = expiries(place, state, now, new Set());
-    const other = state.interrupts.some(({ kind }) => kind === "node") ? "node_interrupt" : "manual";
-    const pauseType = openRequests(state).length > expired.length ? "tool_interrupt" : other;
+    const isAsking = openRequests(state).length > expired.length;
+    const pauseType = isAsking ? "tool_interrupt" : (resumePause(state.interrupts) ?? "manual");
     return [...expired, { ...samePause(place, state), pauseType }];
   };
 }
@@ -42,6 +45,7 @@ export const terminated: IdleFacts = (place, state) => {
 
 /** Stops a thread that rests with open requests: it withdraws them and waits for the person (S9). */
 export function stopWaiting(
+  agent: Agent<unknown, never>,
   stop: Stop,
   commands: (place: FramePlace) => readonly Fact[],
   said: readonly Fact[],
@@ -53,17 +57,13 @@ export function stopWaiting(
     if ((state.state !== "paused" && state.state !== "running") || open.length === 0) {
       throw belayError("INVALID_STATE", { threadId: place.threadId, state: state.state, action: "interrupt()" });
     }
+    const closed = callEnds(place, state, "stop", { by: stop.by });
     const { interrupt, fact } = pause(place, state);
+    const view = nest(agent, place.runPath, sketch(state, closed), [interrupt]);
     // The hooks were called for an earlier segment: all facts of an append are of one segment.
     const { runId, segment } = place;
     const words = said.map((each) => ({ ...each, runId, segment }));
-    return [
-      ...callEnds(place, state, "stop", { by: stop.by }),
-      ...words,
-      interruptedFact(place, interrupt),
-      ...commands(place),
-      fact,
-    ];
+    return [...closed, ...words, interruptedFact(place, view), ...commands(place), fact];
   };
 }
 

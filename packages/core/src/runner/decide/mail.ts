@@ -8,7 +8,12 @@ import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import type { InterruptOptions } from "../given/options.ts";
 import { loadThread } from "../read/read-facts.ts";
 
+/** The verbs that end a segment. The owner heeds their rows before an append consumes them. */
+export type StopVerb = "stop" | "pause" | "terminate";
+
 export interface StopMail {
+  /** Undefined in rows of the release before: a stop. */
+  readonly do?: StopVerb;
   readonly runId: string;
   readonly segment: number;
   readonly options: InterruptOptions;

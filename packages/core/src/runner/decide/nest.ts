@@ -1,37 +1,38 @@
 // The interrupts of a thread as its root sees them: a pure function of what the agents are, what they have on record, and
 // what is open. What each level looks like the agents themselves know.
 
-import type { Agent } from "../../agent.ts";
+import type { Agent, Checkpoint } from "../../agent.ts";
+import { turnAddress } from "../../interrupt/address.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
-import { type InterruptData, type InterruptView, leaf } from "../../interrupt/view.ts";
+import { above, type GraphInterrupt, type InterruptView, leaf, type RerunData } from "../../interrupt/view.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import { messageText } from "../../message.ts";
 import { childAt } from "./agent-at.ts";
 
 type AnyAgent = Agent<unknown, never>;
 
-/** `interrupts` is not empty. */
-export function nest(
-  agent: AnyAgent,
-  path: string,
-  state: Pick<ThreadState, "scopes" | "run">,
-  interrupts: readonly Interrupt[],
-): InterruptView {
-  return levelOf(agent, path, state, interrupts) ?? leaf(interrupts[0]!);
+type Recorded = Pick<ThreadState, "scopes" | "run" | "breakpoints" | "requests">;
+
+/** Returns the view of these interrupts by the agent at `path`. `interrupts` is not empty. A stop keeps its own words. */
+export function nest(agent: AnyAgent, path: string, state: Recorded, interrupts: readonly Interrupt[]): InterruptView {
+  const view = levelOf(agent, path, state, interrupts, true) ?? leaf(interrupts[0]!);
+  const stop = interrupts.find(isStop);
+  return stop === undefined ? view : { ...stop, data: view.data };
 }
 
 function levelOf(
   agent: AnyAgent | undefined,
   path: string,
-  state: Pick<ThreadState, "scopes" | "run">,
+  state: Recorded,
   all: readonly Interrupt[],
+  isRoot: boolean,
 ): InterruptView | undefined {
   const here = all.filter((interrupt) => isStop(interrupt) || interrupt.address.startsWith(`${path}/`));
   const [first] = here;
   if (first === undefined) return undefined;
   const children = childrenOf(agent, path, state).map(({ scope, segment }) => {
     const ended = scope.ended !== undefined;
-    const view = ended ? undefined : levelOf(childAt(agent, segment), scope.path, state, here);
+    const view = ended ? undefined : levelOf(childAt(agent, segment), scope.path, state, here, false);
     return { segment, ended, view: view && withCall(view, scope.path, path, state) };
   });
   const inside = (interrupt: Interrupt) =>
@@ -41,13 +42,55 @@ function levelOf(
   if (agent?.view !== undefined) {
     const scope = state.scopes.get(path);
     const input = scope?.input === undefined ? (scope?.given.map(messageText).join("\n") ?? null) : scope.input;
-    return above(path, own[0] ?? views[0] ?? first, agent.view({ input, children, own }));
+    const graph = agent.checkpoint && graphAt(agent.checkpoint(lookInto(state), path, all));
+    return above(
+      path,
+      own[0] ?? views[0] ?? stoppedAt(first, path, scope),
+      agent.view({ input, children, own, graph }),
+    );
   }
   const interrupts = [...own, ...views];
   // It was stopped itself, or its own code asks: that is the interrupt.
-  if (interrupts.length === 0) return leaf(first);
+  if (interrupts.length === 0) return isRoot ? leaf(first) : stoppedAt(first, path, state.scopes.get(path));
   if (own.length === 1 && views.length === 0 && agent?.chats !== true) return own[0];
-  return above(path, interrupts[0]!, { type: "tools", interrupts });
+  const reruns = own.filter(({ kind }) => kind === "rerun");
+  return above(path, interrupts[0]!, { type: "tools", interrupts, ...rerunData(state.scopes.get(path), reruns) });
+}
+
+/** Returns the calls beside those that ask to be run again; undefined if none does. */
+function rerunData(scope: Scope | undefined, reruns: readonly Interrupt[]): RerunData | undefined {
+  const asking = reruns.flatMap(({ callId, extra = null }) => (callId === undefined ? [] : [[callId, extra] as const]));
+  if (asking.length === 0) return undefined;
+  const ended = (scope?.calls ?? []).flatMap(({ result }) => result ?? []);
+  return {
+    executedTools: Object.fromEntries(ended.map(({ id, output }) => [id, output])),
+    rerunTools: asking.map(([callId]) => callId),
+    extra: Object.fromEntries(asking),
+  };
+}
+
+/** Returns the stop as it met one agent inside the whole: with an id and an address of its own. */
+function stoppedAt({ id, ...stop }: Interrupt, path: string, scope: Scope | undefined): InterruptView {
+  const { calls: _calls, ...words } = stop;
+  return leaf({ ...words, id: `${id}:${path}`, address: turnAddress(path, scope?.turn ?? 0) });
+}
+
+function lookInto({
+  scopes,
+  breakpoints = [],
+  requests,
+}: Recorded): Parameters<NonNullable<AnyAgent["checkpoint"]>>[0] {
+  return { scope: (path) => scopes.get(path), breakpoints, request: (id) => requests?.get(id) };
+}
+
+/** Returns the parts of a checkpoint that an interrupt shows. */
+function graphAt(checkpoint: Checkpoint | undefined): GraphInterrupt | undefined {
+  if (checkpoint === undefined) return undefined;
+  const { state, beforeNodes, afterNodes, rerunNodes } = checkpoint;
+  const subGraphs = Object.fromEntries(
+    Object.entries(checkpoint.subGraphs).map(([node, inside]) => [node, graphAt(inside)!]),
+  );
+  return { state, beforeNodes, afterNodes, rerunNodes, subGraphs };
 }
 
 /** The agents directly inside, in this run. */
@@ -77,13 +120,6 @@ function withCall(
   const address = path.slice(0, path.lastIndexOf("/"));
   const call = scopes.get(parent)?.calls.find((each) => each.address === address);
   return call === undefined || view.data.type === "none" ? view : { ...view, callId: call.part.id };
-}
-
-/** What is told of the first one below, and where that is. */
-function above(path: string, first: Interrupt, data: InterruptData): InterruptView {
-  const { id, kind, raisedAt, by, reason, message } = first;
-  const words = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
-  return { id, kind, address: path, raisedAt, by, data, ...words };
 }
 
 /** Whatever is under way is stopped by it. */

@@ -7,7 +7,7 @@ import type { Fact, Patch, StateEvent } from "../../event.ts";
 import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
-import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { type Interrupt, isAtNode } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { isWithin } from "../../journal/reduce.ts";
 import { openRequests } from "../../journal/requests.ts";
@@ -156,9 +156,7 @@ function editsOf(
   { patch, to }: Going,
 ): Pick<StateEvent, "edits"> {
   if (patch === undefined) return {};
-  const stopped = state.interrupts.flatMap(({ kind, address }) =>
-    kind === "node" ? [address.slice(0, address.lastIndexOf("/"))] : [],
-  );
+  const stopped = state.interrupts.filter(isAtNode).map(({ address }) => address.slice(0, address.lastIndexOf("/")));
   const paths = to !== undefined ? [namedGraph(agent, state, to)] : stopped.length > 0 ? stopped : [place.runPath];
   // Code of one's own may run a graph that nobody has told of.
   const other = paths.map((path) => agentAt(agent, path)).find((at) => at !== undefined && at.checkpoint === undefined);

@@ -5,7 +5,7 @@ import type { EventBase, Fact, RequestAnsweredEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { type Groups, isExpired, judgeAnswer } from "../../interrupt/decision.ts";
-import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
+import { type Interrupt, isRequest, resumePause } from "../../interrupt/interrupt.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { rememberedRule } from "../../permission/remembered.ts";
@@ -102,6 +102,8 @@ export function asked(
   return { raise, close, remember, rest };
 }
 
+const none: readonly never[] = [];
+
 function rowOf(runId: string, interrupt: Interrupt): NonNullable<Append["raise"]>[number] {
   const { id, expiresAt } = interrupt;
   return { id, body: JSON.stringify({ runId, interrupt }), ...(expiresAt !== undefined && { expiresAt }) };
@@ -117,10 +119,10 @@ function restAfter(
   raise: Append["raise"],
   close: Append["close"],
 ): Rest | undefined {
-  let pauseType = state.pauseType;
+  let { pauseType, interrupts } = state;
   let last = Number.POSITIVE_INFINITY;
   for (const fact of facts) {
-    if (fact.type === "state") pauseType = fact.pauseType;
+    if (fact.type === "state") ({ pauseType, interrupts = none } = fact);
     const calls = fact.type === "message" && fact.message.parts.some((part) => part.type === "call");
     if (calls || (fact.type === "action" && isRequest(fact.action.interrupted))) last = Math.min(last, fact.seq);
   }
@@ -137,6 +139,8 @@ function restAfter(
   if (!Number.isFinite(from)) from = state.head + 1;
   const open = openRequests(state).filter(({ id }) => !close?.includes(id));
   const times = [...open, ...(raise ?? [])].map(({ expiresAt }) => expiresAt);
+  // Code that asks to be run again waits for resume() by a person, not by a worker.
+  if (times.length === 0 && resumePause(interrupts) === "tool_interrupt") return { from };
   const dueAt = times.length === 0 ? 0 : Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
   return Number.isFinite(dueAt) ? { from, dueAt } : { from };
 }

@@ -8,7 +8,7 @@ import { type BelayError, belayError, shown } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { asText } from "../../json.ts";
 import { type Message, messageText } from "../../message.ts";
-import { refuseSlip } from "../given/options.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Session } from "./session.ts";
 
 type AnySession = Session<unknown>;
@@ -36,7 +36,7 @@ export interface Hub {
   close(): void;
 }
 
-const OPTIONS: Readonly<Record<keyof HubOptions, true>> = { say: true, from: true };
+const OPTIONS: KnownOptions<HubOptions> = { say: true, from: true };
 
 export function hub(sessions: readonly AnySession[], options: HubOptions = {}): Hub {
   check(sessions, options);
@@ -67,7 +67,7 @@ function check(sessions: readonly AnySession[], options: HubOptions): void {
   if (!Array.isArray(sessions)) throw refuse("sessions", sessions, "a list of sessions");
   const other = sessions.find((session) => typeof session?.observe !== "function");
   if (other !== undefined) throw refuse("sessions", other, "sessions, as runner.open() gives them");
-  refuseSlip(options, OPTIONS);
+  refuseUnknown("hub()", options, OPTIONS);
   const { say, from = "now" } = options;
   if (say !== undefined && typeof say !== "function") throw refuse("say", say, "a function of a reply");
   if (from !== "now" && from !== "start") throw refuse("from", from, "one of now, start");

@@ -41,7 +41,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     expect(await ids({ by: "bob" })).toEqual(["q"]);
     expect(await ids({ by: "cat" })).toEqual([]);
     expect(await ids({ threadId: "one", kind: "input" })).toEqual([]);
-    await expect(first.runner.inbox({ agent: "x" } as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(first.runner.inbox({ agent: "x" } as never)).rejects.toMatchObject({ code: "OPTION_UNKNOWN" });
     const [item] = await second.runner.inbox({ threadId: "two" });
     expect(item).toMatchObject({ threadId: "two", runId: second.session.runId, kind: "input", reason: "Who?" });
     expect(item!.raisedAt).toBeGreaterThan(0);

@@ -8,6 +8,7 @@ import type { Interrupt, RequestKind } from "../../interrupt/interrupt.ts";
 import { fold } from "../../journal/fold.ts";
 import { openRequests } from "../../journal/requests.ts";
 import { newThread } from "../../journal/state.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { RequestRow } from "../../store/store.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
@@ -41,7 +42,7 @@ export interface InboxFilter {
   readonly by?: string | undefined;
 }
 
-const fields: readonly string[] = ["threadId", "kind", "tool", "by"] satisfies (keyof InboxFilter)[];
+const FILTER: KnownOptions<InboxFilter> = { threadId: true, kind: true, tool: true, by: true };
 
 /** `logged` has the damaged ones that the log has heard of. */
 export async function readInbox(
@@ -50,7 +51,7 @@ export async function readInbox(
   filter: InboxFilter,
   logged: Set<string>,
 ): Promise<Inbox> {
-  checkFilter(filter);
+  refuseUnknown("inbox()", filter, FILTER);
   const rows = await setup.store.requests(tenant);
   const damaged: DamagedRequest[] = [];
   for (const row of rows) {
@@ -64,17 +65,6 @@ export async function readInbox(
   }
   const enumerable = damaged.length > 0;
   return Object.defineProperty(itemsOf(rows, filter, setup), "damaged", { value: damaged, enumerable }) as Inbox;
-}
-
-function checkFilter(filter: InboxFilter): void {
-  if (typeof filter !== "object" || filter === null) {
-    throw belayError("OPTION_INVALID", { option: "filter", value: String(filter), needed: fields.join(", ") });
-  }
-  for (const field of Object.keys(filter)) {
-    if (!fields.includes(field)) {
-      throw belayError("OPTION_INVALID", { option: `filter.${field}`, value: "given", needed: fields.join(", ") });
-    }
-  }
 }
 
 function tell({ log }: Setup, id: string): void {

@@ -5,9 +5,11 @@
 
 import type { Agent } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import { type EndOptions, type EventOptions, readCursor, readEnd, readId, refuseSlip } from "../given/options.ts";
+import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from "../given/options.ts";
 import { Feed, type Reader } from "../read/feed.ts";
+import { loadThread } from "../read/read-facts.ts";
 import { firstLoad } from "../read/recall.ts";
 import { busy } from "../read/store-error.ts";
 import { GoingOn } from "../thread/going-on.ts";
@@ -19,7 +21,7 @@ import type { OpenOptions } from "./runner-options.ts";
 import { Session } from "./session.ts";
 import { WeakTable } from "./weak-table.ts";
 
-const OPEN: Readonly<Record<keyof OpenOptions<never>, true>> = { agent: true, deps: true };
+const OPEN: KnownOptions<OpenOptions<never>> = { agent: true, deps: true };
 
 export class OpenSessions<Out, Deps> {
   readonly #setup: RunnerSetup;
@@ -78,7 +80,7 @@ export class OpenSessions<Out, Deps> {
 
   /** For whoever has only its name: others may have gone on with it since, or deleted it, and maybe made it again. */
   async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
-    refuseSlip(options, OPEN);
+    refuseUnknown("open()", options, OPEN);
     if (threadId !== undefined) await this.known(threadId)?.lookAgain();
     return this.open(threadId, options);
   }
@@ -130,8 +132,9 @@ export class OpenSessions<Out, Deps> {
   }
 
   /** What happens on a thread, whoever has it, until this runner is closed. */
-  reader(threadId: string, { after, signal }: EventOptions): Reader {
-    return this.#feed(threadId).reader(readCursor(after), signal, this);
+  reader(threadId: string, options: EventOptions): Reader {
+    const { after, signal } = readEvents(options);
+    return this.#feed(threadId).reader(after, signal, this);
   }
 
   /** The one here, or one that only looks on and sends: it takes no lease, so any process may have the thread. */
@@ -141,7 +144,9 @@ export class OpenSessions<Out, Deps> {
     if (known !== undefined) return known;
     const session = await this.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) return session;
-    const onlooker = this.onlooker(threadId);
+    // Its own agent, if this runner has it: the agent's hooks are asked what to observe.
+    const agent = await this.agentOf(threadId).catch(() => undefined);
+    const onlooker = this.onlooker(threadId, agent as Agent<Out, never> | undefined);
     await onlooker.refresh();
     return onlooker;
   }
@@ -171,11 +176,27 @@ export class OpenSessions<Out, Deps> {
     }
   }
 
+  /** Returns a session that can say what the thread's agent makes of it, whichever process has the thread. Throws THREAD_UNKNOWN. */
+  async looker(threadId: string): Promise<Session<Out>> {
+    this.refuseIfClosed();
+    const agent = await this.agentOf(threadId);
+    if (agent === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    const known = this.known(threadId);
+    if (known !== undefined) return known;
+    return this.onlooker(threadId, agent as Agent<Out, never>);
+  }
+
+  /** Returns the agent that a thread has on record; undefined if there is no such thread. */
+  async agentOf(threadId: string): Promise<Agent<Out, Deps> | undefined> {
+    const key = { tenant: this.#tenant, threadId: readId("threadId", threadId) };
+    const row = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row;
+    return row && this.agentFor(threadId, row.agent, undefined);
+  }
+
   /** It begins nothing: the thread may be another agent's. */
-  onlooker(threadId: string): Session<Out> {
-    const [agent] = this.#agents.values();
+  onlooker(threadId: string, agent = [...this.#agents.values()][0] as Agent<Out, never>): Session<Out> {
     const host = { ...this.#host, accepts: () => false };
-    return new Session(host, { tenant: this.#tenant, threadId }, agent as Agent<Out, never>, undefined);
+    return new Session(host, { tenant: this.#tenant, threadId }, agent, undefined);
   }
 
   /** The agent that the thread has on record, or else the one that is asked for. */
@@ -193,9 +214,20 @@ export class OpenSessions<Out, Deps> {
     throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
   }
 
+  /** The names of the agents. */
+  get agentNames(): readonly string[] {
+    return [...this.#agents.keys()];
+  }
+
+  /** The agent of new threads that name none. */
+  get firstAgent(): Agent<Out, Deps> {
+    const [first] = this.#agents.values();
+    return first!;
+  }
+
   /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
   async close(options: EndOptions): Promise<void> {
-    readEnd(options);
+    readEnd(options, "close()");
     this.closed = true;
     await Promise.all(this.#sessions.values.map((session) => session.close(options)));
     await this.#setup.late.close();

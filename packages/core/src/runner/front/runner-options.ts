@@ -7,10 +7,11 @@ import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
 import { consoleLog, type Log } from "../../log.ts";
 import { type Permissions, readPermissions } from "../../permission/permissions.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
-import { refuseSlip } from "../given/options.ts";
+import type { RunOptions } from "../given/options.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
@@ -54,7 +55,7 @@ export interface RunnerOptions<Out, Deps> {
   readonly clock?: Clock | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof RunnerOptions<never, never>, true>> = {
+const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   agent: true,
   agents: true,
   store: true,
@@ -80,8 +81,20 @@ export interface OpenOptions<Deps> {
   readonly deps?: Deps | undefined;
 }
 
+/** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
+export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
+
+const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
+
+/** session.run() checks the values. */
+export function readStart<Deps>(options: StartOptions<Deps>): StartOptions<Deps> {
+  refuseUnknown("start()", options, START);
+  return options;
+}
+
 /** By name; the first is the one for new threads that name none. */
 export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): ReadonlyMap<string, Agent<Out, Deps>> {
+  refuseUnknown("createRunner()", options, OPTIONS);
   const agents = new Map<string, Agent<Out, Deps>>();
   for (const agent of agentsOf(options)) {
     if (typeof agent?.run !== "function") {
@@ -92,7 +105,8 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
     }
     agents.set(agent.name, agent);
   }
-  if (agents.size === 0) throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent" });
+  if (agents.size === 0)
+    throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent: pass agent or agents" });
   return agents;
 }
 
@@ -103,7 +117,6 @@ function agentsOf<Out, Deps>(options: RunnerOptions<Out, Deps>): readonly Agent<
 }
 
 export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerSetup {
-  refuseSlip(options, OPTIONS);
   const clock = options.clock ?? systemClock;
   const leaseTtlMs = options.leaseTtlMs ?? 30_000;
   const maxBytes = options.maxBytes ?? MAX_BYTES;

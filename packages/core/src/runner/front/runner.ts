@@ -1,44 +1,72 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
-// it (open-sessions), like what each thing that is asked begins.
+// it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
-import type { Agent } from "../../agent.ts";
+import type { Agent, Checkpoint } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
+import type { Json } from "../../json.ts";
+import type { Message } from "../../message.ts";
+import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand, labelCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
-import type { AnswerOptions, DrainOptions, EndOptions, EventOptions, InterruptOptions } from "../given/options.ts";
 import {
+  type AnswerOptions,
+  type BreakpointOptions,
+  checkRemoveRule,
   checkRun,
+  type DrainOptions,
+  type EffectsOptions,
+  type EndOptions,
+  type EventOptions,
+  type InterruptOptions,
+  type JournalOptions,
+  type LookOptions,
+  type RemoveRuleOptions,
   type ResumeOptions,
   type RunOptions,
+  readBreakpoint,
   readDrain,
+  readEffects,
   readId,
+  readJournal,
+  readRepair,
+  readRules,
   type SendOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
-import { type ForkOptions, forkThread } from "../past/fork.ts";
-import { type PruneOptions, pruneThreads, readIdle } from "../past/prune.ts";
+import { type ForkOptions, forkThread, readFork } from "../past/fork.ts";
+import { type PruneOptions, pruneThreads, readIdle, readPrune } from "../past/prune.ts";
 import { type Lost, repairThread } from "../past/repair.ts";
-import type { Effect } from "../read/effects.ts";
+import { type Effect, effectsAfter } from "../read/effects.ts";
 import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
-import { loadThread } from "../read/read-facts.ts";
+import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
+import { terminate } from "../thread/let-go.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
+import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
+import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
-import { type OpenOptions, type RunnerOptions, readAgents, readSetup } from "./runner-options.ts";
+import {
+  type OpenOptions,
+  type RunnerOptions,
+  readAgents,
+  readSetup,
+  readStart,
+  type StartOptions,
+} from "./runner-options.ts";
 import type { Session } from "./session.ts";
 import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { Troubles } from "./troubles.ts";
@@ -109,46 +137,99 @@ export class Runner<Out = string, Deps = unknown> {
     return this.#sessions.openNow(threadId, options);
   }
 
-  /** Runs `input` on a new thread. With an id the thread has it too, so that asking twice is asking once. */
+  /**
+   * Runs `input` on a new thread and resolves when the run has started. With an `id` the thread has that name, and the same
+   * call again returns the same run.
+   */
   async run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
     checkRun(options);
-    return this.open(options.id).then((session) => session.run(input, options));
-  }
-
-  /** Goes on from a handle, in any process. Rejects where the store refuses; then nothing is spent. */
-  async resume(handle: Handle, options: ResumeOptions = {}): Promise<Run<Out>> {
-    const { threadId } = readHandle(handle);
-    const over = this.#sessions.goOn(threadId);
-    let session: Session<Out>;
-    let run: Run<Out>;
-    try {
-      session = await this.#sessions.with(threadId, async () => {
-        const known = this.#sessions.known(threadId);
-        const opened = await this.#sessions.open(threadId, {}, true);
-        if (known !== undefined) await opened.refresh();
-        return opened;
-      });
-      const tokenHash = checkHandle(handle, session.standing, this.#setup.clock.now());
-      run = session.resumeBy(tokenHash, options);
-    } finally {
-      over();
-    }
-    // Whoever has the run hears what is said from then on: nothing is waited for after this.
-    const refusal = await session.opening;
-    if (refusal !== undefined) throw refusal;
+    if (options.id !== undefined) return this.start(options.id, input, options);
+    const run = (await this.open()).run(input);
+    await run.started;
     return run;
   }
 
-  /** Stops the thread's run, whichever process is running it; one that waits for people waits no more. */
+  /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
+  async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
+    const { agent, deps, ...given } = readStart(options);
+    return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
+  }
+
+  /**
+   * Calls session.resume() for a thread, and resolves when the segment has started. Rejects if it is refused; then nothing
+   * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
+   */
+  async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
+    if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
+    const { threadId } = readHandle(from);
+    return this.#begin(threadId, "resume", (session) => {
+      const tokenHash = checkHandle(from, session.standing, this.#setup.clock.now());
+      return session.resumeBy(tokenHash, options);
+    });
+  }
+
+  /** Begins a segment of the thread as it is in the store now. Resolves when the segment has started (V4). */
+  async #begin(
+    threadId: string,
+    how: OpenOptions<Deps> | "resume",
+    begin: (session: Session<Out>) => Run<Out>,
+  ): Promise<Run<Out>> {
+    const sessions = this.#sessions;
+    const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
+    const over = sessions.goOn(threadId);
+    let run: Run<Out>;
+    try {
+      const session = await sessions.with(threadId, async () => {
+        const known = sessions.known(threadId);
+        const opened = await sessions.open(threadId, options, isResumed);
+        if (known !== undefined) await opened.refresh();
+        return opened;
+      });
+      run = begin(session);
+    } finally {
+      over();
+    }
+    // No event is missed: the caller gets the run before the model is called.
+    await run.started;
+    return run;
+  }
+
+  /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
     const session = this.#sessions.known(threadId);
-    return session?.state === "running" ? session.interrupt(options) : stopAnywhere(this.#door(threadId), options);
+    return session?.state === "running"
+      ? session.interrupt(options)
+      : stopAnywhere(this.#door(threadId), "stop", options);
+  }
+
+  /** session.pause() for a thread that any process may be running. */
+  async pause(threadId: string): Promise<Receipt> {
+    const session = this.#sessions.known(threadId);
+    return session?.state === "running" ? session.pause() : stopAnywhere(this.#door(threadId), "pause", {});
+  }
+
+  /** session.terminate() for a thread that any process may be running. */
+  async terminate(threadId: string, options: EndOptions = {}): Promise<void> {
+    const session = this.#sessions.known(threadId);
+    if (session?.state === "running") return session.terminate(options);
+    await this.#refuseUnknown(threadId);
+    return terminate(this.#door(threadId), options);
+  }
+
+  async #refuseUnknown(threadId: string): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const loaded = await loadThread(
+      this.#setup.store,
+      this.#key(readId("threadId", threadId)),
+      Number.MAX_SAFE_INTEGER,
+    );
+    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
   }
 
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    checkRun(options);
+    checkRun(options, "answer()");
     const answer = readAnswer(id, given, this.#setup.maxBytes);
     const command = answerCommand(id, answer, options.id, this.#setup.clock.id());
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
@@ -176,7 +257,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
   async rules(options: { readonly threadId?: string } = {}): Promise<readonly RememberedRule[]> {
     this.#sessions.refuseIfClosed();
-    const { threadId } = options;
+    const { threadId } = readRules(options);
     if (threadId !== undefined)
       return this.#sessions.with(threadId, async () => {
         const session = await this.#sessions.any(threadId);
@@ -188,17 +269,75 @@ export class Runner<Out = string, Deps = unknown> {
   }
 
   /** Removes what people allowed for good, or, with a thread, what they allowed there; false where there is no such rule. */
-  async removeRule(id: string, options: { readonly threadId?: string; readonly by?: string } = {}): Promise<boolean> {
+  async removeRule(id: string, options: RemoveRuleOptions = {}): Promise<boolean> {
     this.#sessions.refuseIfClosed();
-    const { threadId, ...by } = options;
-    if (threadId !== undefined)
-      return this.#sessions.with(threadId, async () => (await this.#sessions.open(threadId, {})).removeRule(id, by));
-    return this.#setup.store.removeRule(this.#tenant, id);
+    checkRemoveRule(options, "runner");
+    const { threadId, ...caller } = options;
+    if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
+    return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()));
+  }
+
+  /** session.setBreakpoint() by thread id. */
+  async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
+    const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
+    await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()));
+  }
+
+  /** session.handle() by thread id: a new handle on the present pause. The one before it is void. */
+  async handle(threadId: string): Promise<Handle> {
+    this.#sessions.refuseIfClosed();
+    return newHandleOn(this.#door(threadId));
+  }
+
+  /** Returns a thread as the store has it, whichever process runs it; undefined if there is none. */
+  async look(threadId: string): Promise<Look | undefined> {
+    this.#sessions.refuseIfClosed();
+    return lookAtThread(this.#setup, this.#key(readId("threadId", threadId)));
+  }
+
+  /** Returns facts of a thread in order, as JSON. Throws THREAD_UNKNOWN. */
+  async journal(threadId: string, options: JournalOptions = {}): Promise<JournalPage> {
+    this.#sessions.refuseIfClosed();
+    const { after, limit } = readJournal(options);
+    return readPage(this.#setup.store, this.#key(readId("threadId", threadId)), after, limit);
+  }
+
+  /** Returns the calls and steps that took effect after a seq, or may have: a fork at that seq does not undo them. */
+  async effects(threadId: string, options: EffectsOptions): Promise<readonly Effect[]> {
+    this.#sessions.refuseIfClosed();
+    const after = readEffects(options);
+    return effectsAfter((await readPast(this.#setup.store, this.#key(readId("threadId", threadId)))).facts, after);
+  }
+
+  /** session.checkpoint() by thread id, whichever process runs it. Throws THREAD_UNKNOWN. */
+  async checkpoint(threadId: string, options: LookOptions = {}): Promise<Checkpoint | undefined> {
+    return (await this.#sessions.looker(threadId)).checkpoint(options);
+  }
+
+  /** session.permission() by thread id, whichever process runs it. Throws THREAD_UNKNOWN. */
+  async permission(threadId: string, tool: string, args: Json): Promise<Verdict> {
+    return (await this.#sessions.looker(threadId)).permission(tool, args);
+  }
+
+  /** Returns the names of its agents. New threads that name none get the first. */
+  agents(): readonly string[] {
+    return this.#sessions.agentNames;
   }
 
   /** session.steer() for a thread that any process may be running. */
   async steer(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
     return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).steer(input, options));
+  }
+
+  /** session.observe() for a thread that any process may be running. */
+  async observe(
+    threadId: string,
+    message: string | Pick<Message, "parts">,
+    options: SendOptions = {},
+  ): Promise<{ readonly id?: string }> {
+    return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).observe(message, options));
   }
 
   /** session.enqueue() for a thread that any process may be running. */
@@ -258,7 +397,7 @@ export class Runner<Out = string, Deps = unknown> {
     options: ForkOptions,
   ): Promise<{ readonly session: Session<Out>; readonly effects: readonly Effect[] }> {
     this.#sessions.refuseIfClosed();
-    const id = this.#newId(options?.as);
+    const id = this.#newId(readFork(options).as);
     const effects = await forkThread(this.#setup, this.#key(threadId), id, options, (agent) =>
       this.#sessions.agentFor(threadId, agent, undefined),
     );
@@ -277,7 +416,7 @@ export class Runner<Out = string, Deps = unknown> {
     options: { readonly as?: string | undefined } = {},
   ): Promise<{ readonly session: Session<Out>; readonly lost: Lost }> {
     this.#sessions.refuseIfClosed();
-    const id = this.#newId(options.as);
+    const id = this.#newId(readRepair(options).as);
     const lost = await repairThread(this.#setup, this.#key(threadId), id, (agent) =>
       this.#sessions.agentFor(threadId, agent, undefined),
     );
@@ -312,8 +451,8 @@ export class Runner<Out = string, Deps = unknown> {
   /** Removes threads that have ended and were left alone for `idleMs`; gives their ids. */
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
-    const idleMs = readIdle("idleMs", options?.idleMs);
-    return this.#prune(await this.#setup.store.threads(this.#tenant), { ...options, idleMs });
+    const read = readPrune(options);
+    return this.#prune(await this.#setup.store.threads(this.#tenant), read);
   }
 
   async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {

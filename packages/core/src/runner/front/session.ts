@@ -7,6 +7,7 @@ import type { BelayEvent, Fact } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import { isExpired } from "../../interrupt/decision.ts";
 import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
+import type { InterruptView } from "../../interrupt/view.ts";
 import { shownMessages } from "../../journal/history.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Json } from "../../json.ts";
@@ -14,15 +15,15 @@ import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import { readName } from "../../read-name.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
-import { answerCommand, labelCommand } from "../decide/command.ts";
-import { handleOf, newToken, type Receipt } from "../decide/ending.ts";
+import { answerCommand, breakpointCommand, labelCommand, unruleCommand } from "../decide/command.ts";
+import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkRemoveRule,
   checkRun,
   type EndOptions,
   type EventOptions,
@@ -31,7 +32,8 @@ import {
   type ResumeOptions,
   type RunOptions,
   readBreakpoint,
-  readCursor,
+  readEvents,
+  readLook,
   type SendOptions,
 } from "../given/options.ts";
 import { readFacts } from "../read/read-facts.ts";
@@ -42,10 +44,11 @@ import { letGo, terminate } from "../thread/let-go.ts";
 import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
 import { moveOn } from "../thread/move-on.ts";
+import { newHandleOn } from "../thread/new-handle-on.ts";
 import { observe } from "../thread/observe.ts";
 import { send, withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
-import { pauseHere, stopHere } from "../thread/stop-here.ts";
+import { stopOf } from "../thread/stop-anywhere.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
 
@@ -76,6 +79,15 @@ export class Session<Out = string> {
     const now = setup.clock.now();
     const all = running === undefined ? this.standing.interrupts : running.state ? openRequests(running.state) : [];
     return all.filter((interrupt) => !isExpired(interrupt, now));
+  }
+
+  /**
+   * What a pause waits for, as the root agent sees it: `interrupts`, nested by agents. It is the view that the pausing append
+   * recorded, the same in every process; undefined while the thread is not paused, and after a crash.
+   */
+  get interruptView(): InterruptView | undefined {
+    const { running, standing } = this.#thread;
+    return running === undefined ? standing.view : undefined;
   }
 
   /** The present run, or the last one. */
@@ -126,7 +138,7 @@ export class Session<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    checkRun(options);
+    checkRun(options, "answer()");
     const answer = readAnswer(id, given, setup.maxBytes);
     return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
   }
@@ -139,11 +151,7 @@ export class Session<Out = string> {
   /** A new handle on the present pause; the one before it is void. */
   async handle(): Promise<Handle> {
     this.#thread.refuseIfBusy();
-    const { clock, tokenTtlMs } = this.#thread.setup;
-    const { token, ...hashed } = newToken(clock.now(), tokenTtlMs);
-    const command = { do: "handle", key: `handle:${clock.id()}`, by: "user", ...hashed } as const;
-    const { runId, segment, pauseType = "manual" } = await submit(doorOf(this.#thread), command);
-    return handleOf({ threadId: this.threadId, runId, segment }, pauseType, token);
+    return newHandleOn(doorOf(this.#thread));
   }
 
   /** What the rules say of a call: whether it would run, be asked for or be denied, and which rule says so. */
@@ -158,16 +166,15 @@ export class Session<Out = string> {
   }
 
   /** Takes back what people allowed for this thread; false where there is no such rule. */
-  async removeRule(id: string, options: { readonly by?: string | undefined } = {}): Promise<boolean> {
-    const by = readName("by", options.by ?? "user", 0);
-    return submit(doorOf(this.#thread), { do: "unrule", key: `unrule:${this.#thread.setup.clock.id()}`, by, rule: id });
+  async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
+    checkRemoveRule(options, "session");
+    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    const key = `breakpoint:${this.#thread.setup.clock.id()}`;
-    await submit(doorOf(this.#thread), { do: "breakpoint", key, by: "user", breakpoint });
+    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()));
   }
 
   /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
@@ -180,22 +187,21 @@ export class Session<Out = string> {
    * Where the run of a graph stands: of the agent itself, or, where that is none, of the innermost graph in which something
    * waits; undefined where there is none, or it has not begun.
    */
-  checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
-    return lookAtGraph(this.#thread, options);
+  async checkpoint(options: LookOptions = {}): Promise<Checkpoint | undefined> {
+    return lookAtGraph(this.#thread, readLook(options));
   }
 
-  /** Stops the run. The signal is set before this returns; the receipt comes when the work has stopped and that is recorded. */
-  interrupt(options: InterruptOptions = {}): Promise<Receipt> {
-    try {
-      return stopHere(this.#thread, options);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  /**
+   * Stops the run, whichever process is running it. If this one is, the signal is set before this returns. Resolves to the
+   * receipt when the work has stopped and that is recorded.
+   */
+  async interrupt(options: InterruptOptions = {}): Promise<Receipt> {
+    return stopOf(this.#thread, "stop", options);
   }
 
-  /** Parks at the next step boundary; nothing is aborted. */
-  pause(): Promise<Receipt> {
-    return pauseHere(this.#thread);
+  /** Pauses the run at its next step boundary, whichever process is running it. Nothing is aborted. */
+  async pause(): Promise<Receipt> {
+    return stopOf(this.#thread, "pause", {});
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
@@ -240,15 +246,16 @@ export class Session<Out = string> {
     return waitingFor(setup.store, key);
   }
 
-  /** Stops now, for good. */
+  /** Ends the thread for good, whichever process has it. Resolves when that is on record. */
   terminate(options: EndOptions = {}): Promise<void> {
-    return terminate(this.#thread, options);
+    return terminate(doorOf(this.#thread), options);
   }
 
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */
   events(options: EventOptions = {}): AsyncIterable<BelayEvent> {
     const { feed, closing, isGone } = this.#thread;
-    const reader = feed.reader(readCursor(options.after), options.signal, this.#thread);
+    const { after, signal } = readEvents(options);
+    const reader = feed.reader(after, signal, this.#thread);
     if (isGone) reader.end();
     else if (closing !== undefined) reader.finish();
     return reader;

@@ -65,7 +65,7 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
     const unknown = { code: expect.stringMatching(/UNKNOWN|TOKEN_SPENT/) };
     const refused = (what: Promise<unknown>) => expect(what).rejects.toMatchObject(unknown);
     /** Nothing that was said, asked or done there. */
-    const isOurs = (what: unknown) => expect(JSON.stringify(what)).not.toContain("secret");
+    const isOurs = (what: unknown) => expect(JSON.stringify(what) ?? "").not.toContain("secret");
     /** By name, so that none is forgotten. */
     const methods: Record<
       Exclude<keyof typeof runner, "owner" | "close" | "drain">,
@@ -73,11 +73,18 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
     > = {
       open: async (id) => isOurs((await runner.open(id)).messages),
       run: async () => expect(await (await runner.run("go")).result).toMatchObject({ text: "mine" }),
+      start: async (id) => isOurs(await runner.start(id, "go").then(({ result }) => result, String)),
       resume: async () => refused(runner.resume(handle)),
       interrupt: async (id) => {
         const stopped = await runner.interrupt(id).catch((error: { code: string }) => error);
         expect(stopped).toMatchObject("accepted" in stopped ? { accepted: false } : unknown);
       },
+      pause: async (id) => {
+        const paused = await runner.pause(id).catch((error: { code: string }) => error);
+        expect(paused).toMatchObject("accepted" in paused ? { accepted: false } : unknown);
+      },
+      terminate: async (id) => (await has(id)) || refused(runner.terminate(id)),
+      observe: async (id) => runner.observe(id, "ours", { id: `ours ${random(1e9)}` }),
       answer: async () => refused(runner.answer(request!.id, approve())),
       inbox: async () => expect(await runner.inbox()).toEqual([]),
       rules: async () => expect(await runner.rules()).toEqual([]),
@@ -85,6 +92,27 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
       steer: async (id) => runner.steer(id, "ours", { id: `ours ${random(1e9)}` }),
       enqueue: async (id) => runner.enqueue(id, "ours"),
       withdraw: async () => expect(await runner.withdraw("stopped", "steer")).toBe(false),
+      setBreakpoint: async (id) => {
+        await expect(runner.setBreakpoint(id, { node: "none" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+      },
+      handle: async (id) => {
+        const code = expect.stringMatching(/INVALID_STATE|ALREADY_RUNNING/);
+        await runner.handle(id).catch((error) => expect(error).toMatchObject({ code }));
+      },
+      look: async (id) =>
+        (await has(id)) ? isOurs(await runner.look(id)) : expect(await runner.look(id)).toBe(undefined),
+      journal: async (id) => ((await has(id)) ? isOurs(await runner.journal(id)) : refused(runner.journal(id))),
+      effects: async (id) => {
+        const effects = runner.effects(id, { after: 0 });
+        return (await has(id)) ? isOurs(await effects) : refused(effects);
+      },
+      checkpoint: async (id) =>
+        (await has(id)) ? isOurs(await runner.checkpoint(id)) : refused(runner.checkpoint(id)),
+      permission: async (id) => {
+        const verdict = runner.permission(id, "pay", {});
+        return (await has(id)) ? isOurs(await verdict) : refused(verdict);
+      },
+      agents: async () => expect(runner.agents()).toEqual(["helper"]),
       events: async (id) => {
         const ending = new AbortController();
         const heard: unknown[] = [];

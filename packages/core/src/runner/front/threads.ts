@@ -5,14 +5,15 @@ import { belayError, shown } from "../../error.ts";
 import type { Json } from "../../json.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import { moves } from "../../lifecycle.ts";
+import { readName } from "../../read-name.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { inListOrder } from "../../store/list-order.ts";
 import type { ListedRow, ListPlace, ThreadQuery } from "../../store/store.ts";
 import { wordsIn } from "../../store/words.ts";
 import type { Setup } from "../given/setup.ts";
-import { readName } from "../../read-name.ts";
 import { firstLoad, Recall } from "../read/recall.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { type PageOptions, readLimit, refuseOther } from "./page.ts";
+import { type PageOptions, readLimit } from "./page.ts";
 
 /** Which threads to list. Each property that is given must hold. */
 export interface ThreadFilter extends PageOptions {
@@ -38,7 +39,7 @@ export interface ThreadPage {
   readonly next?: string;
 }
 
-const FILTER: Readonly<Record<keyof ThreadFilter, true>> = {
+const FILTER: KnownOptions<ThreadFilter> = {
   state: true,
   pauseType: true,
   agent: true,
@@ -67,7 +68,7 @@ interface Source {
 }
 
 export async function readThreads(setup: Setup, tenant: string, filter: ThreadFilter): Promise<ThreadPage> {
-  refuseOther("filter", filter, FILTER);
+  refuseUnknown("threads()", filter, FILTER);
   const { state, pauseType } = filter;
   const base = readFilter(filter);
   const limit = readLimit(filter.limit);

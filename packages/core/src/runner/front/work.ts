@@ -4,8 +4,8 @@
 import type { Clock } from "../../clock.ts";
 import { type BelayError, belayError } from "../../error.ts";
 import type { Log } from "../../log.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadRow } from "../../store/store.ts";
-import { refuseSlip } from "../given/options.ts";
 import { Troubles } from "./troubles.ts";
 
 export interface WorkOptions {
@@ -16,7 +16,7 @@ export interface WorkOptions {
   readonly pollMs?: number | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof WorkOptions, true>> = { concurrency: true, signal: true, pollMs: true };
+const OPTIONS: KnownOptions<WorkOptions> = { concurrency: true, signal: true, pollMs: true };
 
 /** What the runner does for its worker. */
 export interface WorkHost {
@@ -42,7 +42,7 @@ const LONGEST_WAIT_MS = 2_000;
 
 /** Works until `signal` fires or the runner is closed, and then until what it has begun has ended. */
 export async function workOn(host: WorkHost, options: WorkOptions): Promise<void> {
-  refuseSlip(options, OPTIONS);
+  refuseUnknown("work()", options, OPTIONS);
   const { concurrency = 4, signal, pollMs = 200 } = options;
   if (!(concurrency >= 1)) throw invalid("concurrency", concurrency, "a number, 1 or more");
   if (!(typeof pollMs === "number" && pollMs >= 0))

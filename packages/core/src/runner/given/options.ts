@@ -7,8 +7,8 @@ import type { Drift } from "../../fingerprint.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { fitting, type Json, toJson } from "../../json.ts";
-import { misspelt } from "../../misspelt.ts";
 import { readName } from "../../read-name.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Input } from "./input.ts";
 
 type AnyAgent = Agent<unknown, never>;
@@ -78,7 +78,7 @@ export interface DrainOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface BreakpointOptions {
+export interface BreakpointOptions extends SendOptions {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
   readonly graph?: string | undefined;
@@ -94,6 +94,26 @@ export interface LookOptions {
   readonly to?: string | undefined;
 }
 
+/** Of runner.removeRule(). */
+export interface RemoveRuleOptions extends SendOptions {
+  /** The thread that the rule holds for; without it, a rule that holds for all threads. */
+  readonly threadId?: string | undefined;
+}
+
+/** Of runner.journal(). */
+export interface JournalOptions {
+  /** The seq of the last fact that the caller has; 0 by default. */
+  readonly after?: number | undefined;
+  /** The most facts to return; 1000 by default. */
+  readonly limit?: number | undefined;
+}
+
+/** Of runner.effects(). */
+export interface EffectsOptions {
+  /** The seq after which effects count. */
+  readonly after: number;
+}
+
 export interface EventOptions {
   /** The seq of the last fact that was seen; all facts by default. */
   readonly after?: number | undefined;
@@ -101,16 +121,27 @@ export interface EventOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Of runner.rules(). */
+export interface RulesOptions {
+  /** The rules of this thread instead of those that hold for all. */
+  readonly threadId?: string | undefined;
+}
+
+export interface RepairOptions {
+  /** The id of the new thread. */
+  readonly as?: string | undefined;
+}
+
 export interface AnswerOptions {
   /** The same answer given twice under one id is one. */
   readonly id?: string | undefined;
 }
 
-const RUN: Readonly<Record<keyof RunOptions, true>> = { id: true };
+const RUN: KnownOptions<RunOptions> = { id: true };
 
-const SEND: Readonly<Record<keyof SendOptions, true>> = { id: true, by: true };
+const SEND: KnownOptions<SendOptions> = { id: true, by: true };
 
-const STOP: Readonly<Record<keyof InterruptOptions, true>> = {
+const STOP: KnownOptions<InterruptOptions> = {
   id: true,
   runId: true,
   segment: true,
@@ -127,11 +158,11 @@ const STOP: Readonly<Record<keyof InterruptOptions, true>> = {
 
 const FOR_EVER_MS = Number.MAX_SAFE_INTEGER;
 
-const END: Readonly<Record<keyof EndOptions, true>> = { force: true };
+const END: KnownOptions<EndOptions> = { force: true };
 
-const DRAIN: Readonly<Record<keyof DrainOptions, true>> = { timeoutMs: true };
+const DRAIN: KnownOptions<DrainOptions> = { timeoutMs: true };
 
-const RESUME: Readonly<Record<keyof ResumeOptions, true>> = {
+const RESUME: KnownOptions<ResumeOptions> = {
   mode: true,
   input: true,
   to: true,
@@ -141,22 +172,24 @@ const RESUME: Readonly<Record<keyof ResumeOptions, true>> = {
   by: true,
 };
 
-const BREAKPOINT: Readonly<Record<keyof BreakpointOptions, true>> = {
+const BREAKPOINT: KnownOptions<BreakpointOptions> = {
   node: true,
   graph: true,
   at: true,
   stop: true,
   when: true,
+  id: true,
+  by: true,
 };
 
 /** A run, or an answer: under an id of the caller's. */
-export function checkRun(options: RunOptions): void {
-  refuseSlip(options, RUN);
+export function checkRun(options: RunOptions, where = "run()"): void {
+  refuseUnknown(where, options, RUN);
   name("id", options.id);
 }
 
-export function checkSend(options: SendOptions): void {
-  refuseSlip(options, SEND);
+export function checkSend(options: SendOptions, where: string): void {
+  refuseUnknown(where, options, SEND);
   name("id", options.id);
   name("by", options.by, 0);
   if (options.id === undefined || !isOwnKey(options.id)) return;
@@ -172,7 +205,7 @@ export function isOwnKey(id: string): boolean {
 }
 
 export function readStop(options: InterruptOptions, now: number, most = Number.POSITIVE_INFINITY): Stop {
-  refuseSlip(options, STOP);
+  refuseUnknown("interrupt()", options, STOP);
   oneOf("mode", options.mode, ["now", "after-model", "after-tools"]);
   atLeastZero("timeoutMs", options.timeoutMs);
   atLeastZero("graceMs", options.graceMs);
@@ -206,21 +239,21 @@ export function sentStop(options: InterruptOptions): InterruptOptions {
   return Object.fromEntries(known.map(ends));
 }
 
-export function readEnd(options: EndOptions): Required<EndOptions> {
-  refuseSlip(options, END);
+export function readEnd(options: EndOptions, where: "close()" | "terminate()"): Required<EndOptions> {
+  refuseUnknown(where, options, END);
   flag("force", options.force);
   return { force: options.force ?? false };
 }
 
 export function readDrain(options: DrainOptions): number {
-  refuseSlip(options, DRAIN);
+  refuseUnknown("drain()", options, DRAIN);
   atLeastZero("timeoutMs", options.timeoutMs);
   return options.timeoutMs ?? 10_000;
 }
 
 /** The answers, each checked for its form and its size. */
 export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<string, Answer> {
-  refuseSlip(options, RESUME);
+  refuseUnknown("resume()", options, RESUME);
   oneOf("mode", options.mode, ["continue", "rethink"]);
   name("by", options.by, 0);
   text("to", options.to);
@@ -234,7 +267,8 @@ export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<s
 }
 
 export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: number): Breakpoint {
-  refuseSlip(given ?? {}, BREAKPOINT);
+  refuseUnknown("setBreakpoint()", given ?? {}, BREAKPOINT);
+  checkCaller(given ?? {});
   const { node, graph, at = "before", stop = true, when } = given ?? {};
   oneOf("at", at, ["before", "after"]);
   if (typeof node !== "string" || node === "") {
@@ -244,6 +278,39 @@ export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: 
   const condition = when === undefined ? {} : { when: toJson(when, "`when` of a breakpoint", most) };
   refuseUnknownNode(agent, node, graph);
   return { node, at, stop, ...(graph !== undefined && { graph }), ...condition };
+}
+
+/** Checks the id and the name of a caller. */
+export function checkCaller(options: SendOptions): void {
+  name("id", options.id);
+  name("by", options.by, 0);
+}
+
+const REMOVE_RULE: KnownOptions<RemoveRuleOptions> = { threadId: true, id: true, by: true };
+
+/** A session's rule is of its thread: only a runner takes a `threadId`. */
+export function checkRemoveRule(options: RemoveRuleOptions, of: "session" | "runner"): void {
+  refuseUnknown("removeRule()", options, of === "runner" ? REMOVE_RULE : SEND);
+  checkCaller(options);
+}
+
+const JOURNAL: KnownOptions<JournalOptions> = { after: true, limit: true };
+
+const PAGE = 1000;
+
+export function readJournal(options: JournalOptions): { readonly after: number; readonly limit: number } {
+  refuseUnknown("journal()", options, JOURNAL);
+  const { limit = PAGE } = options;
+  if (Number.isSafeInteger(limit) && limit >= 1) return { after: readCursor(options.after), limit };
+  throw belayError("OPTION_INVALID", { option: "limit", value: shown(limit), needed: "a whole number, 1 or more" });
+}
+
+const EFFECTS: KnownOptions<EffectsOptions> = { after: true };
+
+export function readEffects(options: EffectsOptions): number {
+  refuseUnknown("effects()", options, EFFECTS);
+  if (options.after !== undefined) return readCursor(options.after);
+  throw belayError("OPTION_INVALID", { option: "after", value: "undefined", needed: "the seq of a fact, or 0" });
 }
 
 /** A breakpoint where nothing ever comes by is a slip of the pen. */
@@ -273,22 +340,42 @@ export function readPatch({ state }: ResumeOptions, most: number): Patch | undef
   throw belayError("OPTION_INVALID", { option: "state", value: JSON.stringify(patch), needed: "values by key" });
 }
 
-/** The seq of the last fact a reader has seen; 0 where it has seen none. */
-export function readCursor(after: number | undefined): number {
-  if (after === undefined) return 0;
-  if (Number.isSafeInteger(after) && after >= 0) return after;
-  throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });
+const LOOK: KnownOptions<LookOptions> = { to: true };
+
+export function readLook(options: LookOptions): LookOptions {
+  refuseUnknown("checkpoint()", options, LOOK);
+  return options;
 }
 
-/** An answer under a misspelt name would be no answer, and nobody would be told. */
-export function refuseSlip(given: object, known: Readonly<Record<string, true>>): void {
-  if (typeof given !== "object" || given === null) {
-    throw belayError("OPTION_INVALID", { option: "options", value: shown(given), needed: "an object" });
-  }
-  const slip = misspelt(given, known);
-  if (slip === undefined) return;
-  const value = shown((given as Record<string, unknown>)[slip.option]);
-  throw belayError("OPTION_INVALID", { option: slip.option, value, needed: `called ${slip.meant}` });
+const RULES: KnownOptions<RulesOptions> = { threadId: true };
+
+export function readRules(options: RulesOptions): RulesOptions {
+  refuseUnknown("rules()", options, RULES);
+  return options;
+}
+
+const REPAIR: KnownOptions<RepairOptions> = { as: true };
+
+export function readRepair(options: RepairOptions): RepairOptions {
+  refuseUnknown("repair()", options, REPAIR);
+  return options;
+}
+
+const EVENTS: KnownOptions<EventOptions> = { after: true, signal: true };
+
+/** The options of events(); `after` is 0 by default, which means all facts. */
+export function readEvents(options: EventOptions): {
+  readonly after: number;
+  readonly signal: AbortSignal | undefined;
+} {
+  refuseUnknown("events()", options, EVENTS);
+  return { after: readCursor(options.after), signal: options.signal };
+}
+
+/** The seq of the last fact that a reader has; 0 if it has none. */
+function readCursor(after = 0): number {
+  if (Number.isSafeInteger(after) && after >= 0) return after;
+  throw belayError("OPTION_INVALID", { option: "after", value: String(after), needed: "the seq of a fact, or 0" });
 }
 
 export function readId(option: string, id: unknown): string {

@@ -9,6 +9,7 @@ import { namedAs } from "../../journal/naming.ts";
 import { reduce } from "../../journal/reduce.ts";
 import { snapshotIfDue } from "../../journal/snapshot.ts";
 import { newThread } from "../../journal/state.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Append, Appended, Store, ThreadKey } from "../../store/store.ts";
 import { forkFacts } from "../decide/fork-facts.ts";
 import { listedAfter } from "../decide/listing.ts";
@@ -28,7 +29,15 @@ export type ForkOptions = {
   | { readonly before: string; readonly at?: undefined }
 );
 
+const OPTIONS: KnownOptions<ForkOptions> = { as: true, at: true, before: true };
+
 const TRIES = 3;
+
+/** Which point is meant, and whether there is one, is judged by what the thread has on record. */
+export function readFork(options: ForkOptions): ForkOptions {
+  refuseUnknown("fork()", options ?? {}, OPTIONS);
+  return options ?? {};
+}
 
 /** Makes the fork `threadId`; `checked` may refuse the agent first. What took effect beyond the point. */
 export async function forkThread(

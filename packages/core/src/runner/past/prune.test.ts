@@ -44,7 +44,8 @@ async function left(clock = fakeClock(), store = memoryStore({ clock })): Promis
   return { ...kit, clock };
 }
 
-const ids = async ({ runner }: Pick<Kit, "runner">) => (await runner.threads()).items.map(({ threadId }) => threadId).sort();
+const ids = async ({ runner }: Pick<Kit, "runner">) =>
+  (await runner.threads()).items.map(({ threadId }) => threadId).sort();
 
 describe("prune", () => {
   test("T3: removes what has ended and was left alone for so long, and nothing else", async () => {

@@ -2,6 +2,7 @@
 // or finds it gone: a thread is deleted by the head it was judged by.
 
 import { belayError } from "../../error.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Store, ThreadRow } from "../../store/store.ts";
 
 export interface PruneOptions {
@@ -45,6 +46,13 @@ function isOver({ state, lease, queued, answered, damaged }: ThreadRow, paused: 
     default:
       return state satisfies never;
   }
+}
+
+const OPTIONS: KnownOptions<PruneOptions> = { idleMs: true, paused: true, dryRun: true };
+
+export function readPrune(options: PruneOptions): PruneOptions {
+  refuseUnknown("prune()", options ?? {}, OPTIONS);
+  return { ...options, idleMs: readIdle("idleMs", options?.idleMs) };
 }
 
 export function readIdle(option: string, value: unknown): number {

@@ -3,11 +3,13 @@
 // 2. A slow reader never slows the run (E3): its queue is bounded; deltas merge in it; past the bound it is emptied,
 //    the reader gets `gap`, and reads the facts again from the store.
 // 3. A draft older than a fact already handed out is not handed out.
-// 4. A reader of one run gets nothing of what the thread did after it.
-// 5. A thread has one feed in a runner, whichever session writes: who listened before it was opened hears its drafts, too.
-// 6. A reader ends when what it was asked for from is closed, after what had been said.
+// 4. A reader that joins in mid-answer, or that gets `gap`, gets the text so far after the facts, as one delta at offset 0 (L2).
+// 5. A reader of one run gets nothing of what the thread did after it.
+// 6. A thread has one feed in a runner, whichever session writes: who listened before it was opened hears its drafts, too.
+// 7. A reader ends when what it was asked for from is closed, after what had been said.
 
-import { type BelayEvent, type DeltaEvent, type Fact, isFact } from "../../event.ts";
+import { type BelayEvent, type DeltaEvent, type Draft, type Fact, isFact } from "../../event.ts";
+import type { Speech } from "../../frame.ts";
 import type { Store, ThreadKey } from "../../store/store.ts";
 import { readFacts } from "./read-facts.ts";
 
@@ -23,7 +25,9 @@ export class Feed {
   readonly #key: ThreadKey;
   #unwatch: (() => void) | undefined;
   /** While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and the store's hints say nothing new. */
-  live: (() => number) | undefined;
+  #live: (() => number) | undefined;
+  /** The answers that stream now. Undefined while there are none. */
+  #speeches: Set<Speech> | undefined;
 
   constructor(store: Store, key: ThreadKey) {
     this.#store = store;
@@ -33,6 +37,32 @@ export class Feed {
   get watched(): boolean {
     return this.#readers !== undefined;
   }
+
+  /** This process writes to the thread from now on. `head` returns the last fact that it has published. */
+  begin(head: () => number): void {
+    this.#live = head;
+  }
+
+  /** It writes no more. */
+  rest(): void {
+    this.#live = undefined;
+    this.#speeches = undefined;
+  }
+
+  speak(speech: Speech): void {
+    this.#speeches ??= new Set();
+    this.#speeches.add(speech);
+  }
+
+  hush(speech: Speech): void {
+    this.#speeches?.delete(speech);
+  }
+
+  readonly #soFar = (): Draft[] => {
+    const drafts: Draft[] = [];
+    for (const speech of this.#speeches ?? []) drafts.push(...speech.soFar());
+    return drafts;
+  };
 
   publish(event: BelayEvent): void {
     if (this.#readers !== undefined) for (const reader of this.#readers) reader.push(event);
@@ -44,18 +74,18 @@ export class Feed {
     const read: ReadFacts = async (after) => {
       const facts = await readFacts(this.#store, this.#key, after);
       // The store has a fact before it is published, together with what was said around it.
-      const last = this.live?.() ?? Number.POSITIVE_INFINITY;
+      const last = this.#live?.() ?? Number.POSITIVE_INFINITY;
       return facts.filter(({ seq }) => seq <= last);
     };
     const leave = () => {
       signal?.removeEventListener("abort", stop);
       this.#leave(reader);
     };
-    const reader = new Reader(read, cursor, leave, from);
+    const reader = new Reader(read, this.#soFar, cursor, leave, from);
     this.#readers ??= new Set();
     this.#readers.add(reader);
     this.#unwatch ??= this.#store.watch(this.#key, () => {
-      if (this.live === undefined) this.lookAgain();
+      if (this.#live === undefined) this.lookAgain();
     });
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
@@ -89,9 +119,10 @@ export class Feed {
 export class Reader implements AsyncIterableIterator<BelayEvent> {
   readonly from: object | undefined;
   readonly #read: ReadFacts;
+  readonly #soFar: () => Draft[];
   readonly #leave: () => void;
   #cursor: number | undefined;
-  #queue: BelayEvent[] = [];
+  #queue: BelayEvent[];
   #next = 0;
   /** Those who wait for something to happen: one, unless next() is called again before it has answered. */
   #wake: (() => void)[] = [];
@@ -103,9 +134,17 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   /** Ends when it has handed out what there is. */
   #finishing = false;
 
-  constructor(read: ReadFacts, cursor: number | undefined, leave: () => void, from?: object) {
+  constructor(
+    read: ReadFacts,
+    soFar: () => Draft[],
+    cursor: number | undefined,
+    leave: () => void,
+    from: object | undefined,
+  ) {
     this.from = from;
     this.#read = read;
+    this.#soFar = soFar;
+    this.#queue = soFar();
     this.#cursor = cursor;
     this.#leave = leave;
   }
@@ -130,7 +169,8 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     else this.#queue.push(event);
     if (this.#queue.length - this.#next > MOST_QUEUED) {
       this.#gap = event;
-      this.#queue = [];
+      // What is dropped is in the store, or in the text so far.
+      this.#queue = this.#soFar();
       this.#next = 0;
       this.#behind = true;
     }

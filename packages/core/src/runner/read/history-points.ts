@@ -1,7 +1,8 @@
 // A thread as a person looks back at it: what was said, done and decided, each with the point to fork at.
 
 import type { Fact } from "../../event.ts";
-import { isRequest } from "../../interrupt/interrupt.ts";
+import { isAtNode, isRequest } from "../../interrupt/interrupt.ts";
+import { type InterruptView, isView, mapLeaves } from "../../interrupt/view.ts";
 import { messageText, type Part } from "../../message.ts";
 
 /** `fork({ at: seq })` begins with it, and rests as the thread did then; where it is a message, `fork({ before: id })` without it. */
@@ -55,10 +56,13 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     case "action": {
       const { interrupted } = fact.action;
       if (interrupted === undefined) return undefined;
-      const { id, reason = "", by, kind, address } = interrupted;
+      const { id, reason = "", by, kind, tool, address } = interrupted;
+      // The view of a pause repeats requests and nodes that are on record. A stop, and nodes of the root, stand only there.
+      if (isView(interrupted) && kind !== "user" && kind !== "manual") return nodesIn(interrupted, fact.runPath);
       if (isRequest(interrupted)) return { kind: "request", text: reason, id };
-      if (kind === "node") return { kind: "stop", text: `by ${by}: ${reason} ${nodeAt(address)}` };
-      return { kind: "stop", text: reason === "" ? `by ${by}` : `by ${by}: ${reason}` };
+      if (isAtNode(interrupted)) return { kind: "stop", text: `by ${by}: ${reason} ${nodeAt(address)}` };
+      const words = tool === undefined ? reason : `${reason} ${tool}`;
+      return { kind: "stop", text: words === "" ? `by ${by}` : `by ${by}: ${words}` };
     }
     case "request-answered":
       return fact.refused ? undefined : { kind: "decision", text: `${fact.answer.type} by ${fact.by}`, id: fact.id };
@@ -84,6 +88,17 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     default:
       return fact satisfies never;
   }
+}
+
+/** The nodes of the root graph that wait for resume(). */
+function nodesIn(view: InterruptView, root: string): Pick<HistoryPoint, "kind" | "text"> | undefined {
+  const nodes: string[] = [];
+  mapLeaves(view, (each) => {
+    const { kind, reason = "", address } = each;
+    if (kind === "node" && address.lastIndexOf("/") === root.length) nodes.push(`${reason} ${nodeAt(address)}`);
+    return each;
+  });
+  return nodes.length === 0 ? undefined : { kind: "stop", text: `by ${root}: ${nodes.join(", ")}` };
 }
 
 /** The node of a visit's address. */

@@ -1,6 +1,8 @@
 // Facts of a thread from the store, for readers.
 
+import { belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
+import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import { decode, type Line } from "../../journal/codec.ts";
 import type { Json } from "../../json.ts";
 import { point } from "../../point.ts";
@@ -22,15 +24,43 @@ export async function loadThread(
   }
 }
 
-/** The facts after `after`, as they were when they were live. */
+/** Returns the facts after `after`, as they were when they were live. */
 export async function readFacts(store: Store, key: ThreadKey, after: number): Promise<readonly Fact[]> {
+  return (await factsAndHead(store, key, after))?.facts ?? [];
+}
+
+/** A part of a journal, in order. */
+export interface JournalPage {
+  readonly items: readonly Fact[];
+  /** The seq of the last fact of the thread when the page was read. */
+  readonly head: number;
+  /** The `after` of the next page; undefined if this one is the last. */
+  readonly next?: number;
+}
+
+/** Returns the first `limit` facts after `after`. Throws THREAD_UNKNOWN. */
+export async function readPage(store: Store, key: ThreadKey, after: number, limit: number): Promise<JournalPage> {
+  const read = await factsAndHead(store, key, after);
+  if (read === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
+  const items = read.facts.slice(0, limit);
+  const next = items.length < read.facts.length ? items.at(-1)?.seq : undefined;
+  return { items, head: read.head, ...(next !== undefined && { next }) };
+}
+
+async function factsAndHead(
+  store: Store,
+  key: ThreadKey,
+  after: number,
+): Promise<{ readonly facts: readonly Fact[]; readonly head: number } | undefined> {
   const loaded = await loadThread(store, key, after);
-  if (loaded === undefined) return [];
-  const { facts, missing } = decodeAll(key.threadId, loaded.lines, new Map());
-  if (!missing) return facts.filter((fact) => fact.seq > after);
-  // A call whose message lies before the cursor: its arguments are only there.
+  if (loaded === undefined) return undefined;
+  const read = decodeAll(key.threadId, loaded.lines, new Map());
+  const beyond = (facts: readonly Fact[]) => facts.filter((fact) => fact.seq > after);
+  if (!read.missing) return { facts: beyond(read.facts), head: loaded.row.head };
+  // The message of a call, or a request that a pause waits for, lies before the cursor.
   const whole = await loadThread(store, key);
-  return decodeAll(key.threadId, whole?.lines ?? [], new Map()).facts.filter((fact) => fact.seq > after);
+  if (whole === undefined) return undefined;
+  return { facts: beyond(decodeAll(key.threadId, whole.lines, new Map()).facts), head: whole.row.head };
 }
 
 function decodeAll(
@@ -45,9 +75,17 @@ function decodeAll(
     if (args === undefined) missing = true;
     return args;
   };
+  const raised = new Map<string, Interrupt>();
+  const requestOf = (id: string) => {
+    const request = raised.get(id);
+    if (request === undefined) missing = true;
+    return request;
+  };
   for (const line of lines) {
-    for (const fact of decode(threadId, line, argsOf)) {
+    for (const fact of decode(threadId, line, argsOf, requestOf)) {
       facts.push(fact);
+      if (fact.type === "action" && isRequest(fact.action.interrupted))
+        raised.set(fact.action.interrupted.id, fact.action.interrupted);
       if (fact.type !== "message") continue;
       for (const part of fact.message.parts) if (part.type === "call") asked.set(part.id, part.args);
     }

@@ -32,7 +32,12 @@ export async function readPast(store: Store, key: ThreadKey): Promise<ReadPast> 
   let { damage } = past;
   for (const line of past.lines) {
     try {
-      const read = decode(threadId, line, (callId) => asked.get(callId));
+      const read = decode(
+        threadId,
+        line,
+        (callId) => asked.get(callId),
+        (id) => state.requests?.get(id)?.interrupt,
+      );
       for (const fact of read) reduce(state, fact);
       facts.push(...read);
       lines.push(line);

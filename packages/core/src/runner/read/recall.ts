@@ -8,9 +8,11 @@
 
 import { type BelayError, belayError } from "../../error.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
+import { type InterruptView, isView } from "../../interrupt/view.ts";
 import { decode, type Line } from "../../journal/codec.ts";
 import { fold } from "../../journal/fold.ts";
 import { openFold } from "../../journal/open-fold.ts";
+import { presentView } from "../../journal/present-view.ts";
 import { openRequests } from "../../journal/requests.ts";
 import { thaw } from "../../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../../journal/state.ts";
@@ -22,6 +24,8 @@ export interface Standing {
   readonly state: SessionState;
   readonly pauseType: PauseType | undefined;
   readonly interrupts: readonly Interrupt[];
+  /** The same as the root agent sees it; undefined while it is not paused. */
+  readonly view: InterruptView | undefined;
   readonly runId: string | undefined;
   readonly segment: number;
   /** The seq of the last fact that is known. */
@@ -37,6 +41,7 @@ export class Recall {
     state: "created",
     pauseType: undefined,
     interrupts: [],
+    view: undefined,
     runId: undefined,
     segment: 0,
     head: 0,
@@ -166,7 +171,14 @@ export class Recall {
     const rests = facts.findLast((fact) => fact.type === "state");
     const { pauseType, interrupts = [], tokenHash, tokenUntil } = rests?.type === "state" ? rests : {};
     const { state, head } = row;
-    this.standing = { state, pauseType, interrupts, runId, segment, head, tokenHash, tokenUntil };
+    const told = facts.findLast((fact) => fact.type === "action" && isView(fact.action.interrupted));
+    const view = told?.type === "action" && isView(told.action.interrupted) ? told.action.interrupted : undefined;
+    // A pause that was recorded again: its view stands in an earlier line.
+    if (state === "paused" && view === undefined) {
+      await this.load(true);
+      return;
+    }
+    this.standing = { state, pauseType, interrupts, view, runId, segment, head, tokenHash, tokenUntil };
   }
 
   async readAll(): Promise<ThreadState> {
@@ -235,5 +247,6 @@ export function standingOf(thread: ThreadState): Standing {
   const { state, pauseType, run, head, tokenHash, tokenUntil } = thread;
   const open = openRequests(thread);
   const interrupts = open.length === 0 ? thread.interrupts : [...thread.interrupts, ...open];
-  return { state, pauseType, interrupts, runId: run?.id, segment: run?.segment ?? 0, head, tokenHash, tokenUntil };
+  const place = { runId: run?.id, segment: run?.segment ?? 0, head };
+  return { state, pauseType, interrupts, view: presentView(thread), ...place, tokenHash, tokenUntil };
 }

@@ -16,7 +16,7 @@ export async function replay(store: Store, key: ThreadKey, asked: Taken, run: Li
     const facts = await readFacts(store, key, 0);
     const own = facts.filter(({ runId, segment }) => runId === asked.runId && segment >= asked.segment);
     const result = recordedResult(key, own, asked);
-    run.began((own[0]?.seq ?? 1) - 1);
+    run.began((own[0]?.seq ?? 1) - 1, asked.seq);
     run.ended(own.at(-1)?.seq ?? 0, result);
   } catch (error) {
     const { runId, segment } = asked;

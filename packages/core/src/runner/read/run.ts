@@ -1,6 +1,6 @@
-// The handle on one stretch of a run: what people iterate and await.
+// The handle on one segment of a run: its events, its beginning and its result.
 
-import type { BelayError } from "../../error.ts";
+import { type BelayError, belayError, UserInterrupt } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
 import type { InterruptView } from "../../interrupt/view.ts";
@@ -33,10 +33,23 @@ export type RunResult<Out = unknown> = RunPlace &
     | { readonly status: "terminated" }
   );
 
+/** The place on record at which a segment began. */
+export interface Started {
+  readonly runId: string;
+  readonly segment: number;
+  /** The seq of the `state` fact that says so. */
+  readonly seq: number;
+}
+
 export interface Run<Out = unknown> extends AsyncIterable<BelayEvent> {
   readonly threadId: string;
   readonly runId: string;
   readonly segment: number;
+  /**
+   * Resolves when the first append is on record. Rejects if the run does not begin: the store refuses it, or a stop comes
+   * first. A caller that does not await it gets no unhandled rejection.
+   */
+  readonly started: Promise<Started>;
   /** Never rejects. */
   readonly result: Promise<RunResult<Out>>;
 }
@@ -45,8 +58,11 @@ export class LiveRun implements Run<never> {
   readonly threadId: string;
   readonly runId: string;
   readonly segment: number;
+  readonly started: Promise<Started>;
   readonly result: Promise<RunResult<never>>;
   readonly #feed: Feed;
+  #start: (started: Started) => void = () => {};
+  #refuse: (error: BelayError) => void = () => {};
   #resolve: (result: RunResult<never>) => void = () => {};
   /** Readers that came before it was known where the run begins. */
   #early: Reader[] | undefined = [];
@@ -59,6 +75,12 @@ export class LiveRun implements Run<never> {
     this.runId = runId;
     this.segment = segment;
     this.#feed = feed;
+    this.started = new Promise((resolve, reject) => {
+      this.#start = resolve;
+      this.#refuse = reject;
+    });
+    // `result` has the same error.
+    this.started.catch(() => {});
     this.result = new Promise((resolve) => (this.#resolve = resolve));
   }
 
@@ -74,9 +96,11 @@ export class LiveRun implements Run<never> {
     return reader;
   }
 
-  /** Its facts are the ones after `from`. */
-  began(from: number): void {
+  /** Its facts are the ones after `from`; the one at `seq` says that it runs. */
+  began(from: number, seq: number): void {
     this.#from = from;
+    const { runId, segment } = this;
+    this.#start({ runId, segment, seq });
     for (const reader of this.#early ?? []) reader.begin(from, true);
     this.#early = undefined;
   }
@@ -90,6 +114,17 @@ export class LiveRun implements Run<never> {
     for (const reader of this.#open ?? []) reader.end(last);
     this.#early = undefined;
     this.#open = undefined;
+    this.#refuse(whyNot(this.threadId, result));
     this.#resolve(result);
   }
+}
+
+/** Returns why a run with this result did not begin. A stop that met what it waited for also ended it. */
+function whyNot(threadId: string, result: RunResult<never>): BelayError {
+  if (result.status === "failed") return result.error;
+  if (result.status === "terminated") {
+    return belayError("INVALID_STATE", { threadId, state: "terminated", action: "resume()" });
+  }
+  const [interrupt] = result.status === "interrupted" ? result.interrupts : [];
+  return new UserInterrupt(interrupt?.raisedAt ?? 0, interrupt?.reason);
 }

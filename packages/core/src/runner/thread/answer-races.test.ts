@@ -226,6 +226,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
       "state running continue",
       "tool-start a",
       "tool-end a ok",
+      "waits",
       "state paused tool_interrupt",
     ]);
     expect(unpaired(heard.events)).toEqual([]);

@@ -54,6 +54,7 @@ describe.each(eachStore)("answers ($name)", ({ make }) => {
       "message assistant: call q",
       "asks approval pay",
       "turn-end 2",
+      "waits",
       "state paused tool_interrupt",
     ]);
     expect(kit.requests).toHaveLength(2);

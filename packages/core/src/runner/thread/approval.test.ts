@@ -166,6 +166,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
       "tool-start a",
       "tool-end a ok",
       "turn-end 1",
+      "waits",
       "state paused tool_interrupt",
     ]);
     const again = listen(kit.session.resume());
@@ -173,6 +174,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
       "state running continue",
       "turn-start 1",
       "turn-end 1",
+      "waits",
       "state paused tool_interrupt",
     ]);
     expect(ran).toEqual(["pay 1"]);
@@ -230,3 +232,23 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
     expect(ran).toEqual(["pay 1", "pay 2", "pay 1", "pay 2"]);
   });
 });
+
+test.each(eachStore)(
+  "Q9 ($name): a request raised long after its call shows the call's arguments when the thread is opened again",
+  async ({ make }) => {
+    const store = await make();
+    const { tools } = paying({ needsApproval: true });
+    const first = await openKit([pays("one")], { store, tools });
+    const run = first.session.run("go");
+    await first.session.interrupt({ mode: "after-model" });
+    await run.result;
+    // The request is raised in another line than the message that has the arguments.
+    await first.session.resume().result;
+    const [asked] = first.session.interrupts;
+    expect(asked?.args).toEqual({ n: 1 });
+    await first.runner.close();
+    const second = await openKit([], { store, tools });
+    expect(second.session.interrupts).toEqual([asked]);
+    await second.runner.close();
+  },
+);

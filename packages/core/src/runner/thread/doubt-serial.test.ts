@@ -56,6 +56,7 @@ describe.each(eachStore)("a call that runs alone, beside one that a crash cut of
       "tool-start s",
       "tool-end s ok",
       "turn-end 1",
+      "waits",
       "state paused tool_interrupt",
     ]);
     expect([ran, other.session.interrupts.map(({ kind }) => kind)]).toEqual([1, ["unknown"]]);

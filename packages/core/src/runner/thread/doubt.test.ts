@@ -71,6 +71,7 @@ describe.each(eachStore)("a call that a crash cut off ($name)", ({ make }) => {
       "tool-end a held",
       "asks unknown pay",
       "turn-end 1",
+      "waits",
       "state paused tool_interrupt",
     ]);
     expect(requestOf(kit, "a")).toMatchObject({

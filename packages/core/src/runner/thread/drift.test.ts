@@ -28,6 +28,7 @@ describe.each(eachStore)("an agent that has changed while its run was paused ($n
       "tool-start a",
       "tool-end a ok",
       "turn-end 1",
+      "waits",
       "state paused tool_interrupt",
     ]);
     expect((await next.session.resume({ answers: answerOf(next, "b") }).result).status).toBe("completed");

@@ -1,6 +1,7 @@
 // What a worker does with one thread.
 
 import { belayError } from "../../error.ts";
+import { waitsForResume } from "../../interrupt/interrupt.ts";
 import { commandIn } from "../decide/command.ts";
 import { restsOn, setAside } from "../decide/idle.ts";
 import type { LiveRun } from "../read/run.ts";
@@ -18,7 +19,7 @@ export async function moveOn(thread: LiveThread, mostCrashes: number, lastTries:
   if (thread.running !== undefined) return;
   await thread.tenure?.over;
   const { threadId } = thread.key;
-  const isToGoOn = thread.standing.interrupts.some(({ kind }) => kind === "node" || kind === "manual");
+  const isToGoOn = thread.standing.interrupts.some((each) => waitsForResume(each) || each.kind === "manual");
   if (thread.pauseType === "tool_interrupt" && isToGoOn) {
     // Answers do not speak for whoever is to go on past a node, or has paused it.
     await putAway(thread);

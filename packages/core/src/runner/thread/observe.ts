@@ -25,7 +25,7 @@ export async function observe(
 ): Promise<string | undefined> {
   thread.refuseIfClosed();
   // Before hooks are asked.
-  checkSend(options);
+  checkSend(options, "observe()");
   const hooks = new ObserveHooks(thread.setup, thread.agent, thread.resting(), thread.deps);
   const made = await hooks.before(readObserved(given));
   if (made === null) return undefined;

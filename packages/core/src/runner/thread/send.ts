@@ -20,7 +20,7 @@ export async function send(
   options: SendOptions,
 ): Promise<string> {
   thread.refuseIfClosed();
-  checkSend(options);
+  checkSend(options, `${how === "input" ? "enqueue" : how}()`);
   const { state, setup } = thread;
   const { threadId } = thread.key;
   if (state === "terminated")

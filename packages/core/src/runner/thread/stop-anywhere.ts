@@ -1,28 +1,71 @@
-// A stop of a thread that this process may not have: it rests, or another process runs it.
+// interrupt() and pause() of a thread that this process may not have: it rests, or another process runs it.
 
+import { decode } from "../../journal/codec.ts";
 import type { Loaded } from "../../store/store.ts";
 import type { Receipt } from "../decide/ending.ts";
+import type { StopVerb } from "../decide/mail.ts";
 import type { InterruptOptions } from "../given/options.ts";
 import { loadThread } from "../read/read-facts.ts";
+import type { LiveThread } from "./live-thread.ts";
 import { stopElsewhere } from "./stop-elsewhere.ts";
-import { onRecord, stopHere } from "./stop-here.ts";
-import type { Door } from "./submit.ts";
+import { onRecord, pauseHere, stopHere } from "./stop-here.ts";
+import { type Door, doorOf } from "./submit.ts";
 
-export async function stopAnywhere(door: Door, options: InterruptOptions): Promise<Receipt> {
-  const end = await endOf(door);
-  const resting = await stopResting(door, options, end);
+type Verb = Exclude<StopVerb, "terminate">;
+
+/**
+ * Stops or pauses the thread of a session. The signal of a run in this process is set before this returns (S1). If nothing is
+ * under way here, the thread may run in another process.
+ */
+export function stopOf(thread: LiveThread, verb: Verb, options: InterruptOptions): Promise<Receipt> {
+  const isHere = thread.tenure !== undefined || thread.host.goingOn(thread.key.threadId).length > 0;
+  const here = inThisProcess[verb](thread, options);
+  // A stop that withdraws requests finds out by its append whether another process has the thread.
+  if (isHere || thread.stopping !== undefined) return here;
+  // Read in this tick: the stop is for the segment that is there when it is asked for.
+  const end = endOf(thread);
+  return Promise.all([here, end]).then(([told, there]) =>
+    told.accepted || there === undefined || !isNews(thread, there)
+      ? told
+      : stopAnywhere(doorOf(thread), verb, options, there),
+  );
+}
+
+const inThisProcess: Readonly<Record<Verb, (thread: LiveThread, options: InterruptOptions) => Promise<Receipt>>> = {
+  stop: (thread, options) => stopHere(thread, options),
+  pause: (thread) => pauseHere(thread),
+};
+
+/** Whether the store has more of the thread than this process knows. */
+function isNews({ setup, standing }: LiveThread, { row }: Loaded): boolean {
+  return row.lease === undefined ? row.head > standing.head : row.lease.owner !== setup.owner;
+}
+
+/** `end` is the end of the thread when the stop was asked for. */
+export async function stopAnywhere(door: Door, verb: Verb, options: InterruptOptions, end?: Loaded): Promise<Receipt> {
+  const there = end ?? (await endOf(door));
+  const resting = await stopResting(door, verb, end === undefined ? options : aimed(options, end), there);
   if (resting !== undefined) return resting;
   const { setup, key } = door;
-  const receipt = await stopElsewhere(setup, key, options, end, (told) => joined(door, options, told));
+  const joins = (told: Receipt) => joined(door, options, told);
+  const receipt = await stopElsewhere(setup, key, { do: verb, options }, there, joins);
   if (receipt.accepted) return receipt;
   // The thread came to rest before its owner read the stop: requests may be open. A later segment is not meant.
   const { runId, segment } = receipt;
-  const rests = await stopResting(door, { ...options, runId, segment }, await endOf(door));
+  const rests = await stopResting(door, verb, { ...options, runId, segment }, await endOf(door));
   return rests?.accepted ? rests : receipt;
 }
 
-function endOf({ setup, key }: Door): Promise<Loaded | undefined> {
+function endOf({ setup, key }: Pick<Door, "setup" | "key">): Promise<Loaded | undefined> {
   return loadThread(setup.store, key, "rest");
+}
+
+/** Names the segment that the stop met. */
+function aimed(options: InterruptOptions, { row, lines }: Loaded): InterruptOptions {
+  const last = lines.at(-1);
+  if (last === undefined) return options;
+  const { runId, segment } = decode(row.threadId, last).at(-1)!;
+  return { ...options, runId: options.runId ?? runId, segment: options.segment ?? segment };
 }
 
 /** Another stop ended the segment first: this one is put on record beside it. Its receipt stands whatever comes of that. */
@@ -38,6 +81,7 @@ async function joined(door: Door, { id, by = "user" }: InterruptOptions, told: R
 /** Resolves to undefined if the thread does not rest. */
 async function stopResting(
   door: Door,
+  verb: Verb,
   options: InterruptOptions,
   end: Loaded | undefined,
 ): Promise<Receipt | undefined> {
@@ -47,6 +91,6 @@ async function stopResting(
   }
   return door.here(async (thread) => {
     await thread.refresh();
-    return stopHere(thread, options);
+    return inThisProcess[verb](thread, options);
   });
 }

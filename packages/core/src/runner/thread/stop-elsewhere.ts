@@ -1,5 +1,5 @@
-// A stop for a thread that another process, or another runner, is running: a durable command to its owner, and a
-// receipt read from what the owner records.
+// A stop, a pause or a termination of a thread that another process, or another runner, is running: a durable command to its
+// owner, and a receipt read from the facts that the owner records.
 
 import { belayError } from "../../error.ts";
 import { decode, type Line } from "../../journal/codec.ts";
@@ -8,21 +8,26 @@ import { newThread, type Taken } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { Command, Loaded, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import type { Receipt } from "../decide/ending.ts";
-import { read, type StopMail } from "../decide/mail.ts";
+import { read, type StopMail, type StopVerb } from "../decide/mail.ts";
 import { nothingStopped, receiptIn } from "../decide/receipt.ts";
 import { type InterruptOptions, readStop, sentStop } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { watched } from "../read/until-taken.ts";
 
+export interface StopOrder {
+  readonly do: StopVerb;
+  readonly options: InterruptOptions;
+}
+
 /**
- * `end` is the end of the thread as it was a moment ago, where that is known; `joined` hears of a stop that is told of
- * another one, which was written, or nearly, when it came: it is not on record.
+ * `end` is the end of the thread when the stop was asked for, if it was read. `joined` is called with the receipt of another
+ * stop that ended the segment first: this one is not on record then.
  */
 export async function stopElsewhere(
   setup: Setup,
   key: ThreadKey,
-  options: InterruptOptions,
+  { do: verb, options }: StopOrder,
   end?: Loaded,
   joined: (told: Receipt) => Promise<void> = async () => {},
 ): Promise<Receipt> {
@@ -39,11 +44,11 @@ export async function stopElsewhere(
   const last = lines.at(-1);
   const { runId, segment } = last === undefined ? {} : decode(key.threadId, last, noArgs).at(-1)!;
   const nothing = nothingStopped(runId, segment);
-  // Paused, and somebody has it: an answered call runs.
-  const runs = row.lease !== undefined && (row.state === "running" || row.state === "paused");
+  // A paused thread with an owner runs answered calls, which a pause leaves alone.
+  const runs = row.lease !== undefined && (row.state === "running" || (row.state === "paused" && verb !== "pause"));
   if (!runs || runId === undefined || segment === undefined) return nothing;
   if ((options.runId ?? runId) !== runId || (options.segment ?? segment) !== segment) return nothing;
-  const mail: StopMail = { runId, segment, options: sentStop(options) };
+  const mail: StopMail = { do: verb, runId, segment, options: sentStop(options) };
   const command: Command = { key: keyOf.stop(id), kind: "stop", body: JSON.stringify(mail), at: clock.now() };
   // Watched before it is sent: the owner may be quick.
   const news = watched(setup, key);

@@ -173,6 +173,7 @@ async function stopAsking(
     said ??= await sayOfIdleStop(thread, thread.resting(), stop, () => thread.recall.load(true), told);
     await thread.append(
       stopWaiting(
+        thread.agent,
         stop,
         (place) => [...asked.ids].map((id) => stopFact(place, id, stop.by)),
         said,
@@ -219,9 +220,8 @@ function stopAnswered(
   return (
     here ??
     stopElsewhere(thread.setup, thread.key, {
-      ...options,
-      runId: options.runId ?? runId,
-      segment: options.segment ?? segment,
+      do: "stop",
+      options: { ...options, runId: options.runId ?? runId, segment: options.segment ?? segment },
     })
   );
 }

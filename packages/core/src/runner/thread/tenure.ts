@@ -275,9 +275,9 @@ export class Tenure {
         this.#drive = drive;
         this.#mailbox.begunWith(facts);
         host.hot.check(from, state);
-        host.feed.live = () => drive.head;
+        host.feed.begin(() => drive.head);
         host.opened(this, state);
-        this.run.began(from);
+        this.run.began(from, facts.findLast(({ type }) => type === "state")?.seq ?? state.head);
       });
       if (refusal === undefined) break;
       if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
@@ -312,9 +312,8 @@ export class Tenure {
     this.#mailbox.deliver([command]);
   }
 
-  /** Takes a stop of another process. It is for one segment; if that is over, it has no effect (S2). */
-  #stopByRow({ runId, segment, options }: StopMail, key: string): void {
-    const { clock } = this.#host.setup;
+  /** Takes a stop, a pause or a termination of another process. It is for one segment; if that is over, it has no effect (S2). */
+  #stopByRow({ do: verb = "stop", runId, segment, options }: StopMail, key: string): void {
     const by = typeof options?.by === "string" ? options.by : "user";
     if (runId !== this.#place.runId || segment !== this.#place.segment) {
       this.#stops.record(key, by, belayError("STALE", { threadId: this.#place.threadId, runId, segment }));
@@ -322,11 +321,20 @@ export class Tenure {
     }
     this.#stops.record(key, by);
     if (this.#over) return;
+    if (verb === "pause") return void this.pause();
+    const { stop, known } = this.#readStop(options);
+    if (verb === "stop") return void this.interrupt(stop, known);
+    void this.terminate(stop);
+    if (known.force) this.force();
+  }
+
+  /** A newer release may send options that this one refuses. Stop all the same. */
+  #readStop(options: InterruptOptions): { readonly stop: Stop; readonly known: InterruptOptions } {
+    const now = this.#host.setup.clock.now();
     try {
-      void this.interrupt(readStop(options, clock.now()), options);
+      return { stop: readStop(options, now), known: options };
     } catch {
-      // A newer release may send options that this one refuses. Stop all the same.
-      void this.interrupt(readStop({}, clock.now()), {});
+      return { stop: readStop({}, now), known: {} };
     }
   }
 
@@ -450,7 +458,17 @@ export class Tenure {
       const stops = this.#stops.atEnd(place, isAsked(state, ended.facts));
       const cut = stops.kept === undefined ? ended : leftOpen(ended, state);
       const { halts } = this.#drive!;
-      const more = { late: this.#late, said, halts, now: clock.now(), tokenTtlMs, mayCallModel, from: this.#from };
+      const { agent } = this.#host;
+      const more = {
+        agent,
+        late: this.#late,
+        said,
+        halts,
+        now: clock.now(),
+        tokenTtlMs,
+        mayCallModel,
+        from: this.#from,
+      };
       return { stops, cut, ending: endingOf(cut, place, state, { ...stops, ...more }) };
     };
     let end: ReturnType<typeof decided> | undefined;
@@ -461,7 +479,7 @@ export class Tenure {
     const released = () => {
       const { stops, cut, ending } = end!;
       const { intent, asked } = stops;
-      const result = resultOf(this.#host.agent, cut, place, state, intent, ending.pause);
+      const result = resultOf(cut, place, state, intent, ending.pause);
       // A stop that arrived during the append is not accepted here: its caller applies it to the pause.
       const accepted = intent === undefined && asked !== undefined;
       this.#finish(state, result, receiptOf(cut, place, this.#late, accepted));
@@ -506,7 +524,7 @@ export class Tenure {
     if (this.#over) return;
     this.#over = true;
     this.#unwatch?.();
-    this.#host.feed.live = undefined;
+    this.#host.feed.rest();
     this.#host.ended(this, state);
     this.#isOver();
     if (result !== undefined) this.run.ended(this.state?.head ?? 0, result);

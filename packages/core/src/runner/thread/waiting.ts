@@ -2,7 +2,7 @@
 
 import type { Json } from "../../json.ts";
 import type { Message, Outcome } from "../../message.ts";
-import type { Store, ThreadKey } from "../../store/store.ts";
+import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import { type InputMail, type LateMail, read } from "../decide/mail.ts";
 import { loadThread } from "../read/read-facts.ts";
 
@@ -26,10 +26,15 @@ export type Waiting =
       readonly output: Json;
     };
 
-/** The oldest first. */
+/** Reads what waits for a thread, the oldest first. */
 export async function waitingFor(store: Store, key: ThreadKey): Promise<readonly Waiting[]> {
   const loaded = await loadThread(store, key, Number.MAX_SAFE_INTEGER);
-  return (loaded?.commands ?? []).flatMap((command): Waiting[] => {
+  return waitingIn(key, loaded?.commands ?? []);
+}
+
+/** Returns those of the rows that a person would see as waiting, in their order. */
+export function waitingIn(key: ThreadKey, commands: readonly Command[]): readonly Waiting[] {
+  return commands.flatMap((command): Waiting[] => {
     const { key: id, kind, at } = command;
     switch (kind) {
       case "input":

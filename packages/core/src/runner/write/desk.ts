@@ -1,7 +1,17 @@
 // Answers the questions of the frames of one tenure from the fold of its writer. Only the writer changes that fold.
 
 import type { Draft, Fact } from "../../event.ts";
-import type { Awaiting, Desk, Frame, FramePlace, HotCode, LateResult, Recording, Remembered } from "../../frame.ts";
+import type {
+  Awaiting,
+  Desk,
+  Frame,
+  FramePlace,
+  HotCode,
+  LateResult,
+  Recording,
+  Remembered,
+  Speech,
+} from "../../frame.ts";
 import type { HookTable } from "../../hooks/hooks.ts";
 import type { Decision, RequestState } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
@@ -76,6 +86,14 @@ export class ThreadDesk implements Desk {
 
   publish(draft: Draft): void {
     this.writer.publish(draft);
+  }
+
+  speak(speech: Speech): void {
+    this.#feed.speak(speech);
+  }
+
+  hush(speech: Speech): void {
+    this.#feed.hush(speech);
   }
 
   get watched(): boolean {
@@ -208,6 +226,10 @@ export class ThreadDesk implements Desk {
 
   get breakpoints(): readonly SetBreakpoint[] {
     return this.state.breakpoints ?? nothing;
+  }
+
+  isToRerun(address: string): boolean {
+    return this.state.reruns?.some((each) => each.address === address) ?? false;
   }
 
   halt(interrupt: Interrupt): void {

@@ -3,7 +3,17 @@
 import type { Append, Appended, ThreadKey } from "../store.ts";
 import { fromText, toText } from "../text.ts";
 import { namedValue } from "./listing.ts";
-import { bodyDigest, bytes, closedSum, decidedSum, lineHash, requestSum, ruleSum, snapshotSum, tenantName } from "./rows.ts";
+import {
+  bodyDigest,
+  bytes,
+  closedSum,
+  decidedSum,
+  lineHash,
+  requestSum,
+  ruleSum,
+  snapshotSum,
+  tenantName,
+} from "./rows.ts";
 
 /** Bodies longer than this are kept apart, by their hash, once for each tenant. */
 const BLOB_BYTES = 64 * 1024;

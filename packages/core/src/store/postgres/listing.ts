@@ -146,7 +146,9 @@ export function pageStatement(
       ...others.map(has),
       ...beforePlace(time),
     ];
-    parts.push(`(SELECT l.*, ${time} AS place FROM ${from} WHERE ${where.join(" AND ")} ORDER BY ${time} DESC, l.id DESC LIMIT ${count})`);
+    parts.push(
+      `(SELECT l.*, ${time} AS place FROM ${from} WHERE ${where.join(" AND ")} ORDER BY ${time} DESC, l.id DESC LIMIT ${count})`,
+    );
   }
   if ((state === undefined || state === "running") && pauseType === undefined) {
     const where = [

@@ -12,6 +12,7 @@
 import { randomUUID } from "node:crypto";
 import { belayError } from "../../error.ts";
 import type { SessionState } from "../../lifecycle.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { damagedRequest } from "../damaged-request.ts";
 import type {
   Append,
@@ -43,9 +44,9 @@ import {
   commandSum,
   decidedSum,
   fits,
+  type ListingRow,
   nameOf,
   type RequestTableRow,
-  type ListingRow,
   type Row,
   requestSum,
   ruleSum,
@@ -65,6 +66,8 @@ export interface PostgresStoreOptions {
   readonly retryMs?: number;
 }
 
+const OPTIONS: KnownOptions<PostgresStoreOptions> = { schema: true, pollMs: true, retryMs: true };
+
 const POLL_MS = 500;
 const RETRY_MS = 10_000;
 const MOST_REMEMBERED = 2_000;
@@ -77,6 +80,7 @@ const heard = new WeakSet<PostgresPool>();
  * pool is up to whoever made it, after the runners are closed.
  */
 export function postgresStore(pool: PostgresPool, options: PostgresStoreOptions = {}): Store {
+  refuseUnknown("postgresStore()", options, OPTIONS);
   return new PostgresStore(pool, options);
 }
 

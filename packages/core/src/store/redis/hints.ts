@@ -89,7 +89,8 @@ export class Hints {
     return () => {
       if (!channel.watchers.delete(watcher)) return;
       if (!background) this.#foreground -= 1;
-      if (channel.watchers.size === 0 && this.#tenants.delete(name)) this.#subscriber?.unsubscribe(name).catch(() => {});
+      if (channel.watchers.size === 0 && this.#tenants.delete(name))
+        this.#subscriber?.unsubscribe(name).catch(() => {});
       this.#hold();
     };
   }

@@ -9,6 +9,7 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { belayError } from "../../error.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type {
   Append,
   Appended,
@@ -61,6 +62,8 @@ export interface RedisStoreOptions {
   readonly pollMs?: number;
 }
 
+const OPTIONS: KnownOptions<RedisStoreOptions> = { prefix: true, pollMs: true };
+
 /** Threads whose last line this store remembers. */
 const MOST_MARKS = 1_000;
 const PAGE = "500";
@@ -75,6 +78,7 @@ const LOOK_AT_ALL_MS = 30_000;
  * runners are closed; a second connection, opened while something is watched, closes with it.
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
+  refuseUnknown("redisStore()", options, OPTIONS);
   return new RedisStore(client, options);
 }
 

@@ -6,16 +6,7 @@ import { hash as sha } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import { anyText, damagedRequest } from "../damaged-request.ts";
-import type {
-  Command,
-  DecidedRow,
-  ListedRow,
-  Named,
-  RaisedRequest,
-  RequestRow,
-  RuleRow,
-  ThreadRow,
-} from "../store.ts";
+import type { Command, DecidedRow, ListedRow, Named, RaisedRequest, RequestRow, RuleRow, ThreadRow } from "../store.ts";
 import { wordsOf } from "../words.ts";
 import { fromText, toText } from "./keys.ts";
 

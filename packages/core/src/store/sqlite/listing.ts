@@ -96,7 +96,9 @@ function fits(listing: ListingRow): boolean {
 }
 
 /** A row of both tables; those of the listing begin with `l_`. */
-type PageRow = Row & { readonly [K in keyof ListingRow as `l_${K}`]: ListingRow[K] } & { readonly open_requests: number };
+type PageRow = Row & { readonly [K in keyof ListingRow as `l_${K}`]: ListingRow[K] } & {
+  readonly open_requests: number;
+};
 
 /** Shows a row of `thread`; undefined if that is damaged. */
 type Show = (row: Row) => ThreadRow | undefined;
@@ -179,7 +181,12 @@ export function statementFor(tenant: string, query: ThreadQuery, running: boolea
       JSON.stringify(threadIds.map(toText)),
     );
   for (const word of words)
-    add("l.thread IN (SELECT thread FROM word WHERE tenant = ? AND word >= ? AND word < ?)", toText(tenant), word, beyond(word));
+    add(
+      "l.thread IN (SELECT thread FROM word WHERE tenant = ? AND word >= ? AND word < ?)",
+      toText(tenant),
+      word,
+      beyond(word),
+    );
   for (const [key, value] of labels)
     add(
       `EXISTS (SELECT 1 FROM label AS other WHERE other.tenant = l.tenant AND other.key = ? AND other.value = ?

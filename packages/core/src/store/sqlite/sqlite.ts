@@ -14,6 +14,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { belayError, shown } from "../../error.ts";
 import type { Line } from "../../journal/codec.ts";
 import type { SessionState } from "../../lifecycle.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { isGone } from "../owner.ts";
 import {
   type Append,
@@ -63,6 +64,8 @@ export interface SqliteStoreOptions {
   readonly pollMs?: number;
 }
 
+const OPTIONS: KnownOptions<SqliteStoreOptions> = { clock: true, pollMs: true };
+
 /** Thrown inside a transaction, to undo it: the row is not the one it was. */
 const CHANGED = new Error("changed");
 
@@ -83,6 +86,7 @@ const MANY_WRITES = 1_000;
  * after the runners are closed. Nothing here keeps a process alive but `watch`, which looks at the file until it is ended.
  */
 export function sqliteStore(db: DatabaseSync, options: SqliteStoreOptions = {}): Store {
+  refuseUnknown("sqliteStore()", options, OPTIONS);
   if (typeof db?.prepare !== "function") {
     const needed = "an open database, as new DatabaseSync(file) gives";
     throw belayError("OPTION_INVALID", { option: "db", value: shown(db), needed });
@@ -130,7 +134,12 @@ class SqliteStore implements Store {
         const lines = readLines(this.#sql, key, row, after);
         const named = readNamed(this.#sql, row.num);
         const commands = this.#commands(key, row);
-        return { row: named === undefined ? shown : { ...shown, named }, lines, commands, ...(snapshot && { snapshot }) };
+        return {
+          row: named === undefined ? shown : { ...shown, named },
+          lines,
+          commands,
+          ...(snapshot && { snapshot }),
+        };
       }),
     );
   }

@@ -17,7 +17,10 @@ async function rest(t: Bench, id: string, at: number, more: Partial<Append> = {}
   return t.append(t.key(id), t.taking(0, { at, state: "completed", release: true, ...more }));
 }
 
-const named = (title: string | undefined, labels: Readonly<Record<string, string>> = {}): { readonly named: Named } => ({
+const named = (
+  title: string | undefined,
+  labels: Readonly<Record<string, string>> = {},
+): { readonly named: Named } => ({
   named: title === undefined ? { labels } : { title, labels },
 });
 
@@ -127,7 +130,9 @@ export const listCases = {
     deepEqual(await ids(t, search("other")), ["b"]);
   },
 
-  "L4: a row says what its thread is, why it is paused, its run, its name and how many requests are open": async (t) => {
+  "L4: a row says what its thread is, why it is paused, its run, its name and how many requests are open": async (
+    t,
+  ) => {
     const key = t.key();
     const labels = { "__proto__ \n": 'a "b" \u0000', é: "ü" };
     const raise = ["r1", "r2"].map((id) => ({ id: `${t.tenant} ${id}`, body: "{}" }));
@@ -139,12 +144,10 @@ export const listCases = {
     deepEqual(await row(), { ...loaded, ...listed, open: 2 });
     await t.append(key, t.taking(1, { at: 6, state: "running", listed: { runId: "run 2" }, close: [raise[0]!.id] }));
     const running = await row();
-    deepEqual([running.runId, running.open, "pauseType" in running, running.named], [
-      "run 2",
-      1,
-      false,
-      { title: "T\n", labels },
-    ]);
+    deepEqual(
+      [running.runId, running.open, "pauseType" in running, running.named],
+      ["run 2", 1, false, { title: "T\n", labels }],
+    );
     ok(running.lease !== undefined);
     await t.store.delete(key);
     deepEqual(await ids(t), []);
@@ -189,7 +192,10 @@ export const listCases = {
       decided: names.map((name) => ({ id: id(name), body: `decided ${name}` })),
     });
     await t.append(key, t.writing(fence, 1, decide(["b"], 20)));
-    await t.append(key, t.writing(fence, 2, { ...decide(["a", "d"], 30), amend: [{ id: id("c"), body: "open c, 1" }] }));
+    await t.append(
+      key,
+      t.writing(fence, 2, { ...decide(["a", "d"], 30), amend: [{ id: id("c"), body: "open c, 1" }] }),
+    );
     const decided = async (query: object = {}) =>
       (await t.store.decided(t.tenant, { limit: 10, ...query })).map((row) => row.body);
     deepEqual(await decided(), ["decided d", "decided a", "decided b"]);

@@ -1,0 +1,111 @@
+// Calls: received with their message, started, held, ended, late.
+
+import { addInput, dropGroup, replaceResult, resultPart, showRanArgs, showResults } from "./fold-agent.ts";
+import { endedDraft } from "./fold-draft.ts";
+import { callsOf, changeAgent, changeCall, type FactOf, type NextView, newCall } from "./next-view.ts";
+import type { AgentView, CallView, Outcome } from "./thread-view.ts";
+
+export function startCall(next: NextView, fact: FactOf<"tool-start">): void {
+  const { callId, tool, address, args, ranArgs, changedBy, rule, at, runPath, agentName } = fact;
+  const call = changeCall(
+    next,
+    callId,
+    (known) => {
+      const { resumes: _resumes, changedBy: by, ...rest } = known;
+      const who = ranArgs === undefined ? by : changedBy;
+      return {
+        ...rest,
+        phase: "running",
+        startedAt: at,
+        ...(ranArgs !== undefined && { ranArgs }),
+        ...(who !== undefined && { changedBy: who }),
+        ...(rule !== undefined && { rule }),
+      };
+    },
+    () => ({ ...newCall(callId, tool, address, fact), args }),
+  );
+  if (ranArgs === undefined || call === undefined) return;
+  changeAgent(next, runPath, agentName, at, (agent) =>
+    agent.group.includes(callId) ? showRanArgs(agent, call) : agent,
+  );
+}
+
+export function holdCall(next: NextView, { callId, outcome }: FactOf<"tool-end">): void {
+  next.draft = endedDraft(next.draft, callId);
+  changeCall(next, callId, (call) => ({
+    ...call,
+    phase: "held",
+    ...(outcome === "unknown" && { cut: true }),
+    ...(outcome === "interrupted" && { resumes: true }),
+  }));
+}
+
+export function endCall(next: NextView, fact: FactOf<"tool-end">): void {
+  const { callId, tool, address, outcome, output, at, runPath, agentName } = fact;
+  next.draft = endedDraft(next.draft, callId);
+  changeCall(
+    next,
+    callId,
+    (call) => ({ ...call, phase: "ended", outcome, output, endedAt: at }),
+    () => newCall(callId, tool, address, fact),
+  );
+  changeAgent(next, runPath, agentName, at, (agent) =>
+    agent.group.includes(callId) ? showResults(agent, callsOf(next, agent)) : agent,
+  );
+  // Calls of agents inside it can run no more.
+  closeCalls(next, "synthetic", at, ({ path }) => path.startsWith(`${address}/`));
+}
+
+export function lateCall(next: NextView, fact: FactOf<"tool-late">): void {
+  const { callId, tool, address, outcome, output, as, at, runPath, agentName } = fact;
+  const call = changeCall(
+    next,
+    callId,
+    (known) => ({ ...known, late: { at, outcome, output, as }, ...(as === "replace" && { outcome, output }) }),
+    () => ({ ...newCall(callId, tool, address, fact), phase: "ended" }),
+  )!;
+  changeAgent(next, runPath, agentName, at, (agent) => {
+    if (as === "replace") return replaceResult(agent, call);
+    const parts = [resultPart({ ...call, outcome, output })];
+    return addInput(agent, { id: `${callId}.late`, role: "user", parts, at, origin: "runtime" });
+  });
+}
+
+/** Ends the open calls of the agents that `which` picks, without running them. `drop` removes them if none of them ever ran. */
+export function closeCalls(
+  next: NextView,
+  repair: "synthetic" | "drop",
+  at: number,
+  which: (agent: AgentView) => boolean,
+): void {
+  for (const agent of next.agents) {
+    if (agent.group.length === 0 || !which(agent)) continue;
+    const calls = callsOf(next, agent);
+    const drop = repair === "drop" && calls.every((call) => unrun(call) === "not-executed");
+    for (const call of calls) {
+      const outcome = unrun(call);
+      if (outcome === undefined) continue;
+      const end = { phase: "ended", outcome, output: null, endedAt: at } as const;
+      changeCall(next, call.id, (known) => ({ ...known, ...end, ...(drop && { dropped: true }) }));
+    }
+    changeAgent(next, agent.path, agent.agentName, at, (now) =>
+      drop ? dropGroup(now) : showResults(now, callsOf(next, now)),
+    );
+  }
+}
+
+/** The outcome of a call that is closed without running on; undefined if it has ended. */
+function unrun({ phase, resumes, cut }: CallView): Outcome | undefined {
+  if (phase === "ended") return undefined;
+  if (phase === "running") return "unknown";
+  return resumes ? "interrupted" : cut ? "unknown" : "not-executed";
+}
+
+/** Calls that have not started run when the thread continues. */
+export function holdRest(next: NextView): void {
+  for (const agent of next.agents) {
+    for (const call of callsOf(next, agent)) {
+      if (call.phase === "received") changeCall(next, call.id, (known) => ({ ...known, phase: "held" }));
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// An agent as plain JSON, for pages and tools that show it. It holds no code and no instructions.
+
+import { belayError } from "./error.ts";
+import type { Json } from "./json.ts";
+
+export interface AgentDescription {
+  readonly name: string;
+  readonly kind: "chat" | "sequential" | "parallel" | "loop" | "custom" | "graph";
+  /** The id of its model. */
+  readonly model?: string;
+  /** The tools that its model is offered. */
+  readonly tools?: readonly ToolDescription[];
+  /** The agents inside it: its parts, its sub-agents, the agents of its tools. */
+  readonly children: readonly AgentDescription[];
+  /** The shape of its output as JSON Schema; undefined if it is text or not declared. */
+  readonly output?: Json;
+  /** Of a loop: the most rounds. */
+  readonly maxIterations?: number;
+  /** Of a graph: its nodes and the ways between them. */
+  readonly graph?: GraphDescription;
+}
+
+export interface ToolDescription {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  /** The arguments as JSON Schema. */
+  readonly input: Json;
+  /** `"depends"` if a function of the arguments decides; undefined if only rules and `destructive` do. */
+  readonly needsApproval?: boolean | "depends";
+  readonly onStop: "abort" | "finish";
+  readonly onCrash: "ask" | "retry" | "fail";
+  readonly serial: boolean;
+  readonly readOnly: boolean;
+  readonly repeatable: boolean;
+  readonly destructive: boolean;
+  readonly timeoutMs?: number;
+  readonly graceMs?: number;
+  /** The name of the agent that a call of it runs. */
+  readonly agent?: string;
+}
+
+export interface GraphDescription {
+  /** `agent` is the name of the agent that the node runs; undefined if the node is a function. */
+  readonly nodes: readonly { readonly key: string; readonly agent?: string }[];
+  /** `START` and `END` are among the keys. */
+  readonly edges: readonly { readonly from: string; readonly to: string }[];
+  /** `to` has the keys that the branch may lead to; undefined if it may lead to any. */
+  readonly branches: readonly { readonly from: string; readonly to?: readonly string[] }[];
+  readonly trigger?: "any" | "all";
+  readonly interruptBefore: readonly BreakpointDescription[];
+  readonly interruptAfter: readonly BreakpointDescription[];
+}
+
+export interface BreakpointDescription {
+  readonly node: string;
+  /** True if a function decides at each visit. */
+  readonly conditional: boolean;
+}
+
+/** Anything that can describe itself: every agent can. */
+export interface Describable {
+  describe(): AgentDescription;
+}
+
+/**
+ * Returns an agent as JSON: kind, model, tools, the agents inside it, the shape of a graph.
+ *
+ * ```ts
+ * describe(helper).tools?.map(({ name, version }) => `${name}@${version}`);
+ * ```
+ */
+export function describe(agent: Describable): AgentDescription {
+  if (typeof agent?.describe === "function") return agent.describe();
+  throw belayError("AGENT_INVALID", { agent: String(agent), problem: "it was not made by agent(…)" });
+}

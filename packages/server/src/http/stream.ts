@@ -1,0 +1,113 @@
+// Server-sent events. A stream ends with its reader, and nothing else ends with it. Invariants:
+// 1. Only facts carry an `id:` line, so the cursor of a reader that connects again is always a fact.
+// 2. A slow reader waits alone: a feed is read only while the stream has room, and the runner bounds what it keeps for it.
+// 3. A draining server says `bye` to every stream before it ends them.
+
+import { ServerError } from "../problem.ts";
+import type { StreamSources } from "./route.ts";
+
+const PING_MS = 15_000;
+const BUFFER_BYTES = 64 * 1024;
+
+const headers = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+  "content-encoding": "identity",
+};
+
+/** One block of a stream. */
+export function block(event: string, data: unknown, id?: number): string {
+  const name = /^[\w.-]+$/.test(event) ? event : "unknown";
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** The open streams of a server. */
+export class Streams {
+  readonly #most: number;
+  readonly #pingMs: number;
+  readonly #open = new Set<() => void>();
+  readonly #onError: (error: unknown) => string;
+
+  constructor(most: number, onError: (error: unknown) => string, pingMs = PING_MS) {
+    this.#most = most;
+    this.#onError = onError;
+    this.#pingMs = pingMs;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Says `bye` on every stream and ends it. */
+  drain(): void {
+    for (const end of [...this.#open]) end();
+  }
+
+  /** `onEnd` is called once, when the stream has ended. */
+  open(request: Request, { feeds, headers: more }: StreamSources, onEnd: () => void): Response {
+    if (this.#open.size >= this.#most) {
+      throw new ServerError("TOO_MANY_STREAMS", `The server has ${this.#most} open streams, which is its limit.`);
+    }
+    const encoder = new TextEncoder();
+    const gone = new AbortController();
+    const waiting: (() => void)[] = [];
+    const free = () => {
+      for (const resume of waiting.splice(0)) resume();
+    };
+    let ping: ReturnType<typeof setInterval> | undefined;
+    let bye = () => {};
+    const over = () => {
+      clearInterval(ping);
+      this.#open.delete(bye);
+      request.signal.removeEventListener("abort", over);
+      gone.abort();
+      free();
+      onEnd();
+    };
+
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const send = (words: string) => {
+            if (!gone.signal.aborted) controller.enqueue(encoder.encode(words));
+          };
+          const end = (words: string) => {
+            if (gone.signal.aborted) return;
+            send(words);
+            over();
+            controller.close();
+          };
+          bye = () => end(block("bye", {}));
+          this.#open.add(bye);
+          const room = () =>
+            (controller.desiredSize ?? 1) > 0 ? undefined : new Promise<void>((resolve) => waiting.push(resolve));
+          send("retry: 1000\n\n");
+          ping = setInterval(() => {
+            if (room() === undefined) send(": ping\n\n");
+          }, this.#pingMs);
+          const read = async (feed: StreamSources["feeds"][number]) => {
+            for await (const words of feed(gone.signal)) {
+              send(words);
+              await room();
+              if (gone.signal.aborted) return;
+            }
+          };
+          // The first feed that ends or fails ends the stream.
+          for (const feed of feeds) {
+            read(feed).then(
+              () => bye(),
+              (error) => end(this.#onError(error)),
+            );
+          }
+        },
+        pull: free,
+        cancel: over,
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: BUFFER_BYTES }),
+    );
+    if (request.signal.aborted) over();
+    else request.signal.addEventListener("abort", over);
+    return new Response(body, { headers: { ...headers, ...more } });
+  }
+}

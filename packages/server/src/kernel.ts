@@ -1,0 +1,356 @@
+// The verbs that the routes need, by thread id. Each is the runner's own if the runner has it; the rest is made here of verbs
+// that it has, until it does.
+
+import type {
+  Answer,
+  BelayError,
+  DamagedRequest,
+  Fact,
+  InboxItem,
+  Input,
+  Json,
+  Look,
+  PauseType,
+  Receipt,
+  ResumeOptions,
+  Run,
+  Runner,
+  SessionState,
+} from "@belay/core";
+
+/** The options that every verb takes. */
+export interface CommandOptions {
+  readonly id?: string | undefined;
+  readonly by?: string | undefined;
+}
+
+export interface GuardOptions extends CommandOptions {
+  readonly runId?: string | undefined;
+  readonly segment?: number | undefined;
+}
+
+export interface Started {
+  readonly runId: string;
+  readonly segment: number;
+  readonly seq: number;
+}
+
+export interface ThreadQuery {
+  readonly state?: SessionState | undefined;
+  readonly pauseType?: PauseType | undefined;
+  readonly agent?: string | undefined;
+  readonly label?: Readonly<Record<string, string>> | undefined;
+  readonly search?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** A row of a list of threads. */
+export interface ThreadItem {
+  readonly threadId: string;
+  readonly agent: string;
+  readonly state: SessionState;
+  readonly pauseType?: PauseType;
+  readonly runId?: string;
+  readonly title?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly head: number;
+  /** The number of open requests. */
+  readonly open: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly parent?: { readonly threadId: string; readonly seq: number };
+  readonly damaged?: true;
+}
+
+export interface InboxQuery {
+  readonly kind?: InboxItem["kind"] | undefined;
+  readonly tool?: string | undefined;
+  readonly threadId?: string | undefined;
+  readonly by?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+export interface Approvals {
+  readonly approvals: readonly { readonly by: string; readonly at: number; readonly digest?: string }[];
+}
+
+export interface Decided {
+  readonly how: string;
+  readonly by: string;
+  readonly at: number;
+  readonly note?: string;
+  readonly reason?: string;
+}
+
+export type DecidedRequest = InboxItem & Decided;
+
+export type Change =
+  | { readonly type: "sync" }
+  | {
+      readonly type: "change";
+      readonly threadId: string;
+      readonly head: number;
+      readonly state: SessionState;
+      readonly open: number;
+    };
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next?: string;
+}
+
+export interface SendOptions extends CommandOptions {
+  readonly agent?: string | undefined;
+  readonly whenRunning?: "steer" | "enqueue" | "interrupt" | undefined;
+  readonly whenAsked?: "withdraw" | "keep" | "answer" | undefined;
+}
+
+export interface Sent {
+  readonly how: string;
+  readonly runId?: string;
+  readonly id: string;
+}
+
+type Kept = Pick<
+  Runner,
+  | "owner"
+  | "open"
+  | "look"
+  | "journal"
+  | "effects"
+  | "checkpoint"
+  | "permission"
+  | "agents"
+  | "history"
+  | "rules"
+  | "removeRule"
+  | "setBreakpoint"
+  | "interrupt"
+  | "steer"
+  | "enqueue"
+  | "withdraw"
+  | "events"
+  | "fork"
+  | "repair"
+  | "delete"
+  | "work"
+  | "drain"
+>;
+
+export interface Kernel extends Kept {
+  start(
+    threadId: string,
+    input: Input,
+    options: CommandOptions & { readonly agent?: string | undefined },
+  ): Promise<StartedRun>;
+  resume(threadId: string, options: ResumeOptions & GuardOptions): Promise<StartedRun>;
+  pause(threadId: string, options: GuardOptions): Promise<Receipt>;
+  terminate(threadId: string, options: GuardOptions & { readonly force?: boolean | undefined }): Promise<void>;
+  observe(threadId: string, input: Input, options: CommandOptions): Promise<{ readonly id?: string }>;
+  answer(id: string, answer: Answer, options: CommandOptions): Promise<{ readonly open: number }>;
+  send(threadId: string, input: Input, options: SendOptions): Promise<Sent>;
+  threads(query: ThreadQuery): Promise<Page<ThreadItem>>;
+  inbox(
+    query: InboxQuery,
+  ): Promise<Page<InboxItem & Partial<Approvals>> & { readonly damaged: readonly DamagedRequest[] }>;
+  requests(query: {
+    readonly state: "decided";
+    readonly limit?: number | undefined;
+    readonly cursor?: string | undefined;
+  }): Promise<Page<DecidedRequest>>;
+  request(
+    id: string,
+  ): Promise<{ readonly item: InboxItem & Partial<Approvals>; readonly decided?: Decided } | undefined>;
+  label(
+    threadId: string,
+    labels: {
+      readonly title?: string | null | undefined;
+      readonly labels?: Readonly<Record<string, string | null>> | undefined;
+    },
+    options: CommandOptions,
+  ): Promise<void>;
+  changes(options: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Change>;
+}
+
+export interface StartedRun extends Run<unknown> {
+  readonly started: Promise<Started>;
+}
+
+/** Returns the runner with every verb of the routes. */
+export function kernelOf(runner: Runner): Kernel {
+  const own = runner as unknown as Kernel & Record<string, unknown>;
+  const made = standIns(runner) as unknown as Record<string, unknown>;
+  return new Proxy(own, {
+    get(target, name: string) {
+      const isPaged = name === "threads" || name === "inbox";
+      const value = name in target && !(isPaged && runner.threads.length === 0) ? target[name] : made[name];
+      return typeof value === "function" ? value.bind(name in target && value === target[name] ? target : made) : value;
+    },
+  });
+}
+
+const MOST_FACTS = 1000;
+const CHANGE_POLL_MS = 250;
+
+function standIns(runner: Runner): Partial<Kernel> {
+  const lists = runner as unknown as {
+    threads(): Promise<
+      {
+        threadId: string;
+        agent: string;
+        state: SessionState;
+        head: number;
+        createdAt: number;
+        updatedAt: number;
+        lease?: object;
+        damaged?: true;
+        parent?: { threadId: string; seq: number };
+      }[]
+    >;
+    inbox(filter: object): Promise<InboxItem[] & { readonly damaged: readonly DamagedRequest[] }>;
+  };
+
+  async function* facts(threadId: string): AsyncGenerator<Fact> {
+    for (let after = 0; ; ) {
+      const page = await runner.journal(threadId, { after, limit: MOST_FACTS });
+      yield* page.items;
+      if (page.next === undefined) return;
+      after = page.next;
+    }
+  }
+
+  async function rows(): Promise<ThreadItem[]> {
+    const open = new Map<string, number>();
+    for (const { threadId } of await lists.inbox({})) open.set(threadId, (open.get(threadId) ?? 0) + 1);
+    return Promise.all(
+      (await lists.threads()).map(async ({ threadId, agent, state, head, createdAt, updatedAt, ...row }) => {
+        const look: Partial<Look> = row.damaged ? {} : ((await runner.look(threadId).catch(() => undefined)) ?? {});
+        return {
+          threadId,
+          agent,
+          state: look.state ?? state,
+          ...(look.pauseType !== undefined && { pauseType: look.pauseType }),
+          ...(look.runId !== undefined && { runId: look.runId }),
+          labels: {},
+          head,
+          open: open.get(threadId) ?? 0,
+          createdAt,
+          updatedAt,
+          ...(row.parent && { parent: row.parent }),
+          ...(row.damaged && { damaged: true as const }),
+        };
+      }),
+    );
+  }
+
+  function paged<Item>(items: readonly Item[], limit = 50, cursor = "0"): Page<Item> {
+    const from = Number(cursor) || 0;
+    const next = from + limit;
+    return { items: items.slice(from, next), ...(next < items.length && { next: String(next) }) };
+  }
+
+  async function decidedOf(threadId: string): Promise<DecidedRequest[]> {
+    const raised = new Map<string, InboxItem>();
+    const decided: DecidedRequest[] = [];
+    for await (const fact of facts(threadId)) {
+      if (fact.type === "action" && fact.action.interrupted !== undefined) {
+        const { interrupted } = fact.action;
+        raised.set(interrupted.id, { ...interrupted, threadId, runId: fact.runId } as unknown as InboxItem);
+      }
+      if (fact.type !== "request-answered" || fact.open || fact.refused) continue;
+      const item = raised.get(fact.id);
+      const { answer, by, at } = fact;
+      const said = answer as { readonly note?: string; readonly reason?: string };
+      if (item !== undefined) {
+        decided.push({
+          ...item,
+          how: answer.type,
+          by,
+          at,
+          ...(said.note !== undefined && { note: said.note }),
+          ...(said.reason !== undefined && { reason: said.reason }),
+        } as DecidedRequest);
+      }
+    }
+    return decided;
+  }
+
+  return {
+    async pause(threadId) {
+      return (await runner.open(threadId)).pause();
+    },
+    async terminate(threadId, { force }) {
+      await (await runner.open(threadId)).terminate({ force });
+    },
+    async observe(threadId, input, options) {
+      const session = await runner.open(threadId);
+      const text = typeof input === "string" ? input : (input as readonly { parts: never }[])[0]!;
+      return session.observe(text, options);
+    },
+    async send(threadId, input, { agent, whenRunning = "steer", whenAsked = "withdraw", id, by }) {
+      const look = await runner.look(threadId);
+      const caller = { id, by };
+      const waits = async (how: "steer" | "enqueue") => ({ how, id: (await runner[how](threadId, input, caller)).id });
+      if (look?.state === "running") {
+        if (whenRunning !== "interrupt") return waits(whenRunning);
+        await runner.interrupt(threadId, { by });
+      }
+      const asked = look?.pauseType === "tool_interrupt";
+      if (look?.pauseType === "node_interrupt" || (asked && whenAsked === "keep")) return waits("steer");
+      const paused = (await runner.look(threadId))?.state === "paused";
+      const run = paused
+        ? await runner.resume(threadId, { input, by })
+        : await runner.start(threadId, input, { agent, id });
+      return { how: paused ? "resume" : "run", runId: run.runId, id: id ?? run.runId };
+    },
+    async threads({ limit, cursor, ...query }) {
+      const found = (await rows()).filter(
+        (row) =>
+          (query.state === undefined || row.state === query.state) &&
+          (query.pauseType === undefined || row.pauseType === query.pauseType) &&
+          (query.agent === undefined || row.agent === query.agent),
+      );
+      return paged(found, limit, cursor);
+    },
+    async inbox({ limit, cursor, ...filter }) {
+      const items = await lists.inbox(filter);
+      return { ...paged(items, limit, cursor), damaged: items.damaged };
+    },
+    async requests({ limit, cursor }) {
+      const all = await Promise.all((await lists.threads()).map(({ threadId }) => decidedOf(threadId)));
+      return paged(
+        all.flat().sort((a, b) => b.at - a.at),
+        limit,
+        cursor,
+      );
+    },
+    async request(id) {
+      const item = (await lists.inbox({})).find((each) => each.id === id);
+      if (item !== undefined) return { item };
+      for (const { threadId } of await lists.threads()) {
+        const decided = (await decidedOf(threadId)).find((each) => each.id === id);
+        if (decided !== undefined) return { item: decided, decided };
+      }
+      return undefined;
+    },
+    async *changes({ signal }) {
+      yield { type: "sync" };
+      const known = new Map((await rows()).map((row) => [row.threadId, row.head]));
+      while (!signal?.aborted) {
+        await new Promise((resolve) => setTimeout(resolve, CHANGE_POLL_MS));
+        for (const { threadId, head, state, open } of await rows().catch((error: BelayError) => {
+          if (error.code === "RUNNER_CLOSED") return [];
+          throw error;
+        })) {
+          if (known.get(threadId) === head) continue;
+          known.set(threadId, head);
+          yield { type: "change", threadId, head, state, open };
+        }
+      }
+    },
+  };
+}
+
+export type { Json };

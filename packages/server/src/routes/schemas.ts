@@ -1,0 +1,207 @@
+// The shapes that go in and out, as JSON Schema. The bodies are closed: a field that is not listed is refused.
+
+import type { Schema } from "../http/route.ts";
+
+export const text: Schema = { type: "string" };
+export const count: Schema = { type: "integer", minimum: 0 };
+export const flag: Schema = { type: "boolean" };
+export const anything: Schema = {};
+const time: Schema = { type: "integer", description: "Milliseconds since 1970." };
+
+export const id: Schema = { type: "string", minLength: 1, maxLength: 200 };
+
+export function oneOf(...values: readonly string[]): Schema {
+  return { type: "string", enum: values };
+}
+
+/** An object that takes these fields and no other. */
+export function closed(properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema {
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+/** An object that has at least these fields. */
+function open(title: string, properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
+  return { title, type: "object", properties, required };
+}
+
+export function list(items: Schema): Schema {
+  return { type: "array", items };
+}
+
+export function page(items: Schema, more: Readonly<Record<string, Schema>> = {}): Schema {
+  return {
+    type: "object",
+    properties: { items: list(items), next: text, ...more },
+    required: ["items", ...Object.keys(more)],
+  };
+}
+
+export const sessionState = oneOf("created", "initialized", "running", "paused", "completed", "terminated", "error");
+export const pauseType = oneOf("user_interrupt", "tool_interrupt", "node_interrupt", "timer", "manual", "crash");
+export const requestKind = oneOf("approval", "input", "custom", "unknown");
+
+const inputPart: Schema = {
+  anyOf: [
+    closed({ type: { const: "text" }, text }, ["type", "text"]),
+    closed(
+      {
+        type: { const: "file" },
+        mediaType: text,
+        name: text,
+        data: { anyOf: [closed({ base64: text }, ["base64"]), closed({ url: text }, ["url"])] },
+      },
+      ["type", "mediaType", "data"],
+    ),
+  ],
+};
+
+/** Text, several texts, or messages of a person. */
+export const input: Schema = {
+  title: "Input",
+  anyOf: [
+    text,
+    list(text),
+    list(closed({ id: { type: "string" }, role: { const: "user" }, parts: list(inputPart) }, ["parts"])),
+  ],
+};
+
+const remember: Schema = {
+  anyOf: [oneOf("thread", "always"), closed({ scope: oneOf("thread", "always"), args: { type: "object" } }, ["scope"])],
+};
+
+const approving = { type: { const: "approve" }, args: anything, note: text, remember, digest: text };
+const rejecting = { type: { const: "reject" }, reason: text, digest: text };
+const responding = { type: { const: "respond" }, value: anything, digest: text };
+
+/** An answer, with more fields beside it. */
+function answerWith(more: Readonly<Record<string, Schema>>): Schema {
+  const needed = Object.keys(more);
+  return {
+    anyOf: [
+      closed({ ...more, ...approving }, [...needed, "type"]),
+      closed({ ...more, ...rejecting }, [...needed, "type", "reason"]),
+      closed({ ...more, ...responding }, [...needed, "type", "value"]),
+    ],
+  };
+}
+
+export const answer: Schema = { title: "Answer", ...answerWith({}) };
+export const answers: Schema = closed(
+  { answers: { type: "array", items: answerWith({ id }), minItems: 1, maxItems: 100 } },
+  ["answers"],
+);
+
+export const guard = { runId: text, segment: count };
+
+export const problem = open(
+  "Problem",
+  { type: text, title: text, status: count, detail: text, code: text, hint: text, details: anything, requestId: text },
+  ["type", "title", "status", "detail", "code", "hint", "details", "requestId"],
+);
+
+export const usage = open("Usage", { inputTokens: count, outputTokens: count }, ["inputTokens", "outputTokens"]);
+export const fact = open("Fact", { seq: count, at: time, type: text, threadId: text, runId: text }, ["seq", "type"]);
+export const message = open("Message", { id: text, role: text, parts: list({ type: "object" }), at: time }, [
+  "id",
+  "role",
+  "parts",
+]);
+export const interrupt = open("Interrupt", { id: text, kind: text, address: text, raisedAt: time, by: text }, [
+  "id",
+  "kind",
+]);
+export const waiting = open("Waiting", { id: text, kind: text, at: time }, ["id", "kind", "at"]);
+const owner = open("Owner", { name: text, until: time }, ["name", "until"]);
+const parent = open("Parent", { threadId: text, seq: count }, ["threadId", "seq"]);
+const labels: Schema = { type: "object", additionalProperties: text };
+
+export const threadRow = open(
+  "ThreadRow",
+  {
+    threadId: text,
+    agent: text,
+    state: sessionState,
+    pauseType,
+    runId: text,
+    title: text,
+    labels,
+    head: count,
+    open: count,
+    createdAt: time,
+    updatedAt: time,
+    parent,
+    damaged: { const: true },
+  },
+  ["threadId", "state", "head"],
+);
+
+export const look = open(
+  "Thread",
+  {
+    threadId: text,
+    state: sessionState,
+    pauseType,
+    runId: text,
+    segment: count,
+    agent: text,
+    title: text,
+    labels,
+    head: count,
+    interrupts: list(interrupt),
+    interrupt,
+    values: { type: "object" },
+    waiting: list(waiting),
+    usage,
+    parent,
+    owner,
+    createdAt: time,
+    updatedAt: time,
+  },
+  ["threadId", "state", "agent", "labels", "head", "interrupts", "waiting", "usage", "createdAt", "updatedAt"],
+);
+
+export const inboxItem = open(
+  "InboxItem",
+  { id: text, kind: requestKind, threadId: text, runId: text, address: text, tool: text, args: anything, reason: text },
+  ["id", "kind", "threadId", "runId"],
+);
+export const damagedRequest = open("DamagedRequest", { id: text, threadId: text }, ["id"]);
+export const started = open("Started", { runId: text, segment: count, seq: count }, ["runId", "segment", "seq"]);
+export const receipt = open(
+  "Receipt",
+  {
+    accepted: flag,
+    runId: text,
+    segment: count,
+    partialText: text,
+    stopped: list(text),
+    finished: list(text),
+    notStarted: list(text),
+    late: list(text),
+  },
+  ["accepted", "partialText", "stopped", "finished", "notStarted", "late"],
+);
+export const result = open("RunResult", { status: oneOf("completed", "interrupted", "failed", "terminated") }, [
+  "status",
+  "runId",
+  "segment",
+  "usage",
+]);
+export const effect = open("Effect", { seq: count, at: time, address: text, outcome: text }, ["seq", "outcome"]);
+export const historyPoint = open("HistoryPoint", { seq: count, at: time, kind: text, text, id: text, runId: text }, [
+  "seq",
+  "kind",
+  "text",
+]);
+export const verdict = open(
+  "Verdict",
+  { effect: oneOf("allow", "ask", "deny"), rule: text, source: text, words: text },
+  ["effect"],
+);
+export const rule = open("Rule", { id: text, tool: text, effect: text, by: text, at: time }, ["id", "tool"]);
+export const agentDescription = open(
+  "Agent",
+  { name: text, kind: text, model: text, children: list({ type: "object" }) },
+  ["name", "kind"],
+);
+export const sent = open("Sent", { id: text }, ["id"]);

@@ -1,0 +1,64 @@
+// The feeds of the streams: the events of a thread from a cursor on, and hints over all threads.
+
+import type { BelayEvent } from "@belay/core";
+import type { Call } from "../http/route.ts";
+import { block } from "../http/stream.ts";
+import { sentEvent } from "./sent-value.ts";
+
+export interface FeedOptions {
+  readonly threadId: string;
+  /** The seq of the last fact that the reader has. */
+  readonly after: number;
+  /** The thread's head when the stream was opened: with that fact the replay is over. */
+  readonly head: number;
+  /** The reader's cursor is beyond the head: the thread was made again. */
+  readonly reset: boolean;
+  readonly drafts: boolean;
+}
+
+const FACTS: Readonly<Record<string, true>> = {
+  "run-start": true,
+  message: true,
+  "tool-start": true,
+  "tool-end": true,
+  "tool-late": true,
+  action: true,
+  "request-answered": true,
+  "input-queued": true,
+  "input-consumed": true,
+  step: true,
+  command: true,
+  breakpoint: true,
+  "rule-removed": true,
+  label: true,
+  drift: true,
+  state: true,
+  "run-end": true,
+};
+
+function isFact({ type }: Pick<BelayEvent, "type">): boolean {
+  return Object.hasOwn(FACTS, type);
+}
+
+export async function* threadFeed(
+  { runner, site, login }: Call,
+  { threadId, after, head, reset, drafts }: FeedOptions,
+  signal: AbortSignal,
+): AsyncIterable<string> {
+  if (reset) yield block("reset", { head });
+  let live = after >= head;
+  if (live) yield block("live", { head });
+  for await (const event of runner.events(threadId, { after, signal })) {
+    const fact = isFact(event);
+    if (!fact && !drafts) continue;
+    const sent = site.redact(sentEvent(event, threadId), login);
+    if (sent !== undefined) yield block(event.type, sent, fact ? event.seq : undefined);
+    if (live || !fact || event.seq < head) continue;
+    live = true;
+    yield block("live", { head });
+  }
+}
+
+export async function* changeFeed({ runner }: Call, signal: AbortSignal): AsyncIterable<string> {
+  for await (const change of runner.changes({ signal })) yield block(change.type, change);
+}

@@ -1,0 +1,139 @@
+// The runners of the server: one, or one for each tenant, made when the tenant is first met. A runner that was not used for
+// long is let go of, but never while it serves a request or a stream, or runs a thread.
+
+import type { Runner } from "@belay/core";
+import { type Kernel, kernelOf } from "./kernel.ts";
+
+export type RunnerOf = (tenant: string) => AnyRunner | Promise<AnyRunner>;
+
+/** A runner of any agents. */
+export type AnyRunner = Runner<never, never> | Runner<unknown, never> | Runner;
+
+interface Entry {
+  readonly kernel: Promise<Kernel>;
+  readonly stop: AbortController;
+  work: Promise<void>;
+  inUse: number;
+}
+
+export interface RunnersOptions {
+  readonly runner: AnyRunner | RunnerOf;
+  readonly work: { readonly concurrency?: number | undefined } | false;
+  readonly maxTenants: number;
+  readonly onError: (error: unknown) => void;
+}
+
+const DEFAULT_TENANT = "default";
+
+export class Runners {
+  readonly #options: RunnersOptions;
+  /** The one used longest ago comes first. */
+  readonly #entries = new Map<string, Entry>();
+  #closing = false;
+
+  constructor(options: RunnersOptions) {
+    this.#options = options;
+    if (typeof options.runner !== "function") this.#entry(DEFAULT_TENANT);
+  }
+
+  /** The tenant under which a login's runner is kept: one runner for all, unless there is one for each. */
+  tenantOf(tenant: string | undefined): string {
+    return typeof this.#options.runner === "function" ? (tenant ?? DEFAULT_TENANT) : DEFAULT_TENANT;
+  }
+
+  /** Gives the runner to `use`, and keeps it until `use` and everything that it opened have ended. */
+  async with<T>(tenant: string, use: (kernel: Kernel, hold: () => () => void) => Promise<T>): Promise<T> {
+    const entry = this.#entry(tenant);
+    const hold = () => {
+      let held = true;
+      entry.inUse++;
+      return () => {
+        if (held) entry.inUse--;
+        held = false;
+      };
+    };
+    const release = hold();
+    try {
+      return await use(await entry.kernel, hold);
+    } finally {
+      release();
+      void this.#evict();
+    }
+  }
+
+  #entry(tenant: string): Entry {
+    const known = this.#entries.get(tenant);
+    if (known !== undefined) {
+      this.#entries.delete(tenant);
+      this.#entries.set(tenant, known);
+      return known;
+    }
+    const { runner, work, onError } = this.#options;
+    const made = typeof runner === "function" ? Promise.resolve(tenant).then(runner) : Promise.resolve(runner);
+    const kernel = made.then((each) => kernelOf(each as unknown as Runner));
+    const stop = new AbortController();
+    const { signal } = stop;
+    const working = async () => {
+      const worker = await kernel;
+      if (work !== false && !signal.aborted) await worker.work({ ...work, signal });
+    };
+    const entry = { kernel, stop, work: working().catch(onError), inUse: 0 };
+    // A runner that could not be made is asked for again.
+    kernel.catch(() => this.#entries.delete(tenant));
+    this.#entries.set(tenant, entry);
+    return entry;
+  }
+
+  async #evict(): Promise<void> {
+    if (typeof this.#options.runner !== "function" || this.#closing) return;
+    for (const [tenant, entry] of this.#entries) {
+      if (this.#entries.size <= this.#options.maxTenants) return;
+      if (entry.inUse > 0) continue;
+      const kernel = await entry.kernel.catch(() => undefined);
+      if (kernel === undefined || entry.inUse > 0 || (await runsSomething(kernel)) || entry.inUse > 0) continue;
+      this.#entries.delete(tenant);
+      entry.stop.abort();
+      await entry.work;
+      await kernel.drain({ timeoutMs: 10_000 }).catch(this.#options.onError);
+    }
+  }
+
+  /** Resolves to false if the store of the first runner does not answer in time. */
+  async answers(withinMs: number): Promise<boolean> {
+    const [entry] = this.#entries.values();
+    if (entry === undefined) return true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, withinMs, false)));
+    const asked = entry.kernel
+      .then((kernel) => kernel.threads({ limit: 1 }))
+      .then(
+        () => true,
+        () => false,
+      );
+    return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+  }
+
+  /** Stops the workers and lets go of every thread at its next safe point. */
+  async close(timeoutMs: number): Promise<void> {
+    this.#closing = true;
+    const entries = [...this.#entries.values()];
+    for (const { stop } of entries) stop.abort();
+    await Promise.all(
+      entries.map(async ({ kernel, work }) => {
+        const drained = kernel.then((each) => each.drain({ timeoutMs }));
+        await Promise.all([drained, work]);
+      }),
+    );
+  }
+}
+
+async function runsSomething(kernel: Kernel): Promise<boolean> {
+  for (let cursor: string | undefined; ; ) {
+    const { items, next } = await kernel.threads({ state: "running", limit: 100, ...(cursor && { cursor }) });
+    for (const { threadId } of items) {
+      if ((await kernel.look(threadId))?.owner?.name === kernel.owner) return true;
+    }
+    if (next === undefined) return false;
+    cursor = next;
+  }
+}

@@ -1,0 +1,99 @@
+import { agent, createRunner, humanApproval, jsonSchema, memoryStore, tool } from "@belay/core";
+import { scriptedModel } from "@belay/core/testing";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect, test } from "vitest";
+import { readStream, startServer } from "./testing.ts";
+
+const refund = tool({
+  name: "refund",
+  description: "Pays money back.",
+  input: jsonSchema<{ euros: number }>({
+    type: "object",
+    properties: { euros: { type: "number" } },
+    required: ["euros"],
+  }),
+  needsApproval: ({ euros }) => humanApproval(`Pay ${euros} €?`),
+  execute: ({ euros }) => `${euros} paid`,
+});
+
+test("a thread is created, followed to its end, listed, looked at and deleted", async () => {
+  const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel(["A rope.", "A device."]) }) });
+  await using server = await startServer({ runner });
+  const made = await server.post("/threads", { threadId: "climbing", input: "What is a belay?" });
+  expect(made.status).toBe(201);
+  expect(made.body.run).toMatchObject({ segment: 1 });
+
+  const events = await readStream(server, "/threads/climbing/events", (all) =>
+    all.some(({ event, data }) => event === "state" && data.state === "completed"),
+  );
+  const facts = events.filter(({ id }) => id !== undefined);
+  expect(facts.map(({ data }) => data.seq)).toEqual(facts.map((_, i) => i + 1));
+  expect(events.filter(({ event }) => event === "live")).toHaveLength(1);
+  expect(JSON.stringify(events)).not.toContain("tokenHash");
+
+  const look = await server.get("/threads/climbing");
+  expect(look.body).toMatchObject({ state: "completed", agent: "guide", head: facts.length });
+  const again = await server.get("/threads/climbing", { "if-none-match": look.headers.get("etag")! });
+  expect(again.status).toBe(304);
+  expect((await server.get("/threads")).body.items).toMatchObject([{ threadId: "climbing", state: "completed" }]);
+  expect((await server.get("/threads/climbing/messages")).body.items).toMatchObject([
+    { role: "user" },
+    { role: "assistant" },
+  ]);
+  expect((await server.get("/threads/climbing/facts?after=1&limit=2")).body).toMatchObject({
+    items: [{ seq: 2 }, { seq: 3 }],
+    head: facts.length,
+  });
+  const waited = await server.post("/threads/climbing/runs", { input: "And?" }, { prefer: "wait=30" });
+  expect(waited).toMatchObject({ status: 200, body: { status: "completed", text: "A device." } });
+  expect((await server.delete("/threads/climbing")).status).toBe(204);
+  expect((await server.get("/threads/climbing")).body).toMatchObject({ code: "THREAD_UNKNOWN", status: 404 });
+});
+
+test("a request in the inbox is answered by the login, and the run continues", async () => {
+  const model = scriptedModel([[{ call: "refund", args: { euros: 900 } }], "Done."]);
+  const runner = createRunner({ agent: agent({ name: "support", model, tools: [refund] }), store: memoryStore() });
+  await using server = await startServer({ runner, user: "anna" });
+  await server.post("/threads/t/runs", { input: "Refund B." }, { prefer: "wait=30" });
+  const inbox = await server.get("/inbox?kind=approval");
+  expect(inbox.body).toMatchObject({ items: [{ tool: "refund", args: { euros: 900 } }], counts: { open: 1, mine: 1 } });
+  const { id } = inbox.body.items[0];
+  expect((await server.get(`/requests/${id}`)).body).toMatchObject({ item: { id }, messages: [{ role: "user" }, {}] });
+  const named = await server.post(`/requests/${id}/answer`, { type: "approve", by: "ben" });
+  expect(named.body).toMatchObject({ status: 400, code: "BY_NOT_ALLOWED" });
+  const wrong = await server.post(`/requests/${id}/answer`, { type: "approve", args: { euros: "x" } });
+  expect(wrong.body).toMatchObject({ status: 422, code: "ANSWER_INVALID" });
+  const answered = await server.post(`/requests/${id}/answer`, { type: "approve", args: { euros: 90 } });
+  expect(answered).toMatchObject({ status: 200, body: { open: 0, resumed: true } });
+  const taken = await server.post(`/requests/${id}/answer`, { type: "reject", reason: "no" });
+  expect(taken.body).toMatchObject({ status: 409, code: "ANSWER_TAKEN", details: { by: "anna" } });
+  await readStream(server, "/threads/t/events", (all) => all.some(({ event }) => event === "run-end"));
+  expect((await server.get("/threads/t")).body.state).toBe("completed");
+  expect((await server.get("/inbox?state=decided")).body.items).toMatchObject([{ id, by: "anna" }]);
+});
+
+test("a stop returns its receipt, and a resume with input reasons again", async () => {
+  const model = scriptedModel([[{ text: ["A belay ", "has a rope,"] }, { stall: true }], "The device."]);
+  const runner = createRunner({ agent: agent({ name: "guide", model }) });
+  await using server = await startServer({ runner, user: "anna" });
+  await server.post("/threads/t/runs", { input: "What is a belay?" });
+  await expect.poll(async () => model.requests.length).toBe(1);
+  const stopped = await server.post("/threads/t/interrupt", { reason: "add_info" });
+  expect(stopped).toMatchObject({ status: 200, body: { accepted: true } });
+  const resumed = await server.post("/threads/t/resume", { input: "Only the device." }, { prefer: "wait=30" });
+  expect(resumed.body).toMatchObject({ status: "completed", text: "The device." });
+  const history = await server.get("/threads/t/history");
+  expect(history.body.items.some(({ kind }: { kind: string }) => kind === "stop")).toBe(true);
+  const { body: fork } = await server.post("/threads/t/fork", { at: history.body.items[0].seq });
+  expect(fork).toMatchObject({ effects: [] });
+  expect((await server.get(`/threads/${fork.threadId}`)).body.parent).toMatchObject({ threadId: "t" });
+});
+
+test("the OpenAPI document is valid and has every route", async () => {
+  const runner = createRunner({ agent: agent({ name: "guide", model: scriptedModel([]) }) });
+  await using server = await startServer({ runner });
+  const { body } = await server.get("/openapi.json");
+  const { valid, errors } = await new Validator().validate(body);
+  expect(errors).toBeUndefined();
+  expect(valid).toBe(true);
+});

@@ -1,0 +1,285 @@
+// belayServer: the table of routes behind one web-standard fetch. It keeps no state that the store does not have.
+
+import { checkBody, checkQuery } from "./http/check-request.ts";
+import { commandId } from "./http/command-id.ts";
+import { readBody } from "./http/json-body.ts";
+import { type RateLimit, Rates } from "./http/rate.ts";
+import type { AnyRoute, Call, Reply, Site, StreamSources } from "./http/route.ts";
+import { Router } from "./http/router.ts";
+import { block, Streams } from "./http/stream.ts";
+import {
+  checkForgery,
+  checkHost,
+  checkOrigin,
+  corsHeaders,
+  type GuardSettings,
+  preflight,
+  safeHeaders,
+} from "./login/guard.ts";
+import { type Login, needRole } from "./login/login.ts";
+import { loginPage } from "./login/login-page.ts";
+import { newToken, TokenLogin } from "./login/token-login.ts";
+import { openapiOf } from "./openapi.ts";
+import { isBelayError, problemOf, problemResponse, ServerError } from "./problem.ts";
+import { asking } from "./routes/asking.ts";
+import { control } from "./routes/control.ts";
+import { reading } from "./routes/reading.ts";
+import { service } from "./routes/service.ts";
+import { type AnyRunner, type RunnerOf, Runners } from "./runners.ts";
+
+export interface ServerOptions {
+  /** The runner, or one for each tenant. The server works for it, and drains it on close(). */
+  readonly runner: AnyRunner | RunnerOf;
+  /** Returns the login of a request; undefined for none; a Response to answer by itself. Left out: the token. */
+  readonly auth?: ((request: Request) => Auth | Promise<Auth>) | undefined;
+  /** The token of a server without `auth`; 32 random bytes if left out. */
+  readonly token?: string | undefined;
+  /** The name of the person with the token; `"user"` by default. */
+  readonly user?: string | undefined;
+  /** The path under which the server is mounted. */
+  readonly basePath?: string | undefined;
+  /** Threads that this server moves for others: `{ concurrency: 8 }` by default. */
+  readonly work?: { readonly concurrency?: number | undefined } | false | undefined;
+  readonly publicUrl?: string | undefined;
+  /** Hosts beside loopback and the one of `publicUrl`. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Origins whose pages may use the server; none but our own by default. */
+  readonly allowedOrigins?: readonly string[] | undefined;
+  /** Returns the part of a body or an event that this login may see. */
+  readonly redact?: ((value: unknown, login: Login) => unknown) | undefined;
+  /** False: a person cannot answer requests of a run that they started. */
+  readonly selfApproval?: boolean | undefined;
+  readonly maxBodyBytes?: number | undefined;
+  readonly maxFileBytes?: number | undefined;
+  readonly maxStreams?: number | undefined;
+  readonly maxTenants?: number | undefined;
+  /** Requests of one user; `{ perSecond: 100, burst: 400 }` by default. */
+  readonly rate?: RateLimit | false | undefined;
+  readonly log?: ((entry: ServerLogEntry) => void) | undefined;
+}
+
+type Auth = Login | Response | undefined;
+
+/** A failure that a client sees only as "That went wrong." */
+export interface ServerLogEntry {
+  readonly level: "error";
+  readonly requestId: string;
+  readonly error: unknown;
+}
+
+export interface BelayServer {
+  /** Answers a request. It is bound: pass it on as it is. */
+  readonly fetch: (request: Request, env?: unknown) => Promise<Response>;
+  /** The token of a server without `auth`. */
+  readonly token: string | undefined;
+  /** Says `bye` to every stream, waits for requests, lets go of every thread at its next safe point. */
+  close(options?: { readonly timeoutMs?: number | undefined }): Promise<void>;
+  openapi(): object;
+}
+
+export const routes: readonly AnyRoute[] = [...reading, ...control, ...asking, ...service];
+
+/**
+ * Serves a runner over HTTP.
+ *
+ * ```ts
+ * const server = belayServer({ runner });
+ * serve({ fetch: server.fetch, port: 4180, hostname: "127.0.0.1" });
+ * ```
+ */
+export function belayServer(options: ServerOptions): BelayServer {
+  return new Server(options);
+}
+
+const MiB = 1024 * 1024;
+
+class Server implements BelayServer {
+  readonly token: string | undefined;
+  readonly fetch: BelayServer["fetch"];
+  readonly #options: ServerOptions;
+  readonly #basePath: string;
+  readonly #guard: GuardSettings;
+  readonly #login: TokenLogin | undefined;
+  readonly #router = new Router(routes);
+  readonly #runners: Runners;
+  readonly #streams: Streams;
+  readonly #rates: Rates;
+  readonly #site: Site;
+  readonly #pending = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+  #document: object | undefined;
+
+  constructor(options: ServerOptions) {
+    const { publicUrl, auth, allowedHosts = [], allowedOrigins = [], redact, work = { concurrency: 8 } } = options;
+    this.#options = options;
+    this.#basePath = `/${(options.basePath ?? "/").replace(/^\/+|\/+$/g, "")}`;
+    const ours = publicUrl === undefined ? [] : [new URL(publicUrl).host];
+    this.#guard = { allowedHosts: [...allowedHosts, ...ours], allowedOrigins };
+    this.token = auth === undefined ? (options.token ?? newToken()) : undefined;
+    this.#login = this.token === undefined ? undefined : this.#tokenLogin(this.token);
+    const onError = (error: unknown) => this.#log(error, "");
+    this.#runners = new Runners({ runner: options.runner, work, maxTenants: options.maxTenants ?? 100, onError });
+    this.#streams = new Streams(options.maxStreams ?? 1000, (error) => {
+      const requestId = crypto.randomUUID();
+      if (!isBelayError(error)) this.#log(error, requestId);
+      return block("error", problemOf(error, requestId));
+    });
+    this.#rates = new Rates(options.rate ?? { perSecond: 100, burst: 400 });
+    this.#site = {
+      selfApproval: options.selfApproval ?? true,
+      redacts: redact !== undefined,
+      redact: redact ?? ((value) => value),
+      openapi: () => this.openapi(),
+      newId: () => crypto.randomUUID(),
+      stream: (call, sources) => this.#stream(call, sources),
+      storeAnswers: (withinMs) => this.#runners.answers(withinMs),
+      ...(this.#login && { session: this.#login }),
+      isDraining: () => this.#closing !== undefined,
+    };
+    this.fetch = (request) => this.#track(this.#answer(request));
+  }
+
+  #tokenLogin(token: string): TokenLogin {
+    return new TokenLogin({ token, user: this.#options.user ?? "user", basePath: this.#basePath });
+  }
+
+  openapi(): object {
+    this.#document ??= openapiOf(routes, this.#options.publicUrl ?? this.#basePath);
+    return this.#document;
+  }
+
+  close({ timeoutMs = 10_000 } = {}): Promise<void> {
+    this.#closing ??= (async () => {
+      await Promise.resolve();
+      this.#streams.drain();
+      await Promise.race([Promise.allSettled(this.#pending), new Promise((resolve) => setTimeout(resolve, timeoutMs))]);
+      await this.#runners.close(timeoutMs);
+    })();
+    return this.#closing;
+  }
+
+  #track<T>(promise: Promise<T>): Promise<T> {
+    this.#pending.add(promise);
+    const over = () => this.#pending.delete(promise);
+    promise.then(over, over);
+    return promise;
+  }
+
+  #log(error: unknown, requestId: string): void {
+    const { log = ({ error: what }: ServerLogEntry) => console.error(what) } = this.#options;
+    log({ level: "error", requestId, error });
+  }
+
+  /** Never rejects: each failure is a problem. */
+  async #answer(request: Request): Promise<Response> {
+    const requestId = crypto.randomUUID();
+    let origin: string | undefined;
+    try {
+      checkHost(request, this.#guard);
+      origin = checkOrigin(request, this.#guard);
+      if (request.method === "OPTIONS") return preflight(origin);
+      return this.#finish(await this.#route(request), requestId, origin);
+    } catch (error) {
+      const isOurs = error instanceof ServerError || isBelayError(error);
+      const response = problemResponse(error, requestId);
+      if (!isOurs || response.status === 500) this.#log(error, requestId);
+      const page = response.status === 401 && (request.headers.get("accept") ?? "").includes("text/html");
+      return this.#finish(page ? loginPage() : response, requestId, origin);
+    }
+  }
+
+  #finish(response: Response, requestId: string, origin: string | undefined): Response {
+    const more = { ...safeHeaders, "x-request-id": requestId, ...(origin !== undefined && corsHeaders(origin)) };
+    for (const [name, value] of Object.entries(more)) {
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    }
+    return response;
+  }
+
+  async #route(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    const { route, params } = this.#router.match(request.method, this.#pathOf(pathname));
+    if (this.#closing !== undefined && !isProbe(route)) throw closing();
+    checkForgery(request);
+    const login = route.role === "none" ? NOBODY : await this.#authenticate(request);
+    if (login instanceof Response) return login;
+    this.#rates.take(JSON.stringify([login.tenant, login.user]));
+    if (route.role !== "none" && route.role !== "any") needRole(login, route.role);
+    const query = checkQuery(route, searchParams);
+    const takesBody = route.method !== "GET";
+    const { maxBodyBytes = MiB, maxFileBytes = Math.max(maxBodyBytes, 10 * MiB) } = this.#options;
+    const body = takesBody ? await readBody(request, { maxBodyBytes, maxFileBytes }) : undefined;
+    if (takesBody) checkBody(route, body);
+    const tenant = this.#runners.tenantOf(login.tenant);
+    const id = await commandId(request.headers.get("idempotency-key"), tenant, login.user);
+    return this.#runners.with(tenant, async (runner, hold) => {
+      const call = {
+        request,
+        params,
+        query,
+        body,
+        runner,
+        login,
+        id,
+        waitMs: readWait(request),
+        site: this.#site,
+        hold,
+      };
+      const reply = await route.handle(call as never);
+      return reply instanceof Response ? reply : this.#json(reply, login, request.method);
+    });
+  }
+
+  #pathOf(pathname: string): string {
+    const base = this.#basePath === "/" ? "" : this.#basePath;
+    const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
+    if (!path.startsWith("/v1/")) throw new ServerError("ROUTE_UNKNOWN", `There is no route ${pathname}.`);
+    return path.slice("/v1".length);
+  }
+
+  async #authenticate(request: Request): Promise<Login | Response> {
+    const found = await (this.#options.auth?.(request) ?? this.#login?.login(request));
+    if (found !== undefined) return found;
+    throw new ServerError("UNAUTHENTICATED", "This needs a login, and the request has none that counts.");
+  }
+
+  #json({ status, body, headers }: Reply, login: Login, method: string): Response {
+    const none = status === 204 || status === 304 || method === "HEAD";
+    const sent = none ? null : JSON.stringify(login === NOBODY ? body : this.#site.redact(body, login));
+    return new Response(sent ?? null, {
+      status,
+      headers: { ...(!none && { "content-type": "application/json" }), "cache-control": "no-store", ...headers },
+    });
+  }
+
+  /** The runner is kept while the stream is open. */
+  #stream(call: Call, sources: StreamSources): Response {
+    if (this.#closing !== undefined) throw closing();
+    const release = call.hold();
+    try {
+      return this.#streams.open(call.request, sources, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+}
+
+/** For routes without a login. */
+const NOBODY: Login = { user: "nobody", role: [] };
+
+function isProbe({ role, method }: AnyRoute): boolean {
+  return role === "none" && method === "GET";
+}
+
+function closing(): ServerError {
+  return new ServerError("DRAINING", "The server is being closed.");
+}
+
+const MOST_WAIT_MS = 600_000;
+
+/** Returns the milliseconds of `prefer: wait=30`. */
+function readWait(request: Request): number | undefined {
+  const wait = /(?:^|[\s,;])wait=(\d{1,6})(?:$|[\s,;])/.exec(request.headers.get("prefer") ?? "")?.[1];
+  return wait === undefined ? undefined : Math.min(Number(wait) * 1000, MOST_WAIT_MS);
+}

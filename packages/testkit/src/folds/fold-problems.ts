@@ -1,0 +1,130 @@
+// The fold that pages draw from, held against the fold of the journal: after every line both must show the same thread.
+
+import { isDeepStrictEqual } from "node:util";
+import { type AgentView, type CallView, emptyThread, foldThread, type ThreadView } from "@belay/client";
+import type { Fact, Json, Message, Part } from "@belay/core";
+import {
+  factsIn,
+  foldLines,
+  type Line,
+  lateNote,
+  newThread,
+  openRequests,
+  resultPart,
+  shownMessages,
+} from "@belay/core/inside";
+
+type State = ReturnType<typeof newThread>;
+type Scope = State["scopes"] extends ReadonlyMap<string, infer S> ? S : never;
+
+/** Returns what the two folds of a journal do not agree on. */
+export function foldProblems(threadId: string, lines: readonly Line[]): string[] {
+  const state = newThread(threadId);
+  const asked = new Map<string, Json>();
+  const problems: string[] = [];
+  let view = emptyThread;
+  for (const line of lines) {
+    foldLines(state, [line]);
+    const facts = factsIn(threadId, [line], asked);
+    const next = facts.reduce(foldThread, view);
+    // A page that was read twice changes nothing.
+    if (facts.reduce(foldThread, next) !== next) problems.push(`line ${line.seq} counts twice`);
+    view = next;
+    for (const problem of differences(state, view)) problems.push(`after line ${line.seq} the fold has ${problem}`);
+  }
+  return problems.slice(0, 5);
+}
+
+/** Returns the view of all of these facts. */
+export function foldAll(facts: readonly Fact[]): ThreadView {
+  return facts.reduce(foldThread, emptyThread);
+}
+
+function differences(state: State, view: ThreadView): string[] {
+  const problems: string[] = [];
+  const differ = (what: string, shown: unknown, known: unknown) => {
+    if (!isDeepStrictEqual(plain(shown), plain(known))) {
+      problems.push(`another ${what}: ${JSON.stringify(shown)}, not ${JSON.stringify(known)}`);
+    }
+  };
+  differ("head", view.head, state.head);
+  differ("state", [view.state, view.pauseType], [state.state, state.pauseType]);
+  if (state.run !== undefined) {
+    differ("run", [view.runId, view.segment], [state.run.id, state.run.segment]);
+    differ("usage", view.usage, state.run.usage);
+  }
+  const interrupts = view.interrupts.map(({ approvals: _approvals, ...interrupt }) => interrupt);
+  differ("interrupts", interrupts, [...state.interrupts, ...openRequests(state)]);
+  for (const { interrupt, votes } of state.requests?.values() ?? []) {
+    const request = view.requests.find(({ id }) => id === interrupt.id);
+    differ(`approvals of ${interrupt.id}`, request?.approvals, votes);
+  }
+  differ(
+    "waiting",
+    view.waiting.map(({ id }) => id),
+    [...(state.queued ?? [])],
+  );
+  differ("rules", view.rules, state.rules ?? []);
+  for (const scope of state.scopes.values()) {
+    const agent = view.agents.find(({ path }) => path === scope.path);
+    if (agent === undefined) {
+      if (scope.messages.length > 0) problems.push(`no agent ${scope.path}`);
+      continue;
+    }
+    const told = agent.messages.map((message) => toldMessage(message, view.calls));
+    const known = shownMessages(scope);
+    if (!isSame(told, known)) {
+      problems.push(`other messages of ${scope.path}: ${JSON.stringify(told)}, not ${JSON.stringify(known)}`);
+    }
+    problems.push(...callProblems(scope, agent, view.calls));
+  }
+  const [root] = view.agents;
+  if (root !== undefined && !root.path.includes("/")) differ("messages", view.messages, root.messages);
+  return problems;
+}
+
+function callProblems({ calls, path }: Scope, { group }: AgentView, shown: readonly CallView[]): string[] {
+  const open = calls.map(({ part }) => part.id);
+  if (open.join() !== group.join()) return [`open calls ${group.join()} of ${path}, not ${open.join()}`];
+  return calls.flatMap(({ part, status, address, ranArgs }) => {
+    const call = shown.findLast(({ id }) => id === part.id);
+    const phase = call?.phase === "received" ? "held" : call?.phase === "running" ? "started" : call?.phase;
+    const same = phase === status && call?.address === address && isDeepStrictEqual(call.args, part.args);
+    if (same && isDeepStrictEqual(call.ranArgs, ranArgs)) return [];
+    return [`call ${part.id} as ${JSON.stringify(call)}, not ${status} at ${address}`];
+  });
+}
+
+/** The words that a model reads stand for a result: both ways to say it, because calls closed by new input leave out edits. */
+type Told = Message | readonly [Message, Message];
+
+function toldMessage(message: Message, calls: readonly CallView[]): Told {
+  if (message.id.endsWith(".late") && message.role === "user" && message.parts[0]?.type === "result") {
+    const { id, outcome, output } = message.parts[0];
+    return { ...message, parts: [{ type: "text", text: lateNote(id, outcome, output) }] };
+  }
+  if (message.role !== "tool") return message;
+  const words = (edits: boolean) => (part: Part) => {
+    if (part.type !== "result") return part;
+    const call = calls.findLast(({ id }) => id === part.id);
+    const { ranArgs, changedBy } = edits && call !== undefined ? call : {};
+    return resultPart(call ?? part, part.outcome, part.output, ranArgs, changedBy);
+  };
+  return [
+    { ...message, parts: message.parts.map(words(true)) },
+    { ...message, parts: message.parts.map(words(false)) },
+  ];
+}
+
+function isSame(told: readonly Told[], known: readonly Message[]): boolean {
+  if (told.length !== known.length) return false;
+  return told.every((each, i) =>
+    (Array.isArray(each) ? (each as readonly Message[]) : [each as Message]).some((one) =>
+      isDeepStrictEqual(plain(one), plain(known[i])),
+    ),
+  );
+}
+
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null));
+}

@@ -1,0 +1,26 @@
+// The shape of the server, as test/house.ts has it for the other packages.
+
+/** Rooms of packages/server/src, which knows the core by its doors only, and the rooms that each may import. */
+export const serverArrows: Record<string, readonly string[]> = {
+  problem: [],
+  // The verbs of a runner that routes call.
+  kernel: [],
+  // The sender of a request.
+  login: ["problem"],
+  // Requests, replies and streams of any route.
+  http: ["problem", "kernel", "login"],
+  // The table of routes, and nothing that knows where it is mounted.
+  routes: ["problem", "kernel", "login", "http"],
+  openapi: ["http", "routes"],
+  runners: ["kernel"],
+  server: ["problem", "kernel", "login", "http", "routes", "openapi", "runners"],
+  "to-next": ["server"],
+  index: ["problem", "login", "server", "to-next"],
+  // A server on a port; for tests only.
+  testing: ["server"],
+};
+
+/** Every name at the door of packages/server. */
+export const serverDoors: Record<string, readonly string[]> = {
+  "index.ts": ["BelayServer", "Login", "Problem", "Role", "ServerLogEntry", "ServerOptions", "belayServer", "toNext"],
+};
