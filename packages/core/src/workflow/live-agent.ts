@@ -21,6 +21,7 @@ import { asGiven, type ChildEnd, runChild } from "./child.ts";
 import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
 
+/** What the function of a custom agent gets: where it runs, the signal of a stop, durable steps, questions and agents. */
 export interface AgentContext<Deps = unknown> {
   readonly threadId: string;
   readonly runId: string;

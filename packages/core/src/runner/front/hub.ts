@@ -14,6 +14,7 @@ import { type Session, threadOf } from "./session.ts";
 
 type AnySession = Session<unknown>;
 
+/** A reply that a hub hands on. */
 export interface HubReply {
   readonly threadId: string;
   readonly runId: string;
@@ -21,6 +22,7 @@ export interface HubReply {
   readonly text: string;
 }
 
+/** The options of `hub()`. */
 export interface HubOptions {
   /** How a reply reads to the others; "name: text" by default. Nothing at all is not handed on. */
   say?(reply: HubReply): string | Pick<Message, "parts"> | undefined;
@@ -28,6 +30,7 @@ export interface HubOptions {
   readonly from?: "now" | "start" | undefined;
 }
 
+/** Sessions that observe each other's replies. */
 export interface Hub {
   add(session: AnySession): void;
   remove(session: AnySession): void;
@@ -39,6 +42,7 @@ export interface Hub {
 
 const OPTIONS: KnownOptions<HubOptions> = { say: true, from: true };
 
+/** Hands each reply of a session to the other sessions, which observe it. */
 export function hub(sessions: readonly AnySession[], options: HubOptions = {}): Hub {
   check(sessions, options);
   const members = new Map<AnySession, Member>();
