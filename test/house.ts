@@ -264,6 +264,7 @@ export const doors: Record<string, readonly string[]> = {
     "agent",
     "agentTool",
     "approve",
+    "ask",
     "content",
     "createRunner",
     "customInterrupt",
@@ -284,6 +285,7 @@ export const doors: Record<string, readonly string[]> = {
     "rerun",
     "respond",
     "sanitizeMessages",
+    "say",
     "sequential",
     "tool",
   ],
@@ -513,4 +515,6 @@ export const testExceptions: Record<string, string> = {
   "packages/cli/src/guides.test.ts": "holds the instructions of the agent to the guides that they quote",
   "packages/cli/src/permissions/policy.test.ts": "judges calls of the real tools by the built-in rules",
   "packages/cli/src/problem.test.ts": "meets the problems of a real tool",
+  "packages/server/src/fuzz.sweep.test.ts":
+    "draws its requests from the table of routes, and checks answers by its schemas",
 };

@@ -113,3 +113,4 @@ export type { ParallelOptions } from "./workflow/parallel.ts";
 export { parallel } from "./workflow/parallel.ts";
 export type { SequentialOptions } from "./workflow/sequential.ts";
 export { sequential } from "./workflow/sequential.ts";
+export { ask, say } from "./workflow/speak.ts";

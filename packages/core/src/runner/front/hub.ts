@@ -1,6 +1,6 @@
 // hub(sessions): what one of them replies, the others observe. Invariants:
-// 1. A reply is handed on when it is on record as whole, under an id made of its thread and run: once to each, however
-//    often it is read, stopped on the way or handed on by another hub.
+// 1. A reply is handed on when it is on record as whole, or as cut by a stop, under an id made of its thread and run: once to
+//    each, however often it is read, stopped on the way or handed on by another hub.
 // 2. What cannot be handed on now is tried again with the next thing that happens, and is not skipped; meanwhile the
 //    others hear of it.
 
@@ -19,13 +19,18 @@ export interface HubReply {
   readonly threadId: string;
   readonly runId: string;
   readonly agentName: string;
+  /** The reply. Of one that a stop has cut, the text that was kept. */
   readonly text: string;
+  /** Of a reply that a stop has cut: who stopped it, and the words that were said after the stop. */
+  readonly interrupted?: { readonly by: string; readonly reason?: string; readonly said: string };
 }
 
 /** The options of `hub()`. */
 export interface HubOptions {
   /** How a reply reads to the others; "name: text" by default. Nothing at all is not handed on. */
   say?(reply: HubReply): string | Pick<Message, "parts"> | undefined;
+  /** Hands on replies that a person's stop has cut, with the words that were said after it; true by default. */
+  readonly interrupts?: boolean | undefined;
   /** Replies from now on, or also those on record that were not handed on yet. */
   readonly from?: "now" | "start" | undefined;
 }
@@ -40,7 +45,7 @@ export interface Hub {
   close(): void;
 }
 
-const OPTIONS: KnownOptions<HubOptions> = { say: true, from: true };
+const OPTIONS: KnownOptions<HubOptions> = { say: true, from: true, interrupts: true };
 
 /** Hands each reply of a session to the other sessions, which observe it. */
 export function hub(sessions: readonly AnySession[], options: HubOptions = {}): Hub {
@@ -73,7 +78,9 @@ function check(sessions: readonly AnySession[], options: HubOptions): void {
   const other = sessions.find((session) => typeof session?.observe !== "function");
   if (other !== undefined) throw refuse("sessions", other, "sessions, as runner.open() gives them");
   refuseUnknown("hub()", options, OPTIONS);
-  const { say, from = "now" } = options;
+  const { say, from = "now", interrupts } = options;
+  if (interrupts !== undefined && typeof interrupts !== "boolean")
+    throw refuse("interrupts", interrupts, "true or false");
   if (say !== undefined && typeof say !== "function") throw refuse("say", say, "a function of a reply");
   if (from !== "now" && from !== "start") throw refuse("from", from, "one of now, start");
 }
@@ -93,6 +100,8 @@ class Member {
   #left = false;
   /** What each of the others has yet to hear. */
   readonly #due = new Map<AnySession, Reply[]>();
+  /** The text that was cut in the present segment, and the words after the stop. */
+  #cut: { readonly text: string; readonly said: string } = uncut;
 
   constructor(session: AnySession, options: HubOptions, others: () => readonly AnySession[]) {
     this.#session = session;
@@ -131,15 +140,37 @@ class Member {
   }
 
   #look(fact: Fact): void {
+    if (fact.type === "message") return this.#collect(fact.message);
     if (fact.runPath.includes("/")) return;
+    const { threadId, runId, agentName, segment } = fact;
+    if (fact.type === "state" && fact.state === "running") this.#cut = uncut;
+    if (fact.type === "state" && fact.pauseType === "user_interrupt") {
+      const [stop] = fact.interrupts ?? [];
+      const { text, said } = this.#cut;
+      this.#cut = uncut;
+      if (this.#options.interrupts === false || stop === undefined || `${text}${said}`.trim() === "") return;
+      const { by, reason } = stop;
+      const interrupted = { by, said, ...(reason !== undefined && { reason }) };
+      return this.#say({ threadId, runId, agentName, text, interrupted }, `hub:${threadId}:${runId}:${segment}`);
+    }
     if (fact.type !== "run-end" || fact.status !== "completed") return;
     const text = this.#textOf(fact);
-    const { threadId, runId, agentName } = fact;
-    if (text.trim() === "") return;
+    if (text.trim() !== "") this.#say({ threadId, runId, agentName, text }, `hub:${threadId}:${runId}`);
+  }
+
+  /** Keeps what a stop leaves: cut answers, of whichever agent inside, and words after the stop. */
+  #collect(message: Message): void {
+    const { text, said } = this.#cut;
+    const words = messageText(message);
+    if (message.isInterrupted) this.#cut = { text, said: joined(said, words) };
+    else if (message.interrupted !== undefined) this.#cut = { said, text: joined(text, words) };
+  }
+
+  #say(replied: HubReply, id: string): void {
     const { say = asSaid } = this.#options;
-    const words = say({ threadId, runId, agentName, text });
+    const words = say(replied);
     if (words === undefined || (typeof words === "string" && words.trim() === "")) return;
-    const reply = { words, id: `hub:${threadId}:${runId}` };
+    const reply = { words, id };
     for (const session of this.#others()) this.#due.set(session, [...(this.#due.get(session) ?? []), reply]);
   }
 
@@ -189,6 +220,14 @@ function hearsNoMore({ state }: AnySession, error: unknown): boolean {
   return state === "terminated" || (error as Partial<BelayError>).code === "SESSION_CLOSED";
 }
 
-function asSaid({ agentName, text }: HubReply): string {
-  return `${agentName}: ${text}`;
+function asSaid({ agentName, text, interrupted }: HubReply): string {
+  if (interrupted === undefined) return `${agentName}: ${text}`;
+  const mark = `[interrupted by ${interrupted.by}]`;
+  return `${agentName}: ${[text, mark, interrupted.said].filter((part) => part !== "").join(" ")}`;
+}
+
+const uncut = { text: "", said: "" };
+
+function joined(text: string, more: string): string {
+  return text === "" ? more : `${text}\n${more}`;
 }
