@@ -449,11 +449,18 @@ export const catalogue = {
   ),
 } as const;
 
+/** The code of a `BelayError`. Each is explained in docs/errors.md. */
 export type ErrorCode = keyof typeof catalogue;
+/** The same symbol in every copy. */
+const MARK: unique symbol = Symbol.for("belay.error") as never;
+
 export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof catalogue)[C]["message"]>[0];
 
+/** Every error that Belay throws or reports: `code` for programs, `message` with the values, `hint` with what to do. */
 export class BelayError extends Error {
   override readonly name: string = "BelayError";
+  /** Marks errors of every installed copy of this package. */
+  readonly [MARK] = true as const;
   readonly code: ErrorCode;
   readonly hint: string;
   readonly details: Readonly<Record<string, unknown>>;
@@ -470,6 +477,14 @@ export class BelayError extends Error {
     const { name, code, message, hint, details } = this;
     return { name, code, message, hint, details };
   }
+}
+
+/**
+ * Returns whether `error` is a `BelayError`, also one of another installed copy of this package, for which `instanceof` is
+ * false.
+ */
+export function isBelayError(error: unknown): error is BelayError {
+  return error instanceof Error && (error as Partial<BelayError>)[MARK] === true;
 }
 
 /** Makes the error of the catalogue with its values filled in. */

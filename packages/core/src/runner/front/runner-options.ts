@@ -20,6 +20,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 const MAX_HOT = 1_000;
 
+/** The options of `createRunner()`. */
 export interface RunnerOptions<Out, Deps> {
   /** The agent, or several: the first is the one for new threads that name none. */
   readonly agent?: Agent<Out, Deps> | undefined;
@@ -75,6 +76,7 @@ const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   clock: true,
 };
 
+/** The options of `runner.open()`. */
 export interface OpenOptions<Deps> {
   /** The name of the agent for a new thread. */
   readonly agent?: string | undefined;

@@ -78,12 +78,25 @@ import { type WorkOptions, workOn } from "./work.ts";
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
 
-/** Agents of several kinds: a run's output is one of theirs, and `deps` serves them all. */
+/**
+ * Makes a runner: agents and a store, and the verbs on their threads. The store is in memory by default. With agents of
+ * several kinds the output of a run is one of theirs, and `deps` serves them all.
+ *
+ * @example
+ * ```ts
+ * const runner = createRunner({ agent: helper, store: sqliteStore(new DatabaseSync("threads.db")) });
+ * const session = await runner.open("thread-1");
+ * const run = session.run("Book a table.");
+ * for await (const event of run) if (event.type === "text-delta") process.stdout.write(event.text);
+ * if ((await run.result).status === "interrupted") await session.resume().result;
+ * ```
+ */
 export function createRunner<A extends Agent<unknown, never>>(
   options: Omit<RunnerOptions<never, never>, "agent" | "agents" | "deps"> & {
     readonly agents: readonly A[];
   } & NeededDeps<DepsOf<A>>,
 ): Runner<OutputOf<A>, DepsOf<A>>;
+/** Makes a runner with one agent, or with several of one kind. */
 export function createRunner<Out = string, Deps = unknown>(
   options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
 ): Runner<Out, Deps>;
