@@ -108,7 +108,7 @@ export const arrows: Record<string, readonly string[]> = {
     ...RUNNER,
   ],
   // The private door for the testkit and the checks of this repository.
-  inside: [...data, "point", "journal", "tool", "chat", "store", "runner/read", "testing"],
+  inside: [...data, "point", "journal", "tool", "chat", "store", ...RUNNER, "testing"],
 };
 
 /** Import rings between files that we accept: the files in order, joined by " > ", and why. */
@@ -202,6 +202,7 @@ export const doors: Record<string, readonly string[]> = {
     "agent",
     "agentTool",
     "approve",
+    "ask",
     "content",
     "createRunner",
     "customInterrupt",
@@ -221,6 +222,7 @@ export const doors: Record<string, readonly string[]> = {
     "rerun",
     "respond",
     "sanitizeMessages",
+    "say",
     "sequential",
     "tool",
   ],
@@ -293,6 +295,7 @@ export const doors: Record<string, readonly string[]> = {
     "isRequest",
     "isText",
     "isWithin",
+    "moveOn",
     "lateNote",
     "moves",
     "newThread",
@@ -304,6 +307,8 @@ export const doors: Record<string, readonly string[]> = {
     "resultPart",
     "resultsIn",
     "show",
+    "startQueued",
+    "threadOf",
     "shownMessages",
     "tokensBeside",
     "wrapStore",
