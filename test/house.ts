@@ -157,14 +157,15 @@ export const doors: Record<string, readonly string[]> = {
     "Input",
     "Interrupt",
     "InterruptData",
-    "InterruptView",
     "InterruptOptions",
+    "InterruptView",
     "JournalPage",
     "Json",
+    "LabelChange",
     "Look",
-    "Lost",
     "Log",
     "LogEntry",
+    "Lost",
     "Message",
     "Model",
     "ModelEvent",
@@ -191,6 +192,9 @@ export const doors: Record<string, readonly string[]> = {
     "SessionState",
     "StepContext",
     "Store",
+    "ThreadFilter",
+    "ThreadItem",
+    "ThreadPage",
     "Tool",
     "ToolContext",
     "ToolDescription",
@@ -330,11 +334,13 @@ export const cliArrows: Record<string, readonly string[]> = {
   data: ["problem"],
   preview: [],
   // What is on record of a thread.
-  facts: [],
+  // Every page of the list of threads.
+  "all-threads": [],
+  facts: ["all-threads"],
   "request-words": ["texts"],
   "output-text": [],
   "user-name": [],
-  "run-by": [],
+  "run-by": ["all-threads"],
   // How any program lets go of a thread.
   "last-stop": ["run-by"],
   // What the folder and the person ask of every agent, in AGENTS.md.
@@ -345,6 +351,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   permissions: ["problem", "data"],
   mcp: ["problem", "data", "permissions"],
   setup: [
+    "all-threads",
     "problem",
     "preview",
     "facts",
@@ -358,6 +365,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "user-name",
   ],
   app: [
+    "all-threads",
     "texts",
     "request-words",
     "output-text",
@@ -378,6 +386,7 @@ export const cliArrows: Record<string, readonly string[]> = {
   ],
   headless: ["texts", "request-words", "terminal", "setup", "data", "problem", "keys", "user-name", "last-stop"],
   commands: [
+    "all-threads",
     "texts",
     "request-words",
     "output-text",
@@ -396,7 +405,7 @@ export const cliArrows: Record<string, readonly string[]> = {
     "last-stop",
   ],
   // Opens what was asked for, and hands it to the screen or to a single run.
-  start: ["texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],
+  start: ["all-threads", "texts", "terminal", "problem", "setup", "app", "headless", "commands", "data"],
   index: ["keys", "terminal"],
   // The program in a real terminal; for tests only.
   testing: ["terminal", "mcp", "app", "data", "model", "setup"],

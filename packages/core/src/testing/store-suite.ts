@@ -10,6 +10,7 @@ import { commandCases } from "./store-cases/command.ts";
 import { damageCases } from "./store-cases/damage.ts";
 import { forkCases } from "./store-cases/fork.ts";
 import { leaseCases } from "./store-cases/lease.ts";
+import { listCases } from "./store-cases/list.ts";
 import { randomCases } from "./store-cases/random.ts";
 import { readingCases } from "./store-cases/reading.ts";
 import { requestCases } from "./store-cases/request.ts";
@@ -19,6 +20,7 @@ const cases = {
   ...leaseCases,
   ...commandCases,
   ...requestCases,
+  ...listCases,
   ...damageCases,
   ...readingCases,
   ...forkCases,

@@ -12,9 +12,10 @@ import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
+import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
@@ -70,6 +71,7 @@ import {
   type StartOptions,
 } from "./runner-options.ts";
 import { type Session, threadOf } from "./session.ts";
+import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
 
@@ -381,9 +383,22 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return this.#sessions.reader(threadId, options);
   }
 
-  /** All threads, the last changed first. */
-  threads(): Promise<ThreadRow[]> {
-    return this.#setup.store.threads(this.#tenant);
+  /**
+   * Lists threads, the last changed first, a page at a time. `next` is the cursor of the page after it. A thread that changes
+   * while a caller reads pages moves to the front.
+   */
+  async threads(filter: ThreadFilter = {}): Promise<ThreadPage> {
+    return readThreads(this.#setup, this.#tenant, filter);
+  }
+
+  /** session.label() for a thread that any process may be running. */
+  async label(threadId: string, change: LabelChange, options: SendOptions = {}): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const { store, clock } = this.#setup;
+    const command = labelCommand(threadId, change, options, clock.id());
+    const loaded = await loadThread(store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
+    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    await submit(this.#door(threadId), command);
   }
 
   /**
@@ -451,7 +466,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
     const read = readPrune(options);
-    return this.#prune(await this.threads(), read);
+    return this.#prune(await this.#setup.store.threads(this.#tenant), read);
   }
 
   async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {
@@ -466,7 +481,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const now = clock.now();
     if (this.#ttlMs !== undefined && now >= this.#pruneAt) {
       this.#pruneAt = now + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
-      const rows = await this.threads();
+      const rows = await store.threads(this.#tenant);
       // What cannot be removed is no reason not to work.
       await this.#prune(rows, { idleMs: this.#ttlMs }).then(
         () => this.#prunes.over(),
