@@ -1,4 +1,6 @@
-// What people may say when they begin a run, send something to it, stop it or let it go on.
+// The options of the verbs, and how each is read: an option that a verb cannot use is refused before anything is changed.
+//
+// Long, and still one piece: a list of verbs, each with its options and a few lines that read them.
 
 import type { Agent } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
@@ -14,15 +16,16 @@ import type { Input } from "./input.ts";
 
 type AnyAgent = Agent<unknown, never>;
 
-/** Of run(). Under a known id it returns a run that follows the first one. */
+/** The options of `run()`. Under a known id it returns a run that follows the first one. */
 export interface RunOptions extends CommandOptions {}
 
+/** The options of `enqueue()` and `observe()`. */
 export interface SendOptions extends CommandOptions {}
 
-/** Of steer(). */
+/** The options of `steer()`. */
 export interface SteerOptions extends SendOptions, GuardOptions {}
 
-/** Of interrupt(). A stop for another `runId` or `segment` than the present one is not accepted: a late ESC hits nothing else. */
+/** The options of `interrupt()`. A stop for another `runId` or `segment` than the present one is not accepted: a late ESC hits nothing else. */
 export interface InterruptOptions extends GuardOptions {
   /** At once (the default), or when the model has ended, or when the turn's calls have. */
   readonly mode?: "now" | "after-model" | "after-tools" | undefined;
@@ -41,6 +44,7 @@ export interface InterruptOptions extends GuardOptions {
   readonly requests?: "withdraw" | "keep" | undefined;
 }
 
+/** The options of `resume()`. */
 export interface ResumeOptions extends GuardOptions {
   /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
   readonly mode?: "continue" | "rethink" | undefined;
@@ -64,13 +68,16 @@ export interface EndOptions {
   readonly force?: boolean | undefined;
 }
 
+/** The options of `terminate()`. */
 export interface TerminateOptions extends EndOptions, GuardOptions {}
 
+/** The options of `runner.drain()`. */
 export interface DrainOptions {
   /** What takes longer is aborted; ten seconds by default. */
   readonly timeoutMs?: number | undefined;
 }
 
+/** The options of `setBreakpoint()`. */
 export interface BreakpointOptions extends SendOptions {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
@@ -82,6 +89,7 @@ export interface BreakpointOptions extends SendOptions {
   readonly when?: Json | undefined;
 }
 
+/** The options of `checkpoint()`. */
 export interface LookOptions {
   /** The graph, by its path, or by the address of something that waits in it. */
   readonly to?: string | undefined;
@@ -107,6 +115,7 @@ export interface EffectsOptions {
   readonly after: number;
 }
 
+/** The options of `events()`. */
 export interface EventOptions {
   /** The seq of the last fact that was seen; all facts by default. */
   readonly after?: number | undefined;
@@ -120,12 +129,13 @@ export interface RulesOptions {
   readonly threadId?: string | undefined;
 }
 
+/** The options of `runner.repair()`. */
 export interface RepairOptions {
   /** The id of the new thread. */
   readonly as?: string | undefined;
 }
 
-/** Of answer(). The answer's own `by` must not differ. */
+/** The options of `answer()`. The answer's own `by` must not differ. */
 export interface AnswerOptions extends CommandOptions {}
 
 const STOP: KnownOptions<InterruptOptions> = {
