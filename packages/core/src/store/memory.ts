@@ -6,6 +6,7 @@ import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { LineList } from "./line-list.ts";
+import { RelayRoom } from "./relay-room.ts";
 import {
   type Append,
   type Appended,
@@ -17,6 +18,7 @@ import {
   type Loaded,
   type Parent,
   type Past,
+  type RelayLine,
   type RequestRow,
   type Rest,
   type RuleRow,
@@ -302,6 +304,14 @@ class MemoryStore implements Store {
       set.delete(entry);
       if (set.size === 0 && this.#early.size > 0 && this.#early.get(name(key)) === set) this.#early.delete(name(key));
     };
+  }
+
+  // The relay of drafts between runners on this store.
+
+  readonly #relay = new RelayRoom();
+
+  relay(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine {
+    return this.#relay.join(name(key), side, heard);
   }
 
   #find(key: ThreadKey): Thread | undefined {

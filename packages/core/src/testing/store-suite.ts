@@ -12,6 +12,7 @@ import { forkCases } from "./store-cases/fork.ts";
 import { leaseCases } from "./store-cases/lease.ts";
 import { randomCases } from "./store-cases/random.ts";
 import { readingCases } from "./store-cases/reading.ts";
+import { relayCases } from "./store-cases/relay.ts";
 import { requestCases } from "./store-cases/request.ts";
 
 const cases = {
@@ -21,6 +22,7 @@ const cases = {
   ...requestCases,
   ...damageCases,
   ...readingCases,
+  ...relayCases,
   ...forkCases,
   ...randomCases,
 };

@@ -26,6 +26,7 @@ import {
   type Loaded,
   type Parent,
   type Past,
+  type RelayLine,
   type RequestRow,
   type Rest,
   type RuleRow,
@@ -36,9 +37,11 @@ import {
 } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { dropThread } from "./drop-thread.ts";
+import { fileOf } from "./network-files.ts";
 import { lengthenLog, openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
 import { LAST, lineEndingAt, readLines, readPast } from "./read-lines.ts";
+import { RelayFiles } from "./relay-files.ts";
 import { closeRequests, openRequests, raiseRequests, requestThread } from "./requests.ts";
 import { type CommandRow, commandCrc, fencesCrc, lineCrc, lineHash, nameCrc, type Row, rowCrc } from "./rows.ts";
 import { addRules, allRules, dropRule } from "./rules.ts";
@@ -102,6 +105,8 @@ class SqliteStore implements Store {
       openTables(db);
       this.#sql = prepare(db);
       this.#poll = new Poll(db, options.pollMs ?? 10);
+      const file = fileOf(db);
+      this.#relay = file ? new RelayFiles(file) : undefined;
     } catch (error) {
       throw asStoreError(undefined, error);
     }
@@ -448,6 +453,7 @@ class SqliteStore implements Store {
 
   async delete(key: ThreadKey, head?: number): Promise<boolean> {
     const done = await this.#guarded(key, () => this.#writing(() => this.#delete(key, head)));
+    if (done) this.#relay?.drop(name(key));
     if (done) this.#poll.changed(name(key), "append");
     return done;
   }
@@ -471,6 +477,14 @@ class SqliteStore implements Store {
 
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void {
     return this.#poll.watch(name(key), changed, only, background);
+  }
+
+  // The relay of drafts between processes.
+
+  readonly #relay: RelayFiles | undefined;
+
+  relay(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine | undefined {
+    return this.#relay?.join(name(key), side, heard);
   }
 
   #row(key: ThreadKey): Row | undefined {
