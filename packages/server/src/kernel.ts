@@ -3,12 +3,10 @@
 
 import type {
   Answer,
-  BelayError,
   DamagedRequest,
   Fact,
   InboxItem,
   Input,
-  Json,
   Look,
   PauseType,
   Receipt,
@@ -17,6 +15,7 @@ import type {
   Runner,
   SessionState,
 } from "@belay/core";
+import { BelayError } from "@belay/core";
 
 /** The options that every verb takes. */
 export interface CommandOptions {
@@ -178,15 +177,16 @@ export interface StartedRun extends Run<unknown> {
   readonly started: Promise<Started>;
 }
 
+/** Verbs that the runner has, and whose options it does not all take yet. */
+const narrowed: readonly string[] = ["start", "resume", "answer", "pause", "terminate", "threads", "inbox"];
+
 /** Returns the runner with every verb of the routes. */
 export function kernelOf(runner: Runner): Kernel {
-  const own = runner as unknown as Kernel & Record<string, unknown>;
   const made = standIns(runner) as unknown as Record<string, unknown>;
-  return new Proxy(own, {
+  return new Proxy(runner as unknown as Kernel & Record<string, unknown>, {
     get(target, name: string) {
-      const isPaged = name === "threads" || name === "inbox";
-      const value = name in target && !(isPaged && runner.threads.length === 0) ? target[name] : made[name];
-      return typeof value === "function" ? value.bind(name in target && value === target[name] ? target : made) : value;
+      const value = name in target && !narrowed.includes(name) ? target[name] : made[name];
+      return typeof value === "function" ? value.bind(target) : value;
     },
   });
 }
@@ -278,16 +278,23 @@ function standIns(runner: Runner): Partial<Kernel> {
   }
 
   return {
-    async pause(threadId) {
-      return (await runner.open(threadId)).pause();
+    start: (threadId, input, { agent, id }) => runner.start(threadId, input, { agent, id }),
+    async resume(threadId, { id: _id, runId, segment, ...options }) {
+      const look = await runner.look(threadId);
+      if (look !== undefined && isStale(look, { runId, segment })) throw stale(look);
+      return runner.resume(threadId, options);
     },
-    async terminate(threadId, { force }) {
-      await (await runner.open(threadId)).terminate({ force });
+    answer: (request, answer, { id }) => runner.answer(request, answer, { id }),
+    async pause(threadId, guard) {
+      const look = await runner.look(threadId);
+      if (look === undefined || !isStale(look, guard)) return runner.pause(threadId);
+      const { runId, segment } = look;
+      return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
     },
-    async observe(threadId, input, options) {
-      const session = await runner.open(threadId);
-      const text = typeof input === "string" ? input : (input as readonly { parts: never }[])[0]!;
-      return session.observe(text, options);
+    async terminate(threadId, { force, ...guard }) {
+      const look = await runner.look(threadId);
+      if (look !== undefined && isStale(look, guard)) throw stale(look);
+      await runner.terminate(threadId, { force });
     },
     async send(threadId, input, { agent, whenRunning = "steer", whenAsked = "withdraw", id, by }) {
       const look = await runner.look(threadId);
@@ -335,6 +342,10 @@ function standIns(runner: Runner): Partial<Kernel> {
       }
       return undefined;
     },
+    async label(threadId) {
+      const words = `Thread ${threadId} cannot be labelled: this runner keeps no labels.`;
+      throw new BelayError("INVALID_STATE", words, "Leave `title` and `labels` out.", { threadId });
+    },
     async *changes({ signal }) {
       yield { type: "sync" };
       const known = new Map((await rows()).map((row) => [row.threadId, row.head]));
@@ -353,4 +364,12 @@ function standIns(runner: Runner): Partial<Kernel> {
   };
 }
 
-export type { Json };
+function isStale(look: Look, { runId = look.runId, segment = look.segment }: GuardOptions): boolean {
+  return runId !== look.runId || segment !== look.segment;
+}
+
+function stale({ threadId, runId = "", segment = 0 }: Look): BelayError {
+  const words = `Thread ${threadId} is in segment ${segment} of run ${runId}, which the command was not for.`;
+  const hint = "Nothing was done. Look at the thread again, and decide anew.";
+  return new BelayError("STALE", words, hint, { threadId, runId, segment });
+}
