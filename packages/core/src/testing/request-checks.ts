@@ -214,7 +214,8 @@ function read(facts: readonly Fact[]): Facts {
       else calls.push({ address, callId, started: Number.POSITIVE_INFINITY, told });
     } else if (fact.type === "action") {
       const { interrupted: interrupt } = fact.action;
-      if (interrupt !== undefined) asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
+      // The view of a whole pause repeats a request that was raised.
+      if (isRequest(interrupt)) asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
     } else if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) {
       const ask = asks.get(fact.id);
       if (ask !== undefined) ask.decided ??= fact;
