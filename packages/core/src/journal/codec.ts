@@ -227,7 +227,9 @@ function isNew(fact: Fact): boolean {
 
 /** Code that asks to be run again, or a node that a person approves. */
 function isNewKind(interrupt: Interrupt | undefined): boolean {
-  return interrupt?.kind === "rerun" || interrupt?.node !== undefined;
+  if (interrupt === undefined) return false;
+  const { kind, node, args } = interrupt;
+  return kind === "rerun" || node !== undefined || (args !== undefined && isInside(interrupt));
 }
 
 function isOld({ kind }: Interrupt): boolean {
@@ -353,7 +355,7 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
 function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
   const { interrupted: whole } = action;
   if (isView(whole)) return { interrupted: mapLeaves(whole, shortLeaf)! };
-  if (whole === undefined || !isGate(whole)) return action;
+  if (whole === undefined || !(isGate(whole) || isInside(whole))) return action;
   const { args: _args, ...interrupted } = whole;
   return { interrupted };
 }
@@ -380,6 +382,11 @@ function longView(written: InterruptView, requestOf: RequestOf): InterruptView {
 
 function isGate({ kind, callId, key, changedBy }: Interrupt): boolean {
   return kind === "approval" && callId !== undefined && key === undefined && changedBy === undefined;
+}
+
+/** A request that the code of a call raises, about the arguments that the model asked for. */
+function isInside({ callId, key, edited }: Interrupt): boolean {
+  return callId !== undefined && key !== undefined && !edited;
 }
 
 function writeMessage(fact: MessageEvent, input: number): Written {
@@ -556,7 +563,9 @@ function readLine(threadId: string, line: Line, argsOf?: ArgsOf, requestOf?: Req
         facts[i] = { type: "action", action: { interrupted: longView(interrupted, found) }, ...place };
         continue;
       }
-      const gate = interrupted !== undefined && isGate(interrupted) ? interrupted : undefined;
+      // Before version 4 a request inside a call had no arguments.
+      const hasArgs = interrupted !== undefined && (isGate(interrupted) || (body.v >= 4 && isInside(interrupted)));
+      const gate = hasArgs ? interrupted : undefined;
       const args = gate && (asked?.get(gate.callId!) ?? argsOf?.(gate.callId!) ?? null);
       const action = gate === undefined ? one.action : { interrupted: { args: args!, ...gate } };
       facts[i] = { type: "action", action, ...place };

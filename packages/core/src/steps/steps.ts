@@ -35,6 +35,9 @@ export interface StepsHost {
   readonly address: string;
   readonly callId?: string;
   readonly tool?: string;
+  /** The arguments of the call, and whether they are not the ones that the model asked for. */
+  readonly args?: Json;
+  readonly edited?: boolean;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
   /** The most that one of its records may take. */
@@ -264,7 +267,7 @@ export class Steps {
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
-    const { address, callId, tool } = this.#host;
+    const { address, callId, tool, args, edited } = this.#host;
     readAskOptions(options, "ctx.ask()");
     const { key: given } = options;
     const asked = readRequest(request);
@@ -297,7 +300,8 @@ export class Steps {
         const id = frame.clock.id();
         const { agentName: by } = frame.place;
         const raisedAt = frame.clock.now();
-        const of = { ...(callId !== undefined && { callId }), ...(tool !== undefined && { tool }) };
+        const call = { ...(tool !== undefined && { tool }), ...(args !== undefined && { args }) };
+        const of = { ...(callId !== undefined && { callId }), ...call, ...(edited && { edited: true as const }) };
         const interrupt: Interrupt = { id, address: `${address}/s:${key}`, raisedAt, by, key, digest, ...asked, ...of };
         // Before it can be seen: an answer may follow at once.
         this.#wait({ request, interrupt, resolve, reject });

@@ -13,6 +13,8 @@
 import { type BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
 import type { Action, Patch } from "../event.ts";
 import type { Frame, Hot, LateResult } from "../frame.ts";
+import { approvalOf } from "../interrupt/decision.ts";
+import type { Approval } from "../interrupt/request.ts";
 import { Rerun, WHAT } from "../interrupt/rerun.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
@@ -96,6 +98,17 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   }
   get tool(): string {
     return this.#tool.name;
+  }
+  get args(): Json {
+    return this.call.ranArgs ?? this.call.part.args;
+  }
+  get edited(): boolean {
+    return this.call.ranArgs !== undefined;
+  }
+  /** The decision of the person who let it run. */
+  get approval(): Approval | undefined {
+    const { gate } = this.call;
+    return gate === undefined ? undefined : approvalOf(this.#frame.desk.request(gate)?.decision);
   }
   get isSerial(): boolean {
     return this.#tool.serial;

@@ -4,7 +4,7 @@ import { belayError, shown, UserInterrupt } from "../error.ts";
 import type { Action, Patch } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
-import type { Request } from "../interrupt/request.ts";
+import type { Approval, Request } from "../interrupt/request.ts";
 import { rerun } from "../interrupt/rerun.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
 import { frozen, type Json, toJson, toStored } from "../json.ts";
@@ -26,6 +26,8 @@ export interface ToolContext<Deps = unknown> {
   readonly idempotencyKey: string;
   /** What the runner was given for its tools. */
   readonly deps: Deps;
+  /** The decision of the person who approved this call; undefined if it needed no approval. */
+  readonly approval?: Approval | undefined;
   /** Fires when the run is stopped, whatever the tool's `onStop`, or when the call takes too long. */
   readonly signal: AbortSignal;
   isInterrupted(): boolean;
@@ -86,6 +88,7 @@ export function readInsideInterrupt(options: InsideInterrupt): InsideInterrupt {
 /** The call around a context. A tool that is called on its own has none. */
 export interface ContextCall {
   steps(): Steps;
+  readonly approval: Approval | undefined;
   readonly values: Patch;
   /** The text that was shown in the turn of the call. */
   readonly shownText: string;
@@ -134,6 +137,9 @@ export class CallContext implements ToolContext {
   }
   get idempotencyKey(): string {
     return `${this.#place.threadId}:${this.#place.runId}:${this.address}`;
+  }
+  get approval(): Approval | undefined {
+    return this.#call?.approval;
   }
   get signal(): AbortSignal {
     return this.#abort.signal;

@@ -9,7 +9,8 @@ import type { Fact } from "../../event.ts";
 import { asText } from "../../json.ts";
 import { type Message, messageText } from "../../message.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import type { Session } from "./session.ts";
+import { readFacts } from "../read/read-facts.ts";
+import { type Session, threadOf } from "./session.ts";
 
 type AnySession = Session<unknown>;
 
@@ -102,8 +103,9 @@ class Member {
     this.#session = session;
     this.#options = options;
     this.#others = others;
-    this.#cursor = options.from === "start" ? Promise.resolve(0) : session.head();
-    this.#unwatch = session.watch(() => void this.catchUp().catch(() => {}));
+    this.#cursor = options.from === "start" ? Promise.resolve(0) : headOf(session);
+    const { setup, key } = threadOf(session);
+    this.#unwatch = setup.store.watch(key, () => void this.catchUp().catch(() => {}), "append", true);
     if (options.from === "start") void this.catchUp().catch(() => {});
   }
 
@@ -119,7 +121,7 @@ class Member {
     this.#cursor = before.then(async (from) => {
       let at = from;
       try {
-        for (const fact of this.#left ? [] : await this.#session.factsAfter(from)) {
+        for (const fact of this.#left ? [] : await factsAfter(this.#session, from)) {
           this.#look(fact);
           at = fact.seq;
         }
@@ -196,6 +198,17 @@ class Member {
     if (said !== undefined) return messageText(said);
     return output === undefined ? "" : asText(output);
   }
+}
+
+/** The seq of the last fact in the store. */
+async function headOf(session: AnySession): Promise<number> {
+  const { setup, key } = threadOf(session);
+  return (await setup.store.load(key, Number.MAX_SAFE_INTEGER))?.row.head ?? 0;
+}
+
+function factsAfter(session: AnySession, after: number): Promise<readonly Fact[]> {
+  const { setup, key } = threadOf(session);
+  return readFacts(setup.store, key, after);
 }
 
 /** Its thread has been terminated, or it is closed: nobody can tell it anything any more. */
