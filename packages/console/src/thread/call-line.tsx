@@ -12,7 +12,7 @@ import type { Texts } from "../texts/texts.ts";
 import { useTexts } from "../texts/texts.ts";
 import { type Times, useTimes } from "../texts/times.ts";
 import type { Json } from "../wire/shapes.ts";
-import { stopwatch } from "./thread-page.tsx";
+import { stopwatch } from "./stopwatch.ts";
 
 interface CallProps {
   readonly call: CallView;

@@ -22,13 +22,16 @@ export interface Placed {
   }[];
 }
 
-const isEdge = (key: string) => key === "START" || key === "END";
+export const START = "__start__";
+export const END = "__end__";
+
+const isEdge = (key: string) => key === START || key === END;
 
 export function layoutGraph(shape: GraphShape): Placed {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 40, ranksep: 56, marginx: 32, marginy: 32 });
   graph.setDefaultEdgeLabel(() => ({}));
-  const keys = ["START", ...shape.nodes.map(({ key }) => key), "END"];
+  const keys = [START, ...shape.nodes.map(({ key }) => key), END];
   for (const key of keys)
     graph.setNode(
       key,
