@@ -114,11 +114,20 @@ export interface StopRow {
 
 type Of<T extends Fact["type"]> = Extract<Fact, { type: T }>;
 
-/** `waiting` has late results that no turn has read yet: their calls show them. */
-export function storyOf(facts: readonly Fact[], view: ThreadView, waiting: readonly Waiting[] = []): readonly Row[] {
+/**
+ * `waiting` has late results that no turn has read yet: their calls show them. If nothing is running, a call without an end
+ * was cut by a crash.
+ */
+export function storyOf(
+  facts: readonly Fact[],
+  view: ThreadView,
+  waiting: readonly Waiting[] = [],
+  isRunning = true,
+): readonly Row[] {
   const rows: Row[] = [];
   const late = new Map(waiting.flatMap((each) => (each.kind === "late" ? [[each.callId, each] as const] : [])));
   const shown = view.calls.map((call): CallView => {
+    if (call.state === "running" && !isRunning) return { ...call, state: "held", cut: true };
     const found = call.late === undefined ? late.get(call.id) : undefined;
     if (found === undefined) return call;
     const { at, outcome, output } = found;

@@ -36,7 +36,9 @@ export function Conversation({ shown, look, guard, onEarlier }: Props) {
   const t = useTexts();
   const { view, facts } = shown;
   const waiting = look?.waiting;
-  const rows = useMemo(() => storyOf(facts, view, waiting), [facts, view, waiting]);
+  const { state } = standing(view, look) ?? view;
+  const isRunning = state === "running";
+  const rows = useMemo(() => storyOf(facts, view, waiting, isRunning), [facts, view, waiting, isRunning]);
   const requests = useMemo(() => new Map(view.requests.map((each) => [each.id, each])), [view.requests]);
   const scroller = useRef<HTMLDivElement>(null);
   const handle = useRef<VirtualizerHandle>(null);
@@ -44,7 +46,6 @@ export function Conversation({ shown, look, guard, onEarlier }: Props) {
   const [seen, setSeen] = useState(rows.length);
   const [busy, setBusy] = useState(false);
   const first = facts[0]?.seq ?? 1;
-  const { state } = standing(view, look) ?? view;
   const onScroll = () => {
     const element = scroller.current!;
     atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;

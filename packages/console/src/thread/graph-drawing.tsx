@@ -48,6 +48,7 @@ export function Drawing({ placed, visits, stopped, node, isDone, onPick }: Drawi
   const wasThere = (key: string) => key === START || visits.has(key) || (key === END && isDone);
   return (
     <svg
+      className="max-w-full h-auto"
       width={placed.width}
       height={placed.height}
       viewBox={`0 0 ${placed.width} ${placed.height}`}

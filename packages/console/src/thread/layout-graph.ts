@@ -29,13 +29,13 @@ const isEdge = (key: string) => key === START || key === END;
 
 export function layoutGraph(shape: GraphShape): Placed {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 40, ranksep: 56, marginx: 32, marginy: 32 });
+  graph.setGraph({ rankdir: "LR", nodesep: 40, ranksep: 52, marginx: 16, marginy: 32 });
   graph.setDefaultEdgeLabel(() => ({}));
   const keys = [START, ...shape.nodes.map(({ key }) => key), END];
   for (const key of keys)
     graph.setNode(
       key,
-      isEdge(key) ? { width: 64, height: 28 } : { width: Math.max(128, key.length * 8 + 56), height: 56 },
+      isEdge(key) ? { width: 64, height: 28 } : { width: Math.max(136, key.length * 8 + 56), height: 56 },
     );
   const ways = [
     ...shape.edges.map(({ from, to }) => ({ from, to, branch: false })),
@@ -60,11 +60,19 @@ export function layoutGraph(shape: GraphShape): Placed {
         height: h,
         isEdge: isEdge(key),
       })),
-    ways: ways.map((way) => ({
-      ...way,
-      path: way.from === way.to ? around(graph.node(way.from)) : smooth(graph.edge(way.from, way.to)?.points ?? []),
-    })),
+    ways: ways.map((way) => ({ ...way, path: wayPath(graph, way.from, way.to) })),
   };
+}
+
+/** From the right side of one node to the left side of the other; backwards and around as dagre says. */
+function wayPath(graph: dagre.graphlib.Graph, from: string, to: string): string {
+  const [a, b] = [graph.node(from), graph.node(to)];
+  if (from === to) return around(a);
+  const points = graph.edge(from, to)?.points ?? [];
+  const [x1, x2] = [a.x! + a.width / 2, b.x! - b.width / 2 - 1];
+  if (x2 <= x1 || points.length > 3) return smooth(points);
+  const middle = (x1 + x2) / 2;
+  return `M${x1} ${a.y}C${middle} ${a.y} ${middle} ${b.y} ${x2} ${b.y}`;
 }
 
 interface Point {
