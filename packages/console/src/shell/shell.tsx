@@ -66,7 +66,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </div>
         <RunningNow />
         <div className="nav-foot">
-          <button type="button" className="nav-sub" onClick={() => setPalette(true)} aria-label={t.nav.search}>
+          <button type="button" className="nav-sub" onClick={() => setPalette(true)}>
             <Icon name="search" />
             <span className="nav-text">{t.nav.search}</span>
             <span className="ml-auto">

@@ -47,7 +47,7 @@ describe("a newcomer, by mouse", () => {
     await page.getByLabel("Agent").last().selectOption("guide");
     await page.getByRole("button", { name: /^Start/ }).click();
     await page.getByText("Reintal").first().waitFor();
-    await page.getByRole("button", { name: /^Stop/ }).click();
+    await page.locator(".bar").getByRole("button", { name: /^Stop/ }).click();
     const receipt = page.getByRole("region", { name: "Receipt of the stop" });
     await receipt.waitFor();
     expect(await receipt.innerText()).toMatch(/Stopped by anna.*kept exactly as shown[\s\S]*\d+ ms/);
@@ -57,7 +57,7 @@ describe("a newcomer, by mouse", () => {
     await page.getByText("writing").waitFor();
     // The cut answer stays exactly as it was shown.
     expect(await page.locator(".msg .md").nth(1).innerText()).toBe(shown);
-    await page.getByRole("button", { name: /^Stop/ }).click();
+    await page.locator(".bar").getByRole("button", { name: /^Stop/ }).click();
     await receipt.nth(1).waitFor();
     expect(errors).toEqual([]);
     await context.close();
