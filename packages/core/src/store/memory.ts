@@ -79,12 +79,14 @@ interface Shared {
   readonly decided: Map<string, DecidedRow>;
 }
 
+/** The options of `memoryStore()`. */
 export interface MemoryStoreOptions {
   readonly clock?: Clock;
 }
 
 const OPTIONS: KnownOptions<MemoryStoreOptions> = { clock: true };
 
+/** Makes a store in the memory of this process, with the same guarantees as the durable ones but durability. */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   refuseUnknown("memoryStore()", options, OPTIONS);
   return new MemoryStore(options.clock ?? systemClock);

@@ -57,6 +57,7 @@ import {
 import type { StatementName } from "./statements.ts";
 import { asStoreError, damaged } from "./store-error.ts";
 
+/** The options of `postgresStore()`. */
 export interface PostgresStoreOptions {
   /** Where its tables are; made where it is not there. "belay" by default. */
   readonly schema?: string;

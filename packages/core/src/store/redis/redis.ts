@@ -55,6 +55,7 @@ import {
 import type { scripts } from "./scripts.ts";
 import { damaged } from "./store-error.ts";
 
+/** The options of `redisStore()`. */
 export interface RedisStoreOptions {
   /** What all keys begin with. */
   readonly prefix?: string;

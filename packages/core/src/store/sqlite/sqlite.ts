@@ -58,6 +58,7 @@ import { addRules, allRules, dropRule } from "./rules.ts";
 import { prepare, type Statements } from "./statements.ts";
 import { asStoreError, damaged } from "./store-error.ts";
 
+/** The options of `sqliteStore()`. */
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
   /** How often to look whether another process has written. */
