@@ -57,7 +57,6 @@ export const statuses = {
   REQUEST_REJECTED: "run",
   RERUN_OUTSIDE: "run",
   RUNNER_CLOSED: 503,
-  RUN_KNOWN: 409,
   SCHEMA_UNSUPPORTED: 400,
   SESSION_CLOSED: 503,
   STALE: 409,

@@ -230,7 +230,7 @@ export class OpenSessions<Out, Deps> {
 
   /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
   async close(options: EndOptions): Promise<void> {
-    readEnd(options, "close()");
+    readEnd(options);
     this.closed = true;
     await Promise.all(this.#sessions.values.map((session) => session.close(options)));
     await this.#setup.late.close();

@@ -11,7 +11,7 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
-import type { RunOptions } from "../given/options.ts";
+import { COMMAND, type RunOptions } from "../given/options.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
@@ -86,7 +86,7 @@ export interface OpenOptions<Deps> {
 /** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
 export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
 
-const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
+const START: KnownOptions<StartOptions<never>> = { ...COMMAND, agent: true, deps: true };
 
 /** session.run() checks the values. */
 export function readStart<Deps>(options: StartOptions<Deps>): StartOptions<Deps> {
