@@ -43,9 +43,16 @@ export type { Look, OpenInterrupt } from "./runner/front/look-at-thread.ts";
 export type { Runner } from "./runner/front/runner.ts";
 export { createRunner } from "./runner/front/runner.ts";
 export type { RunnerOptions } from "./runner/front/runner-options.ts";
+export type { Sent } from "./runner/front/send-to.ts";
 export type { Session } from "./runner/front/session.ts";
+export type { ChatOptions } from "./runner/given/chat-options.ts";
 export type { Input } from "./runner/given/input.ts";
-export type { AnswerOptions, BreakpointOptions, InterruptOptions, ResumeOptions } from "./runner/given/options.ts";
+export type {
+  AnswerOptions,
+  BreakpointOptions,
+  InterruptOptions,
+  ResumeOptions,
+} from "./runner/given/options.ts";
 export type { ForkOptions } from "./runner/past/fork.ts";
 export type { PruneOptions } from "./runner/past/prune.ts";
 export type { Lost } from "./runner/past/repair.ts";

@@ -14,6 +14,7 @@ import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts"
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { Input } from "../given/input.ts";
 import {
   type AnswerOptions,
@@ -66,6 +67,7 @@ import {
   readStart,
   type StartOptions,
 } from "./runner-options.ts";
+import { type ChatVerbs, type Sent, sendTo } from "./send-to.ts";
 import type { Session } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
@@ -353,6 +355,29 @@ export class Runner<Out = string, Deps = unknown> {
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
     await session?.startQueued().catch(unlessBusy);
+  }
+
+  /**
+   * Sends an input to a thread in whatever state it is, as a chat box does: it starts a run, resumes a paused one, steers a
+   * running one, or answers. Resolves when the input is on record or waits in the store. A thread that is not there begins
+   * with it; `agent` names its agent.
+   */
+  async send(
+    threadId: string,
+    input: Input,
+    options: ChatOptions & { readonly agent?: string | undefined } = {},
+  ): Promise<Sent> {
+    this.#sessions.refuseIfClosed();
+    checkChat(options, { agent: true });
+    const { agent, ...given } = options;
+    const verbs: ChatVerbs = {
+      start: (said, more) => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) }),
+      resume: (more) => this.resume(threadId, more),
+      steer: (said, more) => this.steer(threadId, said, more),
+      enqueue: (said, more) => this.enqueue(threadId, said, more),
+      interrupt: (more) => this.interrupt(threadId, more),
+    };
+    return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, given);
   }
 
   /** session.withdraw() for a thread that any process may be running. */

@@ -18,6 +18,7 @@ import type { RememberedRule } from "../../permission/remembered.ts";
 import type { Loaded, ThreadKey } from "../../store/store.ts";
 import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { Input } from "../given/input.ts";
 import {
   type AnswerOptions,
@@ -50,6 +51,7 @@ import { startQueued, startWaiting } from "../thread/start-queued.ts";
 import { stopOf } from "../thread/stop-anywhere.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
+import { type ChatVerbs, type Sent, sendTo } from "./send-to.ts";
 
 export class Session<Out = string> {
   readonly threadId: string;
@@ -207,6 +209,30 @@ export class Session<Out = string> {
     const id = await send(this.#thread, "input", input, options);
     await this.startQueued();
     return { id };
+  }
+
+  /**
+   * Sends an input to the thread in whatever state it is, as a chat box does: it starts a run, resumes a paused one, steers a
+   * running one, or answers. Resolves when the input is on record or waits in the store.
+   */
+  async send(input: Input, options: ChatOptions = {}): Promise<Sent> {
+    checkChat(options);
+    this.#thread.refuseIfClosed();
+    const { setup, key } = this.#thread;
+    const begun = async (begin: () => Run<Out>) => {
+      await this.refresh();
+      const run = begin();
+      await run.started;
+      return run;
+    };
+    const verbs: ChatVerbs = {
+      start: (said, given) => begun(() => this.run(said, given)),
+      resume: (given) => begun(() => this.resume(given)),
+      steer: (said, given) => this.steer(said, given),
+      enqueue: (said, given) => this.enqueue(said, given),
+      interrupt: (given) => this.interrupt(given),
+    };
+    return sendTo(verbs, setup, key, input, options);
   }
 
   /**

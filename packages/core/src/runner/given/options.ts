@@ -397,7 +397,7 @@ function flag(option: string, value: boolean | undefined): void {
   throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
 }
 
-function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
+export function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
   if (value === undefined || allowed.includes(value)) return;
   throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed: `one of ${allowed.join(", ")}` });
 }

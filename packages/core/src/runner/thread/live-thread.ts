@@ -198,8 +198,7 @@ export class LiveThread implements TenureHost, HotHost {
 
   /** Reads it only where others have written since, and are done. Never rejects: of a store that gives no answer the next append tells. */
   async lookAgain(): Promise<void> {
-    // One that was not there: whoever made it since is found out by the first append.
-    if (this.isWriting || this.recall.since === undefined) return;
+    if (this.isWriting) return;
     try {
       const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
       if (row !== undefined && row.lease === undefined && row.head > this.standing.head) await this.refresh();
