@@ -74,6 +74,7 @@ const exported: Rows = {
   UserInterrupt: "is made by the runtime",
   agent: ["instruction", "instructions", (o) => agent({ ...bot, ...(o as object) })],
   agentTool: ["describe", "description", (o) => core.agentTool(one, o)],
+  ask: ["keys", "key", (o) => core.ask(core.humanInput("Who?"), o)],
   approve: ["arg", "args", (o) => core.approve(o)],
   content: DATA,
   createRunner: ["sotre", "store", (o) => createRunner({ agent: one, ...(o as object) })],
@@ -98,6 +99,7 @@ const exported: Rows = {
   rerun: DATA,
   respond: ["be", "by", (o) => core.respond(1, o)],
   sanitizeMessages: DATA,
+  say: DATA,
   sequential: ["hook", "hooks", (o) => core.sequential({ name: "s", agents: [one], ...(o as object) })],
   tool: ["requireApproval", "needsApproval", (o) => tool({ ...pay, ...(o as object) })],
   sqliteStore: ["poll", "pollMs", (o) => sqliteStore({ prepare: () => {} } as never, o)],
@@ -116,6 +118,9 @@ const exported: Rows = {
 };
 
 const ofRunner: Rows = {
+  observe: ["ids", "id", async (o) => (await started()).observe("t", "hi", o)],
+  pause: NO_OPTIONS,
+  terminate: ["forced", "force", async (o) => (await started()).terminate("t", o)],
   agents: NO_OPTIONS,
   answer: ["ids", "id", (o) => runner().answer("r", core.approve(), o)],
   checkpoint: ["too", "to", async (o) => (await started()).checkpoint("t", o)],
@@ -177,21 +182,6 @@ const ofSession: Rows = {
   withdraw: NO_OPTIONS,
 };
 
-/** Members of the classes that the doors do not describe to users. */
-const plumbing = [
-  "ask",
-  "factsAfter",
-  "head",
-  "isOf",
-  "learn",
-  "lookAgain",
-  "moveOn",
-  "refresh",
-  "resumeBy",
-  "startQueued",
-  "watch",
-];
-
 const inside: Rows = {
   "settings of agent()": ["temprature", "temperature", (o) => agent({ ...bot, settings: o })],
   "settings.retry of agent()": ["attempt", "attempts", (o) => agent({ ...bot, settings: { retry: o } })],
@@ -215,6 +205,12 @@ const inside: Rows = {
     "when",
     (o) => steps.compile({ interruptBefore: [{ node: "a", when: () => true, ...(o as object) }] }),
   ],
+  "approveBefore of graph steps": [
+    "onRejected",
+    "onReject",
+    (o) => steps.compile({ approveBefore: [{ node: "a", ...(o as object) }] }),
+  ],
+  "ctx.interrupt()": ["reasons", "reason", (o) => inTool((ctx) => ctx.interrupt(o))],
   "toMermaid()": ["att", "at", (o) => steps.compile().toMermaid(o)],
   "skip of storeSuite()": ["zzz", undefined, (o) => storeSuite(() => ({ store: memoryStore() }), { skip: o })],
   "ctx.ask()": ["kay", "key", (o) => inTool((ctx) => ctx.ask(core.humanInput("Who?"), o))],
@@ -246,7 +242,7 @@ const functionsOf = (door: object) =>
   Object.entries(door).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
 const methodsOf = (of: object) =>
   Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(of))).flatMap(([name, { value }]) =>
-    typeof value === "function" && name !== "constructor" && !plumbing.includes(name) ? [name] : [],
+    typeof value === "function" && name !== "constructor" ? [name] : [],
   );
 
 describe("V9: unknown options", () => {
@@ -255,6 +251,29 @@ describe("V9: unknown options", () => {
     expect(Object.keys(exported).sort()).toEqual([...new Set(doors)].sort());
     expect(Object.keys(ofRunner).sort()).toEqual(methodsOf(runner()).sort());
     expect(Object.keys(ofSession).sort()).toEqual(methodsOf(await session()).sort());
+  });
+
+  test("section 19: a session shows what users may ask, and no plumbing", async () => {
+    const members = (of: object) => [
+      ...Object.keys(of),
+      ...Object.keys(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(of))).filter(
+        (name) => name !== "constructor",
+      ),
+    ];
+    const shown = [
+      "agent",
+      "interrupts",
+      "interruptView",
+      "late",
+      "messages",
+      "pauseType",
+      "rules",
+      "runId",
+      "state",
+      "threadId",
+    ];
+    expect(members(await session()).sort()).toEqual([...Object.keys(ofSession), ...shown].sort());
+    expect(members(runner()).sort()).toEqual([...Object.keys(ofRunner), "owner"].sort());
   });
 
   const all = [

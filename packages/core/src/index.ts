@@ -76,3 +76,4 @@ export type { AgentContext } from "./workflow/live-agent.ts";
 export { loop } from "./workflow/loop.ts";
 export { parallel } from "./workflow/parallel.ts";
 export { sequential } from "./workflow/sequential.ts";
+export { ask, say } from "./workflow/speak.ts";

@@ -342,6 +342,10 @@ function standIns(runner: Runner): Partial<Kernel> {
       }
       return undefined;
     },
+    async label(threadId) {
+      const words = `Thread ${threadId} cannot be labelled: this runner keeps no labels.`;
+      throw new BelayError("INVALID_STATE", words, "Leave `title` and `labels` out.", { threadId });
+    },
     async *changes({ signal }) {
       yield { type: "sync" };
       const known = new Map((await rows()).map((row) => [row.threadId, row.head]));

@@ -3,12 +3,18 @@
 
 import { addUsage } from "../message.ts";
 import { damageAt, decode, type Line } from "./codec.ts";
+import { fold } from "./fold.ts";
 import { reduce } from "./reduce.ts";
 import { newScope, newThread, type ThreadState } from "./state.ts";
 
 export function openFold(threadId: string, lines: readonly Line[]): ThreadState | undefined {
   const [first] = lines;
   if (first === undefined) return undefined;
+  if (first.seq === 1) {
+    const whole = newThread(threadId);
+    fold(whole, lines);
+    return whole;
+  }
   const state: ThreadState = { ...newThread(threadId), partial: true, openOnly: true };
   state.head = first.seq - 1;
   // It was running then; how it rests is told by the lines.

@@ -2,7 +2,7 @@
 // is left, to its end.
 
 import type { RunResult, Session } from "@belay/core";
-import { isRequest } from "@belay/core/inside";
+import { isRequest, startQueued, threadOf } from "@belay/core/inside";
 import type { Process } from "../simulation/process.ts";
 import { LEASE_MS, THREAD } from "../simulation/segment.ts";
 import { ticks } from "../simulation/tick.ts";
@@ -97,7 +97,7 @@ async function takeWhatWaits(life: Life, process: Process, session: Session<unkn
       const word = life.word();
       life.watch(process, "run", () => session.run(word), { texts: [word] });
     } else {
-      await session.startQueued();
+      await startQueued(threadOf(session));
     }
     await ticks(40);
   }

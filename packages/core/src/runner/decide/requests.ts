@@ -104,6 +104,10 @@ export function asked(
 
 const none: readonly never[] = [];
 
+function setsValues(fact: Fact): boolean {
+  return ("values" in fact && fact.values !== undefined) || ("outputKey" in fact && fact.outputKey !== undefined);
+}
+
 function rowOf(runId: string, interrupt: Interrupt): NonNullable<Append["raise"]>[number] {
   const { id, expiresAt } = interrupt;
   return { id, body: JSON.stringify({ runId, interrupt }), ...(expiresAt !== undefined && { expiresAt }) };
@@ -135,6 +139,8 @@ function restAfter(
   for (const { decision, raised } of state.requests?.values() ?? []) {
     if (decision === undefined) from = Math.min(from, raised);
   }
+  // An answered call may read the shared values, which any line may set.
+  if (state.values !== undefined || facts.some(setsValues)) from = 1;
   // All requests are answered and all calls have ended: only resume() is left.
   if (!Number.isFinite(from)) from = state.head + 1;
   const open = openRequests(state).filter(({ id }) => !close?.includes(id));

@@ -86,7 +86,7 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, n
     head,
     interrupts: interrupts.filter((each) => !isExpired(each, now)).map((each) => withApprovals(state, each)),
     ...(view !== undefined && { interrupt: view }),
-    values: {},
+    values: state.values ?? {},
     waiting: waitingIn(key, commands),
     usage: state.run?.usage ?? addUsage(undefined, undefined),
     ...(parent && { parent }),

@@ -49,10 +49,13 @@ import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
 import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
+import { resumeRun } from "../thread/begin-run.ts";
 import { terminate } from "../thread/let-go.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
+import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
+import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
@@ -68,7 +71,7 @@ import {
   type StartOptions,
 } from "./runner-options.ts";
 import { type ChatVerbs, type Sent, sendTo } from "./send-to.ts";
-import type { Session } from "./session.ts";
+import { type Session, threadOf } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
 
@@ -85,7 +88,7 @@ export function createRunner<Out = string, Deps = unknown>(
   options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
 ): Runner<Out, Deps>;
 export function createRunner(options: object): unknown {
-  return new Runner(options as RunnerOptions<unknown, unknown>);
+  return new LiveRunner(options as RunnerOptions<unknown, unknown>);
 }
 
 /** `deps` may be left out only where no tool needs any. */
@@ -104,7 +107,14 @@ const PRUNE_EVERY_MS = 60_000;
 /** However little time a drain has. */
 const LEAST_FOR_STORE_MS = 1_000;
 
-export class Runner<Out = string, Deps = unknown> {
+/**
+ * Agents and a store, and the verbs on the threads between them. Made by `createRunner()`. Every verb of a session is here
+ * too, with a thread id first, for a thread that any process may be running.
+ */
+export interface Runner<Out = string, Deps = unknown>
+  extends Pick<LiveRunner<Out, Deps>, keyof LiveRunner<Out, Deps>> {}
+
+export class LiveRunner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
   #pruneAt = 0;
@@ -163,8 +173,9 @@ export class Runner<Out = string, Deps = unknown> {
     if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
     const { threadId } = readHandle(from);
     return this.#begin(threadId, "resume", (session) => {
-      const tokenHash = checkHandle(from, session.standing, this.#setup.clock.now());
-      return session.resumeBy(tokenHash, options);
+      const thread = threadOf(session);
+      const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
+      return resumeRun(thread, options, undefined, tokenHash);
     });
   }
 
@@ -182,7 +193,7 @@ export class Runner<Out = string, Deps = unknown> {
       const session = await sessions.with(threadId, async () => {
         const known = sessions.known(threadId);
         const opened = await sessions.open(threadId, options, isResumed);
-        if (known !== undefined) await opened.refresh();
+        if (known !== undefined) await threadOf(opened).refresh();
         return opened;
       });
       run = begin(session);
@@ -244,7 +255,10 @@ export class Runner<Out = string, Deps = unknown> {
       setup: this.#setup,
       key: this.#key(threadId),
       here: (ask) =>
-        sessions.with(threadId, async () => (await sessions.open(threadId, {}).catch(unlessBusy))?.ask(ask)),
+        sessions.with(threadId, async () => {
+          const session = await sessions.open(threadId, {}).catch(unlessBusy);
+          return session && ask(threadOf(session));
+        }),
     };
   }
 
@@ -261,7 +275,7 @@ export class Runner<Out = string, Deps = unknown> {
     if (threadId !== undefined)
       return this.#sessions.with(threadId, async () => {
         const session = await this.#sessions.any(threadId);
-        await session.refresh();
+        await threadOf(session).refresh();
         return session.rules;
       });
     const rows = await this.#setup.store.rules(this.#tenant);
@@ -354,7 +368,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** What was sent is sent: whoever has the thread by now starts it. */
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
-    await session?.startQueued().catch(unlessBusy);
+    if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
   }
 
   /**
@@ -437,7 +451,7 @@ export class Runner<Out = string, Deps = unknown> {
   async #opened(threadId: string): Promise<Session<Out>> {
     const known = this.#sessions.known(threadId);
     const session = await this.#sessions.open(threadId, {});
-    if (known === session) await session.refresh();
+    if (known === session) await threadOf(session).refresh();
     return session;
   }
 
@@ -507,8 +521,8 @@ export class Runner<Out = string, Deps = unknown> {
 
   async #move(row: ThreadRow): Promise<boolean> {
     const session = await this.#sessions.open(row.threadId, {});
-    await session.refresh();
-    await session.moveOn(MOST_CRASHES, this.#lastTries);
+    await threadOf(session).refresh();
+    await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries);
     if (session.pauseType === "crash") return false;
     // An input that a hook refuses waits as before, and would be tried again and again.
     const now = await loadThread(this.#setup.store, this.#key(row.threadId), Number.MAX_SAFE_INTEGER);

@@ -10,6 +10,7 @@ import {
   pays,
   requestOf,
   said,
+  threadOf,
   unpaired,
   waiting,
 } from "@belay/testkit";
@@ -150,7 +151,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
     ]);
     expect(other.requests).toHaveLength(1);
     expect(kit.session.state).toBe("paused");
-    await kit.session.refresh();
+    await threadOf(kit.session).refresh();
     expect(kit.session.state).toBe("completed");
   });
 

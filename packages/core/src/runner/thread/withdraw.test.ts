@@ -11,6 +11,7 @@ import {
   requestOf,
   said,
   settle,
+  threadOf,
   waiting,
 } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
@@ -143,7 +144,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
       notStarted: ["a", "b", "c"],
     });
     expect(await other.runner.interrupt("thread", { id: "stop" })).toMatchObject({ accepted: true });
-    await kit.session.refresh();
+    await threadOf(kit.session).refresh();
     expect(kit.session.pauseType).toBe("user_interrupt");
     await areDead(kit, tools, ids);
     expect(await kit.session.resume({ input: "and now?" }).result).toMatchObject({ status: "completed" });
