@@ -14,6 +14,7 @@ import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts"
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { agentUnknown } from "../given/absent-agent.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { Input } from "../given/input.ts";
 import {
@@ -24,6 +25,7 @@ import {
   type DrainOptions,
   type EffectsOptions,
   type EndOptions,
+  type EnqueueOptions,
   type EventOptions,
   type InterruptOptions,
   type JournalOptions,
@@ -38,6 +40,7 @@ import {
   readJournal,
   readRepair,
   readRules,
+  readWhere,
   type SendOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
@@ -55,6 +58,7 @@ import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
+import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
@@ -66,11 +70,12 @@ import {
   type OpenOptions,
   type RunnerOptions,
   readAgents,
+  readConcurrency,
   readSetup,
   readStart,
   type StartOptions,
 } from "./runner-options.ts";
-import { type ChatVerbs, type Sent, sendTo } from "./send-to.ts";
+import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
@@ -120,6 +125,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   #pruneAt = 0;
   /** Threads that go on here and are set aside if the process dies of it again. */
   readonly #lastTries = new Set<LiveThread>();
+  readonly #slots: Slots;
   readonly #prunes: Troubles;
   readonly #setup: RunnerSetup;
   /** Damaged requests that the log has heard of. */
@@ -134,7 +140,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#setup = readSetup(options);
     this.#prunes = new Troubles(this.#setup.log);
     this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);
-    this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps);
+    this.#slots = new Slots(readConcurrency(options.concurrency));
+    this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps, this.#slots);
   }
 
   /** Its name in the leases of what it runs: no other runner has it, in this process or elsewhere. */
@@ -240,12 +247,14 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    checkRun(options, "answer()");
+    const { start = this.#setup.start, rest } = readWhere(options);
+    checkRun(rest, "answer()");
     const answer = readAnswer(id, given, this.#setup.maxBytes);
-    const command = answerCommand(id, answer, options.id, this.#setup.clock.id());
+    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    return submit(this.#door(threadId), command);
+    const byWorker = start === "worker" || this.#startsNothing;
+    return submit({ ...this.#door(threadId), byWorker }, command);
   }
 
   /** The door of a thread that any process may have. */
@@ -295,6 +304,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
     this.#sessions.refuseIfClosed();
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
+    if (agent === undefined || agent.absent) throw agentUnknown(agent?.name ?? "(none)");
     const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
     await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()));
   }
@@ -355,10 +365,12 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.enqueue() for a thread that any process may be running. */
-  async enqueue(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async enqueue(threadId: string, input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
+    const { start = this.#setup.start ?? "worker" } = readWhere(options);
     const sent = await this.#sessions.with(threadId, async () =>
-      (await this.#sessions.any(threadId)).enqueue(input, options),
+      (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
     );
+    if (start === "worker" || this.#startsNothing) return sent;
     // Whoever ran it may have ended just before it was sent.
     const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
@@ -383,15 +395,27 @@ export class LiveRunner<Out = string, Deps = unknown> {
   ): Promise<Sent> {
     this.#sessions.refuseIfClosed();
     checkChat(options, { agent: true });
-    const { agent, ...given } = options;
+    const { agent, start = this.#setup.start, ...given } = options;
+    const byWorker = start === "worker" || this.#startsNothing;
+    const bounded = (begin: () => Promise<Run<Out>>) => withSlot(this.#slots, threadId, begin);
     const verbs: ChatVerbs = {
-      start: (said, more) => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) }),
-      resume: (more) => this.resume(threadId, more),
+      start: (said, more) =>
+        bounded(() => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) })),
+      resume: (more) => bounded(() => this.resume(threadId, more)),
       steer: (said, more) => this.steer(threadId, said, more),
-      enqueue: (said, more) => this.enqueue(threadId, said, more),
+      enqueue: async (said, more) => {
+        // A thread that is not there begins with this agent.
+        if (agent !== undefined) await this.#sessions.open(threadId, { agent }).catch(unlessBusy);
+        return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
+      },
       interrupt: (more) => this.interrupt(threadId, more),
     };
-    return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, given);
+    return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
+  }
+
+  /** True without agents: other processes start everything. */
+  get #startsNothing(): boolean {
+    return this.#sessions.agentNames.length === 0;
   }
 
   /** session.withdraw() for a thread that any process may be running. */
@@ -504,6 +528,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Moves threads that can move by themselves: crashed ones, and idle ones with an input waiting. Ends with `signal`. */
   work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
+    if (this.#startsNothing) throw agentUnknown("(none)");
     const sessions = this.#sessions;
     return workOn(
       {
@@ -511,6 +536,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
           return sessions.closed;
         },
         clock: this.#setup.clock,
+        slots: this.#slots,
         find: () => this.#movable(),
         move: (row) => this.#move(row),
         log: this.#setup.log,

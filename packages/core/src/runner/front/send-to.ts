@@ -15,6 +15,7 @@ import type { InterruptOptions, ResumeOptions, RunOptions, SendOptions } from ".
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { Run } from "../read/run.ts";
+import type { Slots } from "../thread/slots.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 
 /** How an input was taken, and the id by which withdraw() takes it back while it waits. */
@@ -32,6 +33,26 @@ export interface ChatVerbs {
   steer(input: Input, options: SendOptions): Promise<unknown>;
   enqueue(input: Input, options: SendOptions): Promise<unknown>;
   interrupt(options: InterruptOptions): Promise<unknown>;
+}
+
+/** `byWorker`: this process starts nothing. */
+type Sending = ChatOptions & { readonly byWorker?: boolean };
+
+/** Runs a thread in one of the slots of this process, until its segment has ended. */
+export async function withSlot<R extends Pick<Run<unknown>, "result">>(
+  slots: Slots,
+  threadId: string,
+  begin: () => Promise<R>,
+): Promise<R> {
+  const giveBack = await slots.free(threadId);
+  try {
+    const run = await begin();
+    void run.result.then(giveBack);
+    return run;
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
 }
 
 /** Refusals of a verb that was chosen by an older state of the thread. */
@@ -58,7 +79,7 @@ export async function sendTo(
   setup: Setup,
   key: ThreadKey,
   input: Input,
-  options: ChatOptions,
+  options: Sending,
 ): Promise<Sent> {
   const { threadId } = key;
   if (readInput(input, setup.maxBytes).length === 0) throw belayError("INPUT_EMPTY", { threadId });
@@ -87,9 +108,9 @@ async function sendNow(
   verbs: ChatVerbs,
   look: Look | undefined,
   input: Input,
-  options: ChatOptions & { readonly id: string },
+  options: Sending & { readonly id: string },
 ): Promise<Omit<Sent, "id">> {
-  const { id, by, whenRunning = "steer" } = options;
+  const { id, by, whenRunning = "steer", byWorker = false } = options;
   const caller = { id, ...(by !== undefined && { by }) };
   const runId = look?.runId === undefined ? {} : { runId: look.runId };
   const waits = async (how: "steer" | "enqueue"): Promise<Omit<Sent, "id">> => {
@@ -99,6 +120,7 @@ async function sendNow(
   switch (look?.state) {
     case "running": {
       if (whenRunning !== "interrupt") return waits(whenRunning);
+      if (byWorker) return waits("steer");
       const { segment } = look;
       await verbs.interrupt({ ...caller, ...runId, ...(segment !== undefined && { segment }) });
       return { how: "interrupt", ...runOf(await verbs.start(input, { id })) };
@@ -108,13 +130,16 @@ async function sendNow(
         case "user_interrupt":
         case "manual":
         case "crash":
+          if (byWorker) return waits("steer");
           return { how: "resume", ...runOf(await verbs.start(input, { id })) };
         case "tool_interrupt":
+          if (byWorker) return waits("steer");
           return (await answered(verbs, look, input, options)) ?? waits("steer");
         default:
           return waits("steer");
       }
     default:
+      if (byWorker) return waits("enqueue");
       return { how: "run", ...runOf(await verbs.start(input, { id })) };
   }
 }

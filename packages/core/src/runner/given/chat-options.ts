@@ -1,21 +1,22 @@
 import type { KnownOptions } from "../../refuse-unknown.ts";
 import { refuseUnknown } from "../../refuse-unknown.ts";
-import { checkCaller, checkSend, oneOf, type SendOptions } from "./options.ts";
+import { checkCaller, checkSend, oneOf, type SendOptions, type WhereOptions } from "./options.ts";
 
 /** Of send(). */
-export interface ChatOptions extends SendOptions {
+export interface ChatOptions extends SendOptions, WhereOptions {
   /** What becomes of the input while a run is under way: `"steer"` by default. */
   readonly whenRunning?: "steer" | "enqueue" | "interrupt" | undefined;
   /** What becomes of open requests; by default each request's own `onNewInput`. */
   readonly whenAsked?: "withdraw" | "keep" | "answer" | undefined;
 }
 
-const CHAT: KnownOptions<ChatOptions> = { id: true, by: true, whenRunning: true, whenAsked: true };
+const CHAT: KnownOptions<ChatOptions> = { start: true, id: true, by: true, whenRunning: true, whenAsked: true };
 
 /** Checks the options of send(); `more` are those of runner.send() alone. */
 export function checkChat(options: ChatOptions, more: Readonly<Record<string, true>> = {}): void {
   refuseUnknown("send()", options, { ...CHAT, ...more });
   checkCaller(options);
+  oneOf("start", options.start, ["here", "worker"]);
   oneOf("whenRunning", options.whenRunning, ["steer", "enqueue", "interrupt"]);
   oneOf("whenAsked", options.whenAsked, ["withdraw", "keep", "answer"]);
   if (options.id !== undefined) checkSend({ id: options.id }, "send()");

@@ -1,4 +1,4 @@
-// What people may say when they begin a run, send something to it, stop it or let it go on.
+// The options of the verbs on a thread. Long, and still one piece: each type stands beside the code that checks it.
 
 import type { Agent } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
@@ -10,6 +10,7 @@ import { fitting, type Json, toJson } from "../../json.ts";
 import { readName } from "../../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Input } from "./input.ts";
+import type { Where } from "./setup.ts";
 
 type AnyAgent = Agent<unknown, never>;
 
@@ -100,6 +101,25 @@ export interface RemoveRuleOptions extends SendOptions {
   readonly threadId?: string | undefined;
 }
 
+/** The process that starts an input, or runs an approved call. */
+export interface WhereOptions {
+  /** `"here"`: this process. `"worker"`: any process that calls `work()`. */
+  readonly start?: Where | undefined;
+}
+
+/** Of enqueue(). */
+export interface EnqueueOptions extends SendOptions, WhereOptions {}
+
+export function readWhere<O extends WhereOptions>(
+  options: O,
+): { readonly start: Where | undefined; readonly rest: Omit<O, "start"> } {
+  // The check of the verb refuses it.
+  if (typeof options !== "object" || options === null) return { start: undefined, rest: options };
+  const { start, ...rest } = options;
+  oneOf("start", start, ["here", "worker"]);
+  return { start, rest };
+}
+
 /** Of runner.journal(). */
 export interface JournalOptions {
   /** The seq of the last fact that the caller has; 0 by default. */
@@ -132,7 +152,7 @@ export interface RepairOptions {
   readonly as?: string | undefined;
 }
 
-export interface AnswerOptions {
+export interface AnswerOptions extends WhereOptions {
   /** The same answer given twice under one id is one. */
   readonly id?: string | undefined;
 }
