@@ -18,6 +18,7 @@ import type {
   EventBase,
   Fact,
   InputQueuedEvent,
+  LabelEvent,
   MessageEvent,
   RequestAnsweredEvent,
   RunEndEvent,
@@ -85,6 +86,7 @@ type Written = (
   | ({ readonly drift: DriftEvent["report"] } & Pick<DriftEvent, "fingerprint">)
   | { readonly unruled: string; readonly by: string }
   | Own<BreakpointEvent>
+  | ({ readonly label: Pick<LabelEvent, "title" | "labels"> } & Pick<LabelEvent, "by">)
   | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held" | "values"> & {
       readonly end: string;
       /** Where it is not ok. */
@@ -110,7 +112,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 export const KEYS: ReadonlySet<string> = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command values outputKey remembered x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command values outputKey remembered label x n p".split(
     " ",
   ),
 );
@@ -168,7 +170,7 @@ function versionFor(facts: readonly Fact[]): number {
   return version;
 }
 
-/** Of a fact that is no command. */
+/** Of a fact that is no command, and that version 3 can hold. */
 function versionOf(fact: Fact): 1 | 2 {
   switch (fact.type) {
     case "step":
@@ -220,6 +222,8 @@ function isNew(fact: Fact): boolean {
       return fact.message.remembered === true;
     case "run-end":
       return fact.values !== undefined || fact.outputKey !== undefined;
+    case "label":
+      return true;
     default:
       return false;
   }
@@ -306,6 +310,8 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
       return { unruled: fact.id, by: fact.by };
     case "breakpoint":
       return { breakpoint: fact.breakpoint };
+    case "label":
+      return { label: { title: fact.title, labels: fact.labels }, by: fact.by };
     case "state": {
       const { state, pauseType, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
       const { forked, missed } = fact;
@@ -677,6 +683,7 @@ function read(
     return { type: "command", key, by, ...place, ...(refused !== undefined && { refused }) };
   }
   if ("breakpoint" in written) return { type: "breakpoint", breakpoint: written.breakpoint, ...place };
+  if ("label" in written) return { type: "label", ...written.label, by: written.by, ...place };
   if ("unruled" in written) return { type: "rule-removed", id: written.unruled, by: written.by, ...place };
   if ("drift" in written) {
     return { type: "drift", report: written.drift, fingerprint: written.fingerprint, ...place };

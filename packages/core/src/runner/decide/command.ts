@@ -6,6 +6,8 @@ import type { Breakpoint } from "../../event.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { Command as Row, ThreadKey } from "../../store/store.ts";
+import { type LabelChange, type Labelling, readLabelChange } from "../given/label.ts";
+import { checkSend, type SendOptions } from "../given/options.ts";
 
 interface Base {
   /** Unique in its thread: the verb with the caller's id, or with a fresh one. */
@@ -21,6 +23,7 @@ export type Command =
   | AnswerCommand
   | (Base & { readonly do: "breakpoint"; readonly breakpoint: Breakpoint })
   | (Base & { readonly do: "unrule"; readonly rule: string })
+  | (Base & { readonly do: "label" } & Labelling)
   /** The caller makes the token; only its hash travels. */
   | (Base & { readonly do: "handle"; readonly tokenHash: string; readonly tokenUntil?: number });
 
@@ -29,6 +32,7 @@ export const verbOf: Readonly<Record<Command["do"], string>> = {
   answer: "answer()",
   breakpoint: "setBreakpoint()",
   unrule: "removeRule()",
+  label: "label()",
   handle: "handle()",
 };
 
@@ -49,6 +53,14 @@ export function breakpointCommand(breakpoint: Breakpoint, caller: Caller, fresh:
 
 export function unruleCommand(rule: string, caller: Caller, fresh: string) {
   return { do: "unrule", ...baseOf("unrule", caller, fresh), rule } as const;
+}
+
+export type LabelCommand = Extract<Command, { readonly do: "label" }>;
+
+/** Returns the command for a change of title and labels. Throws `LABELS_INVALID`. */
+export function labelCommand(threadId: string, change: LabelChange, caller: SendOptions, fresh: string): LabelCommand {
+  checkSend(caller, "label()");
+  return { do: "label", ...baseOf("label", caller, fresh), ...readLabelChange(threadId, change) };
 }
 
 function baseOf(verb: string, { id, by = "user" }: Caller, fresh: string): Base {

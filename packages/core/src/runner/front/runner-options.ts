@@ -2,7 +2,7 @@
 
 import type { Agent } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
-import { type BelayError, belayError } from "../../error.ts";
+import { type BelayError, belayError, shown } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
 import { consoleLog, type Log } from "../../log.ts";
@@ -21,6 +21,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 const MAX_HOT = 1_000;
 
+/** The options of `createRunner()`. */
 export interface RunnerOptions<Out, Deps> {
   /** The agent, or several: the first is the one for new threads that name none. */
   readonly agent?: Agent<Out, Deps> | undefined;
@@ -51,6 +52,8 @@ export interface RunnerOptions<Out, Deps> {
   readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were left alone for so long; by default none. */
   readonly ttlMs?: number | undefined;
+  /** Whether the first input of a thread makes its title, in the store and in lists; true by default. */
+  readonly titles?: boolean | undefined;
   /** Called around what every agent does, outside of its own: one object of hooks, or several, the outermost first. */
   readonly hooks?: HooksGiven<Deps> | undefined;
   /** Told what goes wrong beside a run and fails nothing, such as a hook after a step; the console by default. */
@@ -74,11 +77,13 @@ const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   start: true,
   tokenTtlMs: true,
   ttlMs: true,
+  titles: true,
   hooks: true,
   log: true,
   clock: true,
 };
 
+/** The options of `runner.open()`. */
 export interface OpenOptions<Deps> {
   /** The name of the agent for a new thread. */
   readonly agent?: string | undefined;
@@ -140,6 +145,7 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
     unattended: options.unattended ?? false,
     groups: readGroups(options.groups),
     tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
+    titles: readFlag("titles", options.titles) ?? true,
     hooks: readHooks(options.hooks),
     start: readWhere({ start: options.start }).start,
     log,
@@ -151,11 +157,13 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
 /** Returns how many threads may run at once. */
 export function readConcurrency(concurrency = Number.POSITIVE_INFINITY): number {
   if (concurrency >= 1) return concurrency;
-  throw belayError("OPTION_INVALID", {
-    option: "concurrency",
-    value: String(concurrency),
-    needed: "a number, 1 or more",
-  });
+  const value = String(concurrency);
+  throw belayError("OPTION_INVALID", { option: "concurrency", value, needed: "a number, 1 or more" });
+}
+
+function readFlag(option: string, value: unknown): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
 }
 
 function notAboveZero(option: string, value: number): BelayError {

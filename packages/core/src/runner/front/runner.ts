@@ -12,11 +12,12 @@ import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { Input } from "../given/input.ts";
+import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
@@ -77,18 +78,32 @@ import {
 } from "./runner-options.ts";
 import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
+import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
 
-/** Agents of several kinds: a run's output is one of theirs, and `deps` serves them all. */
+/**
+ * Makes a runner: agents and a store, and the verbs on their threads. The store is in memory by default. With agents of
+ * several kinds the output of a run is one of theirs, and `deps` serves them all.
+ *
+ * @example
+ * ```ts
+ * const runner = createRunner({ agent: helper, store: sqliteStore(new DatabaseSync("threads.db")) });
+ * const session = await runner.open("thread-1");
+ * const run = session.run("Book a table.");
+ * for await (const event of run) if (event.type === "text-delta") process.stdout.write(event.text);
+ * if ((await run.result).status === "interrupted") await session.resume().result;
+ * ```
+ */
 export function createRunner<A extends Agent<unknown, never>>(
   options: Omit<RunnerOptions<never, never>, "agent" | "agents" | "deps"> & {
     readonly agents: readonly A[];
   } & NeededDeps<DepsOf<A>>,
 ): Runner<OutputOf<A>, DepsOf<A>>;
+/** Makes a runner with one agent, or with several of one kind. */
 export function createRunner<Out = string, Deps = unknown>(
   options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
 ): Runner<Out, Deps>;
@@ -430,9 +445,22 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return this.#sessions.reader(threadId, options);
   }
 
-  /** All threads, the last changed first. */
-  threads(): Promise<ThreadRow[]> {
-    return this.#setup.store.threads(this.#tenant);
+  /**
+   * Lists threads, the last changed first, a page at a time. `next` is the cursor of the page after it. A thread that changes
+   * while a caller reads pages moves to the front.
+   */
+  async threads(filter: ThreadFilter = {}): Promise<ThreadPage> {
+    return readThreads(this.#setup, this.#tenant, filter);
+  }
+
+  /** session.label() for a thread that any process may be running. */
+  async label(threadId: string, change: LabelChange, options: SendOptions = {}): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const { store, clock } = this.#setup;
+    const command = labelCommand(threadId, change, options, clock.id());
+    const loaded = await loadThread(store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
+    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    await submit(this.#door(threadId), command);
   }
 
   /**
@@ -500,7 +528,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
     const read = readPrune(options);
-    return this.#prune(await this.threads(), read);
+    return this.#prune(await this.#setup.store.threads(this.#tenant), read);
   }
 
   async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {
@@ -515,7 +543,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const now = clock.now();
     if (this.#ttlMs !== undefined && now >= this.#pruneAt) {
       this.#pruneAt = now + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
-      const rows = await this.threads();
+      const rows = await store.threads(this.#tenant);
       // What cannot be removed is no reason not to work.
       await this.#prune(rows, { idleMs: this.#ttlMs }).then(
         () => this.#prunes.over(),

@@ -16,10 +16,11 @@ import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { Input } from "../given/input.ts";
+import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
@@ -183,6 +184,12 @@ export class LiveSession<Out = string> {
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
     await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()));
+  }
+
+  /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
+  async label(change: LabelChange, options: SendOptions = {}): Promise<void> {
+    const { setup } = this.#thread;
+    await submit(doorOf(this.#thread), labelCommand(this.threadId, change, options, setup.clock.id()));
   }
 
   /**

@@ -134,7 +134,7 @@ describe.each(eachStore)("a runner without agents ($name)", ({ make }) => {
     await until(async () => (await front.look("t"))!.state === "completed");
     expect(ran).toEqual(["pay 1"]);
     await stop();
-    expect((await front.threads()).length).toBeGreaterThan(0);
+    expect((await front.threads()).items.length).toBeGreaterThan(0);
     await expect(front.start("t", "again")).rejects.toMatchObject({ code: "AGENT_UNKNOWN" });
     await expect(async () => front.work()).rejects.toMatchObject({ code: "AGENT_UNKNOWN" });
     expect(() => createRunner({} as never)).toThrow(expect.objectContaining({ code: "AGENT_INVALID" }));

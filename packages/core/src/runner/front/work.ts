@@ -9,6 +9,7 @@ import type { ThreadRow } from "../../store/store.ts";
 import type { Slots } from "../thread/slots.ts";
 import { Troubles } from "./troubles.ts";
 
+/** The options of `runner.work()`. */
 export interface WorkOptions {
   /** How many threads at once; 4 by default. The runner's own `concurrency` bounds it. */
   readonly concurrency?: number | undefined;

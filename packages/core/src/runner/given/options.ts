@@ -1,4 +1,6 @@
-// The options of the verbs on a thread. Long, and still one piece: each type stands beside the code that checks it.
+// The options of the verbs, and how each is read: an option that a verb cannot use is refused before anything is changed.
+//
+// Long, and still one piece: a list of verbs, each with its options and a few lines that read them.
 
 import type { Agent } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
@@ -14,17 +16,20 @@ import type { Where } from "./setup.ts";
 
 type AnyAgent = Agent<unknown, never>;
 
+/** The options of `run()`. */
 export interface RunOptions {
   /** Asking twice under one id is asking once: while it runs that is the same run, and later what was recorded of it. */
   readonly id?: string | undefined;
 }
 
+/** The options of `steer()`, `enqueue()` and `observe()`. */
 export interface SendOptions {
   /** Sending twice under one id is sending once. */
   readonly id?: string | undefined;
   readonly by?: string | undefined;
 }
 
+/** The options of `interrupt()`. */
 export interface InterruptOptions {
   /** The same stop sent twice under one id is one. */
   readonly id?: string | undefined;
@@ -50,6 +55,7 @@ export interface InterruptOptions {
   readonly by?: string | undefined;
 }
 
+/** The options of `resume()`. */
 export interface ResumeOptions {
   /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
   readonly mode?: "continue" | "rethink" | undefined;
@@ -74,11 +80,13 @@ export interface EndOptions {
   readonly force?: boolean | undefined;
 }
 
+/** The options of `runner.drain()`. */
 export interface DrainOptions {
   /** What takes longer is aborted; ten seconds by default. */
   readonly timeoutMs?: number | undefined;
 }
 
+/** The options of `setBreakpoint()`. */
 export interface BreakpointOptions extends SendOptions {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
@@ -90,6 +98,7 @@ export interface BreakpointOptions extends SendOptions {
   readonly when?: Json | undefined;
 }
 
+/** The options of `checkpoint()`. */
 export interface LookOptions {
   /** The graph, by its path, or by the address of something that waits in it. */
   readonly to?: string | undefined;
@@ -134,6 +143,7 @@ export interface EffectsOptions {
   readonly after: number;
 }
 
+/** The options of `events()`. */
 export interface EventOptions {
   /** The seq of the last fact that was seen; all facts by default. */
   readonly after?: number | undefined;
@@ -147,11 +157,13 @@ export interface RulesOptions {
   readonly threadId?: string | undefined;
 }
 
+/** The options of `runner.repair()`. */
 export interface RepairOptions {
   /** The id of the new thread. */
   readonly as?: string | undefined;
 }
 
+/** The options of `answer()`. */
 export interface AnswerOptions extends WhereOptions {
   /** The same answer given twice under one id is one. */
   readonly id?: string | undefined;

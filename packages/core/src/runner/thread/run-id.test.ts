@@ -159,7 +159,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     const result = await first.result;
     expect(first.threadId).toBe("job 1");
     expect(await (await kit.runner.run("go", { id: "job 1" })).result).toEqual(result);
-    expect((await kit.runner.threads()).filter(({ threadId }) => threadId === "job 1")).toHaveLength(1);
+    expect((await kit.runner.threads()).items.filter(({ threadId }) => threadId === "job 1")).toHaveLength(1);
     expect(kit.requests).toHaveLength(1);
   });
 });
