@@ -295,6 +295,12 @@ export const catalogue = {
     (d) => `The permissions of ${d.owner} are not valid: ${d.problem}.`,
     "Correct them; a rule is { tool, args?, effect, id?, reason? }, effect one of allow, ask, always-ask, deny.",
   ),
+  RELAY_UNAVAILABLE: entry<Record<string, never>>(
+    "A thread runs under another runner, and its store cannot relay the text. Only the log reports this.",
+    () =>
+      "The store relays no text between runners: readers here get the facts of threads that run elsewhere, not their text.",
+    "Give sqliteStore() a database that is a file.",
+  ),
   REPLAY_DIVERGED: entry<{ address: string; problem: string }>(
     "Code that goes on after a pause does something else than what is on record.",
     (d) => `${d.address} went another way than before: ${d.problem}.`,
