@@ -15,12 +15,12 @@ import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts"
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import type { CommandOptions, GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
-  type CommandOptions,
   checkPause,
   checkRemoveRule,
   checkRun,
@@ -29,7 +29,6 @@ import {
   type EffectsOptions,
   type EndOptions,
   type EventOptions,
-  type GuardOptions,
   type InterruptOptions,
   type JournalOptions,
   type LookOptions,

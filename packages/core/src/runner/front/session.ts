@@ -18,6 +18,7 @@ import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
@@ -28,7 +29,6 @@ import {
   checkRun,
   type EndOptions,
   type EventOptions,
-  type GuardOptions,
   type InterruptOptions,
   type LookOptions,
   type ResumeOptions,

@@ -15,7 +15,7 @@ import type { Receipt } from "../decide/ending.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import type { Opening } from "../decide/opening.ts";
 import { woken } from "../decide/openings.ts";
-import type { CommandOptions } from "../given/options.ts";
+import type { CommandOptions } from "../given/command-options.ts";
 import type { Feed } from "../read/feed.ts";
 import { Recall, type Standing, standingOf } from "../read/recall.ts";
 import { LiveRun } from "../read/run.ts";
