@@ -18,7 +18,7 @@ import {
 } from "@belay/core";
 import { type FaultyStore, faultyStore, isRequest } from "@belay/core/inside";
 import { Reader } from "./reader.ts";
-import { type Actor, LEASE_MS, THREAD, type Watched } from "./segment.ts";
+import { type Actor, LEASE_MS, placeOf, THREAD, type Watched } from "./segment.ts";
 import type { Witness } from "./witness.ts";
 
 export interface ProcessOptions {
@@ -155,6 +155,7 @@ export class Process implements Actor {
     const reader = live
       ? new Reader(`run of p${this.number}`, {
           misses: () => false,
+          isHere: () => true,
           rollsBack: this.#options.rollsBack,
           turns: this.#options.turns,
           first: undefined,
@@ -266,6 +267,7 @@ export class Process implements Actor {
     const { rollsBack, turns } = this.#options;
     const reader = new Reader(`reader of p${this.number}`, {
       misses: () => witness.disturbed,
+      isHere: (event) => this.watched.some(({ run }) => placeOf(run) === placeOf(event)),
       rollsBack,
       turns,
       first: 1,

@@ -34,6 +34,7 @@ export interface DamagedRequest {
  */
 export type Inbox = InboxItem[] & { readonly damaged: readonly DamagedRequest[] };
 
+/** Which requests `runner.inbox()` lists. */
 export interface InboxFilter {
   readonly threadId?: string | undefined;
   readonly kind?: RequestKind | undefined;
