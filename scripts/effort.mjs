@@ -41,6 +41,10 @@ export const amounts = {
   answeringProcesses: { test: 8, endure: 50, all: 50 },
   /** Sentences that are typed into a dialog of the terminal. */
   sentences: { test: 15, endure: 100, all: 100 },
+  /** Requests drawn by chance from the table of routes. */
+  fuzzedRequests: { test: 250, endure: 5_000, all: 50_000 },
+  /** Streams that a proxy cuts at a random byte. */
+  cutStreams: { test: 12, endure: 300, all: 3_000 },
   /** Whether each way to break a wire, each server and each long case has its turn, or one that stands for them. */
   everyVariant: { test: false, endure: true, all: true },
 };

@@ -12,7 +12,7 @@ const bin = (name) => join(root, "node_modules/.bin", name);
 const modifiedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 
 /** The newest change below a folder. Folders count too: their time moves when a file is deleted. */
-function newest(path) {
+export function newest(path) {
   if (!existsSync(path)) return 0;
   if (!statSync(path).isDirectory()) return /\.test\.tsx?$/.test(path) ? 0 : modifiedAt(path);
   return Math.max(modifiedAt(path), ...readdirSync(path).map((name) => newest(join(path, name))));

@@ -13,7 +13,11 @@ export const serverArrows: Record<string, readonly string[]> = {
   routes: ["problem", "kernel", "login", "http"],
   openapi: ["http", "routes"],
   runners: ["kernel"],
-  server: ["problem", "kernel", "login", "http", "routes", "openapi", "runners"],
+  // Generated pages, and the file that serves them.
+  "console-assets.d": [],
+  "console-assets": [],
+  pages: ["problem", "console-assets"],
+  server: ["problem", "kernel", "login", "http", "routes", "openapi", "runners", "pages"],
   "to-next": ["server"],
   index: ["problem", "login", "server", "to-next"],
   // A server on a port; for tests only.
@@ -24,3 +28,6 @@ export const serverArrows: Record<string, readonly string[]> = {
 export const serverDoors: Record<string, readonly string[]> = {
   "index.ts": ["BelayServer", "Login", "Problem", "Role", "ServerLogEntry", "ServerOptions", "belayServer", "toNext"],
 };
+
+/** Files that a build makes and that are not in the repository. */
+export const generated: readonly string[] = ["packages/server/src/console-assets.js"];

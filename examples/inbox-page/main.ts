@@ -32,9 +32,8 @@ const server = createServer(async (request, response) => {
   if (by === undefined) return response.writeHead(401).end();
   try {
     if (request.method === "GET") {
-      const items = await runner.inbox({ by });
-      // JSON has no place in a list for what is missing from it.
-      return response.end(JSON.stringify({ items, damaged: items.damaged }));
+      // Items, what cannot be read, and the cursor of the next page.
+      return response.end(JSON.stringify(await runner.inbox({ by })));
     }
     const { id, answer } = JSON.parse(await text(request));
     // Who answers is what the login says, never what the page says; and a page does not make rules for next time.

@@ -141,6 +141,19 @@ function program(texts: Texts): Command {
       ),
     );
 
+  root
+    .command("serve")
+    .description(usage.serve)
+    .option("--port <n>", usage.servePort, (text) => readPort(text, usage.notCount), 4180)
+    .option("--host <address>", usage.serveHost, "127.0.0.1")
+    .option("--token <token>", usage.serveToken)
+    .option("--open", usage.serveOpen)
+    .action((options) =>
+      command(root, async (io) =>
+        (await import("./commands/serve.ts")).serve({ ...paths(root), ...root.opts(), ...options }, io),
+      ),
+    );
+
   const rules = root
     .command("rules")
     .description(usage.rules)
@@ -263,6 +276,13 @@ function distance(a: string, b: string): number {
 function readCount(text: string, otherwise: string): number {
   const n = Number(text);
   if (!Number.isInteger(n) || n < 1) throw new InvalidArgumentError(otherwise);
+  return n;
+}
+
+/** 0: any free one. */
+function readPort(text: string, otherwise: string): number {
+  const n = Number(text);
+  if (!Number.isInteger(n) || n < 0 || n > 65_535) throw new InvalidArgumentError(otherwise);
   return n;
 }
 

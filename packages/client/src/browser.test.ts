@@ -1,15 +1,17 @@
 // The client as a browser gets it.
 
 import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 
 const entry = new URL("./index.ts", import.meta.url).pathname;
 
-test("L2: the client needs nothing at run time, and bundles for browsers within 6 kB", async () => {
+/** Bundles the named exports as a page would get them. */
+async function bundled(names: string) {
   const { outputFiles, metafile } = await build({
-    entryPoints: [entry],
+    stdin: { contents: `export ${names} from ${JSON.stringify(entry)}`, resolveDir: dirname(entry) },
     bundle: true,
     minify: true,
     write: false,
@@ -19,11 +21,23 @@ test("L2: the client needs nothing at run time, and bundles for browsers within 
     target: "es2023",
     logLevel: "silent",
   });
-  const foreign = Object.keys(metafile.inputs).filter((file) => !/packages\/client\/src\/[^/]+\.ts$/.test(file));
+  return { code: outputFiles[0]!.text, metafile };
+}
+
+test("the line to a server and the fold of its events take 6 kB each, and 10 kB together", async () => {
+  const size = async (names: string) => gzipSync((await bundled(names)).code).length;
+  expect(await size("{ connect, approve, reject, respond }")).toBeLessThan(6 * 1024);
+  expect(await size("{ foldThread, emptyThread, shownMessages }")).toBeLessThan(6 * 1024);
+  expect(await size("*")).toBeLessThan(10 * 1024);
+});
+
+test("L2: the client needs nothing at run time, and bundles for browsers", async () => {
+  const { code, metafile } = await bundled("*");
+  const foreign = Object.keys(metafile.inputs).filter(
+    (file) => file !== "<stdin>" && !/packages\/client\/src\/[^/]+\.ts$/.test(file),
+  );
   expect(foreign).toEqual([]);
-  const code = outputFiles[0]!.text;
   expect(code).not.toMatch(/node:|process\.|require\(/);
-  expect(gzipSync(code).length).toBeLessThan(6 * 1024);
   const bundle = await import(`data:text/javascript,${encodeURIComponent(code)}`);
   const base = { at: 5, threadId: "t", runId: "r", segment: 1, attempt: 1, agentName: "a", runPath: "a" };
   const view = bundle.foldThread(bundle.emptyThread, { type: "state", state: "initialized", seq: 1, ...base });

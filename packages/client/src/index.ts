@@ -1,4 +1,13 @@
+export type { Answered, Client, Me, ThreadFilter, ThreadItem } from "./connect.ts";
+export { connect } from "./connect.ts";
+export type { Change, ConnectionEvent, LiveEvent, ResetEvent, StreamEvent, StreamOptions } from "./events.ts";
+export { isThreadEvent } from "./events.ts";
 export { foldThread, shownMessages, shownState } from "./fold-thread.ts";
+export type { InboxFilter, InboxPage, InboxQuery } from "./inbox.ts";
+export { approve, reject, respond } from "./inbox.ts";
+export type { ConnectOptions } from "./request.ts";
+export { RequestError } from "./request.ts";
+export type { ClientResult, ClientRun, ClientThread } from "./thread.ts";
 export type {
   AgentView,
   ApprovalView,

@@ -28,6 +28,10 @@ export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } 
       readonly finish: Finish;
       /** What ends those above it, too. */
       readonly action?: Action;
+      /** The shared values that it set. */
+      readonly values?: Patch;
+      /** The shared value that its output becomes. */
+      readonly outputKey?: string;
       /** What it changes in the state of the graph around it, as that is when its end is written. Throws `TOO_LARGE`. */
       readonly patch?: () => Patch | undefined;
     }
@@ -53,6 +57,8 @@ export interface Agent<out Out = unknown, in Deps = never> {
   view?(inside: Inside): InterruptData;
   /** Called around what it does. */
   readonly hooks?: HookTable | undefined;
+  /** Said to the person after a stop if no hook speaks. */
+  readonly interruptMessage?: string | undefined;
   /** It is no agent to people: hooks around replies are not called for it. */
   readonly plain?: true;
   /** What it is made of. */

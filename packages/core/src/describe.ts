@@ -50,6 +50,8 @@ export interface GraphDescription {
   readonly trigger?: "any" | "all";
   readonly interruptBefore: readonly BreakpointDescription[];
   readonly interruptAfter: readonly BreakpointDescription[];
+  /** The nodes that a person approves before they run, and the node that a rejection leads to. */
+  readonly approveBefore?: readonly { readonly node: string; readonly onReject?: string }[];
 }
 
 export interface BreakpointDescription {

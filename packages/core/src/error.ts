@@ -444,7 +444,7 @@ export const catalogue = {
   ),
   USER_INTERRUPT: entry<{ reason?: Values }>(
     "Thrown by ctx.checkInterrupt() inside a tool once the run has been stopped.",
-    (d) => `User interrupted execution${d.reason ? ` (${d.reason})` : ""}.`,
+    (d) => `User interrupted execution${d.reason && d.reason !== "general" ? ` (${d.reason})` : ""}.`,
     "Let it pass: the runtime records the stop. Clean up in `finally`.",
   ),
 } as const;
@@ -478,16 +478,28 @@ export function belayError<C extends ErrorCode>(code: C, details: ErrorDetails<C
   return new BelayError(code, message(details), hintFor?.(details) ?? hint, details as object, cause);
 }
 
+/** The reason of a stop that names none. */
+export const GENERAL = "general";
+
+/**
+ * Thrown by `ctx.checkInterrupt()` once the run is stopped. Thrown by a tool or a custom agent itself, it stops the run as a
+ * person's stop does.
+ */
 export class UserInterrupt extends BelayError {
   override readonly name = "UserInterrupt";
   /** When the stop was asked for, in milliseconds since 1970. */
   readonly interruptedAt: number;
+  readonly reason: string;
+  /** The text that the person saw of the answer before the stop. */
+  readonly partialText: string;
 
-  constructor(interruptedAt: number, reason?: string) {
+  constructor(interruptedAt = Date.now(), reason = GENERAL, partialText = "") {
     const details = { reason };
     const { message, hint } = catalogue.USER_INTERRUPT;
     super("USER_INTERRUPT", message(details), hint, details);
     this.interruptedAt = interruptedAt;
+    this.reason = reason;
+    this.partialText = partialText;
   }
 }
 

@@ -75,6 +75,8 @@ export interface ToolEndEvent extends EventBase {
   readonly outcome: Outcome;
   /** The result; for an interrupted call what it had yielded; for an error its words. */
   readonly output: Json;
+  /** The shared values that it set. */
+  readonly values?: Patch;
   /** It does not run now, and will on continue: a stop came before it started, or, with outcome unknown, a crash cut it, or, with outcome interrupted, it goes on from its recorded steps. */
   readonly held?: true;
 }
@@ -91,6 +93,8 @@ export interface ToolLateEvent extends EventBase {
   readonly output: Json;
   /** In place of the "interrupted" result while no answer was recorded after it, else as a note of its own. */
   readonly as: "replace" | "note";
+  /** The shared values that it set. */
+  readonly values?: Patch;
 }
 
 /** An input waits: a steer or what is only to be known for the next model call, an input for the next run. */
@@ -245,6 +249,10 @@ export interface RunEndEvent extends EventBase {
   readonly error?: ErrorRecord;
   /** What a node changes in the state of its graph. */
   readonly patch?: Patch;
+  /** The shared values that it set. */
+  readonly values?: Patch;
+  /** The shared value that the output becomes. */
+  readonly outputKey?: string;
 }
 
 /** Values of the top-level keys that changed. */

@@ -1,5 +1,7 @@
 // What a running agent stands on: who and where it is, the stop it must heed, and the only two ways out, `record` for
 // facts and `publish` for drafts. An agent never saves; whoever made the frame does.
+//
+// Long, and still one piece: the facts and drafts that a frame makes stand beside the interface that takes them.
 
 import type { Clock } from "./clock.ts";
 import type { ErrorRecord } from "./error.ts";
@@ -12,6 +14,7 @@ import type {
   Fact,
   MessageEvent,
   ModelWaitEvent,
+  Patch,
   RequestAnsweredEvent,
   RunEndEvent,
   RunStartEvent,
@@ -24,7 +27,8 @@ import type {
   TurnEndEvent,
   TurnStartEvent,
 } from "./event.ts";
-import type { HookTable } from "./hooks/hooks.ts";
+import { showText } from "./hooks/call-hooks.ts";
+import type { Hook, HookTable } from "./hooks/hooks.ts";
 import type { Decision, RequestState } from "./interrupt/decision.ts";
 import type { Interrupt } from "./interrupt/interrupt.ts";
 import type { StopSignal } from "./interrupt/stop-signal.ts";
@@ -117,10 +121,23 @@ export interface Desk {
   readonly permissions: CheckedPermissions | undefined;
   /** The runner's hooks. */
   readonly hooks: HookTable | undefined;
+  /** The `onText` hooks that threw in this run: they are not called again. */
+  mutedHooks(runId: string): Set<Hook>;
+  /** The values that the agents of the thread share. */
+  readonly values: Patch;
+  /** Stops the run as a person's stop does. */
+  interrupt(stop: InsideStop): void;
   /** Where things go that fail nothing. */
   readonly log: Log;
   /** What people allowed: for this thread, and for good. */
   remembered(): Promise<Remembered>;
+}
+
+/** A stop by code of the run itself. */
+export interface InsideStop {
+  readonly by: string;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
 }
 
 export interface Awaiting {
@@ -164,6 +181,8 @@ export interface LateResult {
   readonly output: Json;
   /** What the call did besides. */
   readonly actions?: readonly Action[];
+  /** The shared values that it set. */
+  readonly values?: Patch;
 }
 
 export interface FramePlace {
@@ -188,6 +207,8 @@ export class Frame {
   branches: readonly string[] = noBranches;
   /** It begins now: nothing of what it did is on record. */
   isNew = false;
+  /** The hooks that see each piece of text; undefined if there are none. */
+  onText: readonly Hook[] | undefined;
 
   constructor(
     place: FramePlace,
@@ -244,10 +265,10 @@ export class Frame {
   childEnd(
     child: Pick<Frame, "place">,
     status: RunEndEvent["status"],
-    more: Pick<RunEndEvent, "output" | "error" | "patch">,
+    more: Pick<RunEndEvent, "output" | "error" | "patch" | "values" | "outputKey">,
   ): RunEndEvent {
     const { threadId, runId, segment, agentName, runPath } = child.place;
-    const { output, error, patch } = more;
+    const { output, error, patch, values, outputKey } = more;
     const fact: Mutable<RunEndEvent> = {
       type: "run-end",
       seq: 0,
@@ -264,6 +285,8 @@ export class Frame {
     if (output !== undefined) fact.output = output;
     if (error !== undefined) fact.error = error;
     if (patch !== undefined) fact.patch = patch;
+    if (values !== undefined) fact.values = values;
+    if (outputKey !== undefined) fact.outputKey = outputKey;
     return fact;
   }
 
@@ -336,7 +359,7 @@ export class Frame {
     return { type: "request-answered", id, by: "runtime", answer, ...this.#fact() };
   }
 
-  toolEnd(call: CallState, outcome: Outcome, output: Json, held: boolean): ToolEndEvent {
+  toolEnd(call: CallState, outcome: Outcome, output: Json, held: boolean, values?: Patch): ToolEndEvent {
     const { threadId, runId, segment, agentName, runPath } = this.place;
     const { id: callId, tool } = call.part;
     const { address } = call;
@@ -356,6 +379,7 @@ export class Frame {
       outcome,
       output,
     };
+    if (values !== undefined) return { values, ...fact };
     return held ? { held, ...fact } : fact;
   }
 
@@ -369,6 +393,10 @@ export class Frame {
   }
 
   delta(type: DeltaEvent["type"], text: string, of: DeltaOf, offset: number, attempt: number): void {
+    if (type === "text-delta" && this.onText !== undefined) {
+      const { messageId } = of;
+      showText(this, this.onText, this.desk.mutedHooks(this.place.runId), text, { messageId, offset });
+    }
     if (this.desk.watched) this.desk.publish(this.deltaOf(type, text, of, offset, attempt));
   }
 

@@ -53,6 +53,7 @@ export interface ResultPart {
   readonly id: string;
   readonly tool: string;
   readonly outcome: Outcome;
+  /** JSON; of a result that `content()` made, its parts under the key `~content`. */
   readonly output: Json;
   readonly provider?: ProviderData;
 }
@@ -90,8 +91,10 @@ export interface Message {
   readonly at: number;
   readonly origin: "person" | "model" | "runtime" | "hook";
   readonly interrupted?: Cut;
-  /** Said by an `onInterrupt` hook after a stop: for people, and for no model. */
+  /** Said after a stop, by an `onInterrupt` hook or as the agent's `interruptMessage`: for people. */
   readonly isInterrupted?: true;
+  /** Of words after a stop: models read them too, before the next input. */
+  readonly remembered?: true;
   /** The id of the cut message that this one goes on with. */
   readonly continues?: string;
   /** The id of the model that wrote it. */

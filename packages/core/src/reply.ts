@@ -11,6 +11,7 @@ type AnyAgent = Agent<unknown, never>;
 
 /** Never rejects. */
 export function runReply(agent: AnyAgent, frame: Frame): Promise<Ended> {
+  if (!agent.plain) frame.onText = hooksNamed(frame.desk.hooks, agent.hooks, "onText");
   const after = agent.plain ? undefined : hooksNamed(frame.desk.hooks, agent.hooks, "afterReply");
   return after === undefined ? run(agent, frame) : runHooked(agent, frame, after);
 }

@@ -3,12 +3,9 @@
 
 import type {
   Answer,
-  BelayError,
   DamagedRequest,
-  Fact,
   InboxItem,
   Input,
-  Json,
   Look,
   PauseType,
   Receipt,
@@ -17,6 +14,7 @@ import type {
   Runner,
   SessionState,
 } from "@belay/core";
+import { BelayError } from "@belay/core";
 
 /** The options that every verb takes. */
 export interface CommandOptions {
@@ -178,116 +176,39 @@ export interface StartedRun extends Run<unknown> {
   readonly started: Promise<Started>;
 }
 
+/** Verbs that the runner has, and whose options it does not all take yet. */
+const narrowed: readonly string[] = ["start", "resume", "answer", "pause", "terminate"];
+
 /** Returns the runner with every verb of the routes. */
 export function kernelOf(runner: Runner): Kernel {
-  const own = runner as unknown as Kernel & Record<string, unknown>;
   const made = standIns(runner) as unknown as Record<string, unknown>;
-  return new Proxy(own, {
+  return new Proxy(runner as unknown as Kernel & Record<string, unknown>, {
     get(target, name: string) {
-      const isPaged = name === "threads" || name === "inbox";
-      const value = name in target && !(isPaged && runner.threads.length === 0) ? target[name] : made[name];
-      return typeof value === "function" ? value.bind(name in target && value === target[name] ? target : made) : value;
+      const value = name in target && !narrowed.includes(name) ? target[name] : made[name];
+      return typeof value === "function" ? value.bind(target) : value;
     },
   });
 }
 
-const MOST_FACTS = 1000;
-const CHANGE_POLL_MS = 250;
-
 function standIns(runner: Runner): Partial<Kernel> {
-  const lists = runner as unknown as {
-    threads(): Promise<
-      {
-        threadId: string;
-        agent: string;
-        state: SessionState;
-        head: number;
-        createdAt: number;
-        updatedAt: number;
-        lease?: object;
-        damaged?: true;
-        parent?: { threadId: string; seq: number };
-      }[]
-    >;
-    inbox(filter: object): Promise<InboxItem[] & { readonly damaged: readonly DamagedRequest[] }>;
-  };
-
-  async function* facts(threadId: string): AsyncGenerator<Fact> {
-    for (let after = 0; ; ) {
-      const page = await runner.journal(threadId, { after, limit: MOST_FACTS });
-      yield* page.items;
-      if (page.next === undefined) return;
-      after = page.next;
-    }
-  }
-
-  async function rows(): Promise<ThreadItem[]> {
-    const open = new Map<string, number>();
-    for (const { threadId } of await lists.inbox({})) open.set(threadId, (open.get(threadId) ?? 0) + 1);
-    return Promise.all(
-      (await lists.threads()).map(async ({ threadId, agent, state, head, createdAt, updatedAt, ...row }) => {
-        const look: Partial<Look> = row.damaged ? {} : ((await runner.look(threadId).catch(() => undefined)) ?? {});
-        return {
-          threadId,
-          agent,
-          state: look.state ?? state,
-          ...(look.pauseType !== undefined && { pauseType: look.pauseType }),
-          ...(look.runId !== undefined && { runId: look.runId }),
-          labels: {},
-          head,
-          open: open.get(threadId) ?? 0,
-          createdAt,
-          updatedAt,
-          ...(row.parent && { parent: row.parent }),
-          ...(row.damaged && { damaged: true as const }),
-        };
-      }),
-    );
-  }
-
-  function paged<Item>(items: readonly Item[], limit = 50, cursor = "0"): Page<Item> {
-    const from = Number(cursor) || 0;
-    const next = from + limit;
-    return { items: items.slice(from, next), ...(next < items.length && { next: String(next) }) };
-  }
-
-  async function decidedOf(threadId: string): Promise<DecidedRequest[]> {
-    const raised = new Map<string, InboxItem>();
-    const decided: DecidedRequest[] = [];
-    for await (const fact of facts(threadId)) {
-      if (fact.type === "action" && fact.action.interrupted !== undefined) {
-        const { interrupted } = fact.action;
-        raised.set(interrupted.id, { ...interrupted, threadId, runId: fact.runId } as unknown as InboxItem);
-      }
-      if (fact.type !== "request-answered" || fact.open || fact.refused) continue;
-      const item = raised.get(fact.id);
-      const { answer, by, at } = fact;
-      const said = answer as { readonly note?: string; readonly reason?: string };
-      if (item !== undefined) {
-        decided.push({
-          ...item,
-          how: answer.type,
-          by,
-          at,
-          ...(said.note !== undefined && { note: said.note }),
-          ...(said.reason !== undefined && { reason: said.reason }),
-        } as DecidedRequest);
-      }
-    }
-    return decided;
-  }
-
   return {
-    async pause(threadId) {
-      return (await runner.open(threadId)).pause();
+    start: (threadId, input, { agent, id }) => runner.start(threadId, input, { agent, id }),
+    async resume(threadId, { id: _id, runId, segment, ...options }) {
+      const look = await runner.look(threadId);
+      if (look !== undefined && isStale(look, { runId, segment })) throw stale(look);
+      return runner.resume(threadId, options);
     },
-    async terminate(threadId, { force }) {
-      await (await runner.open(threadId)).terminate({ force });
+    answer: (request, answer, { id }) => runner.answer(request, answer, { id }),
+    async pause(threadId, guard) {
+      const look = await runner.look(threadId);
+      if (look === undefined || !isStale(look, guard)) return runner.pause(threadId);
+      const { runId, segment } = look;
+      return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
     },
-    async observe(threadId, input, options) {
-      const session = await runner.open(threadId);
-      const text = typeof input === "string" ? input : (input as readonly { parts: never }[])[0]!;
-      return session.observe(text, options);
+    async terminate(threadId, { force, ...guard }) {
+      const look = await runner.look(threadId);
+      if (look !== undefined && isStale(look, guard)) throw stale(look);
+      await runner.terminate(threadId, { force });
     },
     async send(threadId, input, { agent, whenRunning = "steer", whenAsked = "withdraw", id, by }) {
       const look = await runner.look(threadId);
@@ -305,52 +226,15 @@ function standIns(runner: Runner): Partial<Kernel> {
         : await runner.start(threadId, input, { agent, id });
       return { how: paused ? "resume" : "run", runId: run.runId, id: id ?? run.runId };
     },
-    async threads({ limit, cursor, ...query }) {
-      const found = (await rows()).filter(
-        (row) =>
-          (query.state === undefined || row.state === query.state) &&
-          (query.pauseType === undefined || row.pauseType === query.pauseType) &&
-          (query.agent === undefined || row.agent === query.agent),
-      );
-      return paged(found, limit, cursor);
-    },
-    async inbox({ limit, cursor, ...filter }) {
-      const items = await lists.inbox(filter);
-      return { ...paged(items, limit, cursor), damaged: items.damaged };
-    },
-    async requests({ limit, cursor }) {
-      const all = await Promise.all((await lists.threads()).map(({ threadId }) => decidedOf(threadId)));
-      return paged(
-        all.flat().sort((a, b) => b.at - a.at),
-        limit,
-        cursor,
-      );
-    },
-    async request(id) {
-      const item = (await lists.inbox({})).find((each) => each.id === id);
-      if (item !== undefined) return { item };
-      for (const { threadId } of await lists.threads()) {
-        const decided = (await decidedOf(threadId)).find((each) => each.id === id);
-        if (decided !== undefined) return { item: decided, decided };
-      }
-      return undefined;
-    },
-    async *changes({ signal }) {
-      yield { type: "sync" };
-      const known = new Map((await rows()).map((row) => [row.threadId, row.head]));
-      while (!signal?.aborted) {
-        await new Promise((resolve) => setTimeout(resolve, CHANGE_POLL_MS));
-        for (const { threadId, head, state, open } of await rows().catch((error: BelayError) => {
-          if (error.code === "RUNNER_CLOSED") return [];
-          throw error;
-        })) {
-          if (known.get(threadId) === head) continue;
-          known.set(threadId, head);
-          yield { type: "change", threadId, head, state, open };
-        }
-      }
-    },
   };
 }
 
-export type { Json };
+function isStale(look: Look, { runId = look.runId, segment = look.segment }: GuardOptions): boolean {
+  return runId !== look.runId || segment !== look.segment;
+}
+
+function stale({ threadId, runId = "", segment = 0 }: Look): BelayError {
+  const words = `Thread ${threadId} is in segment ${segment} of run ${runId}, which the command was not for.`;
+  const hint = "Nothing was done. Look at the thread again, and decide anew.";
+  return new BelayError("STALE", words, hint, { threadId, runId, segment });
+}

@@ -77,9 +77,9 @@ test("a stop returns its receipt, and a resume with input reasons again", async 
   const runner = createRunner({ agent: agent({ name: "guide", model }) });
   await using server = await startServer({ runner, user: "anna" });
   await server.post("/threads/t/runs", { input: "What is a belay?" });
-  await expect.poll(async () => model.requests.length).toBe(1);
+  await readStream(server, "/threads/t/events", (all) => all.some(({ data }) => data.text?.endsWith("rope,")));
   const stopped = await server.post("/threads/t/interrupt", { reason: "add_info" });
-  expect(stopped).toMatchObject({ status: 200, body: { accepted: true } });
+  expect(stopped).toMatchObject({ status: 200, body: { accepted: true, partialText: "A belay has a rope," } });
   const resumed = await server.post("/threads/t/resume", { input: "Only the device." }, { prefer: "wait=30" });
   expect(resumed.body).toMatchObject({ status: "completed", text: "The device." });
   const history = await server.get("/threads/t/history");

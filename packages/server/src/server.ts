@@ -20,6 +20,7 @@ import { type Login, needRole } from "./login/login.ts";
 import { loginPage } from "./login/login-page.ts";
 import { newToken, TokenLogin } from "./login/token-login.ts";
 import { openapiOf } from "./openapi.ts";
+import { pageAt } from "./pages.ts";
 import { isBelayError, problemOf, problemResponse, ServerError } from "./problem.ts";
 import { asking } from "./routes/asking.ts";
 import { control } from "./routes/control.ts";
@@ -38,6 +39,8 @@ export interface ServerOptions {
   readonly user?: string | undefined;
   /** The path under which the server is mounted. */
   readonly basePath?: string | undefined;
+  /** False: the API alone, without pages. */
+  readonly console?: boolean | undefined;
   /** Threads that this server moves for others: `{ concurrency: 8 }` by default. */
   readonly work?: { readonly concurrency?: number | undefined } | false | undefined;
   readonly publicUrl?: string | undefined;
@@ -198,7 +201,9 @@ class Server implements BelayServer {
 
   async #route(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
-    const { route, params } = this.#router.match(request.method, this.#pathOf(pathname));
+    const path = this.#pathOf(pathname);
+    if (!path.startsWith("/v1/")) return this.#page(path, request);
+    const { route, params } = this.#router.match(request.method, path.slice("/v1".length));
     if (this.#closing !== undefined && !isProbe(route)) throw closing();
     checkForgery(request);
     const login = route.role === "none" ? NOBODY : await this.#authenticate(request);
@@ -230,11 +235,17 @@ class Server implements BelayServer {
     });
   }
 
+  /** The path below the base. A mount may have removed the base already. */
   #pathOf(pathname: string): string {
-    const base = this.#basePath === "/" ? "" : this.#basePath;
-    const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
-    if (!path.startsWith("/v1/")) throw new ServerError("ROUTE_UNKNOWN", `There is no route ${pathname}.`);
-    return path.slice("/v1".length);
+    if (this.#basePath === "/") return pathname;
+    if (pathname === this.#basePath) return "/";
+    return pathname.startsWith(`${this.#basePath}/`) ? pathname.slice(this.#basePath.length) : pathname;
+  }
+
+  #page(path: string, request: Request): Promise<Response> {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (isRead && (this.#options.console ?? true)) return pageAt(path.slice(1), this.#basePath, request);
+    throw new ServerError("ROUTE_UNKNOWN", `There is no route ${path}.`);
   }
 
   async #authenticate(request: Request): Promise<Login | Response> {

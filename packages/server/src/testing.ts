@@ -35,7 +35,7 @@ export async function startServer(options: ServerOptions): Promise<TestServer> {
   const send = async (method: string, path: string, init: RequestInit = {}): Promise<Answered> => {
     const response = await fetch(`${url}/v1${path}`, { ...init, method, headers: { ...login, ...init.headers } });
     const text = await response.text();
-    const isJson = /json/.test(response.headers.get("content-type") ?? "") && text !== "";
+    const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "") && text !== "";
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
   };
   const json = (body: unknown, headers: Record<string, string> = {}) => ({

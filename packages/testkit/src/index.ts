@@ -1,5 +1,5 @@
 export type { Append, Fault, ToolOptions } from "@belay/core/inside";
-export { factProblems, faultyStore, isFact, onPoint, wrapStore } from "@belay/core/inside";
+export { factProblems, faultyStore, isFact, moveOn, onPoint, threadOf, wrapStore } from "@belay/core/inside";
 export { foldAll, foldProblems } from "./folds/fold-problems.ts";
 export type { Witness } from "./session/asking-tool.ts";
 export {

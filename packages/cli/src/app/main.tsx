@@ -385,7 +385,7 @@ class App {
       case "left":
         return this.#left.decide(effect.choice, this.#isShown(session));
       case "list-rewind":
-        return this.#happen({ type: "rewind-items", items: await listRewind(session) });
+        return this.#happen({ type: "rewind-items", items: await listRewind(this.#setup.runner, session) });
       case "rewind":
         return this.#rewind(session, effect.item);
       default:

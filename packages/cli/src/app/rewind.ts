@@ -1,16 +1,16 @@
 // Where a person may go back to: before each thing they said; and what was done since, which going back does not undo.
 
-import { type Message, messageText, type Session } from "@belay/core";
+import { type Message, messageText, type Runner, type Session } from "@belay/core";
 import { callLabel } from "../view/call-label.ts";
 import type { RewindItem } from "../view/view.ts";
 
 /** They look, and change nothing. */
 const LOOKING = ["read", "list", "search", "fetch", "ask_user"];
 
-/** Of all that was said, also in another terminal, which this session need not have read. */
-export async function listRewind(session: Session): Promise<readonly RewindItem[]> {
-  await session.refresh().catch(() => {});
-  return rewindItems(session.messages);
+/** Returns the points of the whole thread, also those of another terminal: opening the thread reads what is new. */
+export async function listRewind(runner: Pick<Runner, "open">, session: Session): Promise<readonly RewindItem[]> {
+  const fresh = await runner.open(session.threadId).catch(() => session);
+  return rewindItems(fresh.messages);
 }
 
 function rewindItems(messages: readonly Message[]): readonly RewindItem[] {

@@ -136,7 +136,9 @@ function actionRows(action: (Fact & { type: "action" })["action"], inner: string
   if (interrupted !== undefined) {
     const { kind, id, by, reason = "", tool, address } = interrupted;
     if (kind === "user" || kind === "manual")
-      return [[says.stop, `${inner}${says.stoppedBy(by)}${reason === "" ? "" : `: ${reason}`}`]];
+      return [
+        [says.stop, `${inner}${says.stoppedBy(by)}${reason === "" || reason === "general" ? "" : `: ${reason}`}`],
+      ];
     // The view of a pause repeats requests that have a row. Nodes of the root graph stand only there.
     if ("data" in interrupted) {
       const { data } = interrupted;

@@ -92,3 +92,21 @@ test("D36, D37: Enter hands in what was typed; clear empties both", () => {
   token.clear();
   expect([token.buffer, token.takePending()]).toEqual(["", []]);
 });
+
+test("O11: wait() resolves to true at the stop, also one that came before, and to false after its time", async () => {
+  const runner = speaking();
+  const token = new InterruptToken();
+  const session = await runner.open();
+  token.bind(session);
+  expect(await token.wait(1)).toBe(false);
+  const run = session.run("go");
+  for await (const event of run) if (event.type === "text-delta") break;
+  const waiting = [token.wait(), token.wait(10_000)];
+  await token.trigger();
+  expect(await Promise.all(waiting)).toEqual([true, true]);
+  expect(await token.wait(0)).toBe(true);
+  token.clear();
+  expect(await token.wait(0)).toBe(false);
+  expect(() => token.wait(-1)).toThrow(RangeError);
+  await runner.close();
+});

@@ -13,6 +13,7 @@ export class InterruptToken {
   #stopping: Promise<Receipt> | undefined;
   #typed = "";
   #pending: string[] = [];
+  #waiting = new Set<() => void>();
 
   /** From now on trigger() stops this session. What was triggered before is of no account to it. */
   bind(session: Stoppable): void {
@@ -41,9 +42,32 @@ export class InterruptToken {
   trigger(options: InterruptOptions = {}): Promise<Receipt> | undefined {
     const session = this.#session;
     if (session === undefined) return undefined;
-    if (this.#stopping === undefined) this.#stopping = session.interrupt(options);
-    else session.interrupt({ ...options, force: true }).catch(() => {});
+    if (this.#stopping === undefined) {
+      this.#stopping = session.interrupt(options);
+      for (const wake of this.#waiting) wake();
+      this.#waiting.clear();
+    } else session.interrupt({ ...options, force: true }).catch(() => {});
     return this.#stopping;
+  }
+
+  /** Waits for a stop: resolves to true once one is triggered, to false if `timeoutMs` pass first. Without it, waits as long as it takes. */
+  wait(timeoutMs?: number): Promise<boolean> {
+    if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
+      throw new RangeError(`wait() takes a number of milliseconds, 0 or more, not ${String(timeoutMs)}`);
+    }
+    if (this.isTriggered) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      const late = () => {
+        this.#waiting.delete(wake);
+        resolve(false);
+      };
+      const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
+      this.#waiting.add(wake);
+    });
   }
 
   /** Ready for the next stop; what was typed, and what was handed in, is gone. */

@@ -264,6 +264,8 @@ export const en = {
     waitsFor: (what: string, command: string) => `Waits for you: ${what} Answer with: ${command}`,
     goOn: (id: string) => `Resume with: belay --resume ${id}`,
     moreThreads: (n: number) => `${count(n, "more thread")}; --limit shows more.`,
+    serving: (url: string) => `Belay serves at ${url}`,
+    servingEnds: "Ctrl-C ends the server; threads stay as they are.",
     inboxEmpty: "Nothing waits for an answer.",
     requestDamaged: (id: string) =>
       `Request ${id} is damaged and cannot be shown. Which thread waits for it is not known.`,
@@ -429,6 +431,11 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     rulesRemoveThread: "one that was remembered there",
     rulesExplain: "say what the rules make of a call in this folder",
     asJson: "as JSON",
+    serve: "serve the threads over HTTP, with pages in a browser",
+    servePort: "the port",
+    serveHost: "the address to listen at; any but this machine's own needs --token",
+    serveToken: "the token that opens it, in place of the one in the data folder",
+    serveOpen: "open the page in a browser",
     mcp: "list the MCP servers and their tools",
     mcpLogin: "sign in at a server on the web, in a browser",
   },
@@ -570,6 +577,15 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
       message: (d: { thread: string; about: string; folder: string }) =>
         `Thread ${d.thread} is about ${d.about}, not about ${d.folder}.`,
       hint: "Go on with it there, without --folder; or with the same past here, in a new thread, by --fork.",
+    },
+    PORT_TAKEN: {
+      message: (d: { host: string; port: number; reason: string }) =>
+        `Nothing can listen at ${d.host}:${d.port}: ${d.reason}.`,
+      hint: "Give another --port, or end the program that has it.",
+    },
+    SERVE_OPEN: {
+      message: (d: { host: string }) => `Without a token of your own, ${d.host} would be open to other machines.`,
+      hint: "Give --token with at least 16 characters, or leave --host out.",
     },
     ID_AMBIGUOUS: {
       message: (d: { what: IdOf; given: string; count: number }) =>

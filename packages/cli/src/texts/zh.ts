@@ -300,6 +300,8 @@ export const zh: Texts = {
     waitsFor: (what, command) => `等待你的回答：${what} 回答：${command}`,
     goOn: (id) => `恢复会话：belay --resume ${id}`,
     moreThreads: (n) => `还有 ${n} 个会话；用 --limit 显示更多。`,
+    serving: (url) => `Belay 的地址是 ${url}`,
+    servingEnds: "按 Ctrl-C 结束服务器；会话保持原样。",
     inboxEmpty: "没有等待回答的请求。",
     requestDamaged: (id) => `请求 ${id} 已损坏，无法显示。不知道哪个会话在等待它。`,
     requestDamagedIn: (id, thread) =>
@@ -461,6 +463,11 @@ export const zh: Texts = {
     rulesRemoveThread: "在该会话中记住的规则",
     rulesExplain: "说明规则在此文件夹中如何判断一个调用",
     asJson: "JSON 格式",
+    serve: "通过 HTTP 提供会话，并在浏览器中显示页面",
+    servePort: "端口",
+    serveHost: "监听的地址；除本机地址外都需要 --token",
+    serveToken: "用来登录的令牌，代替数据文件夹中的那个",
+    serveOpen: "在浏览器中打开页面",
     mcp: "列出 MCP 服务器及其工具",
     mcpLogin: "在浏览器中登录网上的服务器",
   },
@@ -593,6 +600,14 @@ export const zh: Texts = {
     FOLDER_OTHER: {
       message: (d) => `会话 ${d.thread} 属于 ${d.about}，不属于 ${d.folder}。`,
       hint: "不加 --folder 即可在原文件夹中继续；或加 --fork，在这里以相同的历史开始新会话。",
+    },
+    PORT_TAKEN: {
+      message: (d) => `无法在 ${d.host}:${d.port} 上监听：${d.reason}。`,
+      hint: "请用 --port 换一个端口，或结束占用它的程序。",
+    },
+    SERVE_OPEN: {
+      message: (d) => `没有自己的令牌，${d.host} 会对其他机器开放。`,
+      hint: "请用 --token 给出至少 16 个字符的令牌，或去掉 --host。",
     },
     ID_AMBIGUOUS: {
       message: (d) => `有 ${d.count} 个${ids[d.what] ?? d.what} id 以 ${JSON.stringify(d.given)} 开头。`,

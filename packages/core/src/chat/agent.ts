@@ -1,18 +1,19 @@
 // agent(…): the definition of a model with tools. Immutable; bad definitions are refused here.
 
-import type { Agent } from "../agent.ts";
+import type { Agent, Ended } from "../agent.ts";
 import type { AgentDescription } from "../describe.ts";
-import { belayError } from "../error.ts";
+import { belayError, shown } from "../error.ts";
 import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
-import type { Desk } from "../frame.ts";
+import type { Desk, Frame } from "../frame.ts";
 import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
-import { type Message, messageText, NAME } from "../message.ts";
+import { isBlank, type Message, messageText, NAME } from "../message.ts";
 import type { Model, ModelRequest, ModelSettings } from "../model/model.ts";
 import type { Verdict } from "../permission/decide.ts";
 import { type Permissions, readPermissions } from "../permission/permissions.ts";
+import { readName } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { closed, isStrict } from "../schema/closed.ts";
 import { type InferOutput, jsonSchema, type StandardSchema, toJsonSchema, validate } from "../schema/schema.ts";
@@ -42,6 +43,8 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly subAgents?: readonly Agent<unknown, Deps>[] | undefined;
   /** The run's output must fit this schema; the result has its type. */
   readonly output?: S | undefined;
+  /** The shared value that its output becomes, for the other agents of the thread: they read it in `ctx.values`. */
+  readonly outputKey?: string | undefined;
   readonly settings?: AgentSettings | undefined;
   /**
    * What of the history is sent: a pure function of it, or a budget of tokens under which it is kept by recorded
@@ -57,6 +60,8 @@ export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly permissions?: Permissions | undefined;
   /** Called around what it does: one object of hooks, or several, the outermost first. */
   readonly hooks?: HooksGiven<Deps> | undefined;
+  /** Shown and recorded after a person's stop, if no `onInterrupt` hook speaks. Without it no message is added. */
+  readonly interruptMessage?: string | undefined;
   /** How calls that never started are closed when the person changes direction: told to the model, or dropped. */
   readonly repair?: "synthetic" | "drop" | undefined;
 }
@@ -71,6 +76,7 @@ const OPTIONS: KnownOptions<AgentOptions<undefined, never>> = {
   tools: true,
   subAgents: true,
   output: true,
+  outputKey: true,
   settings: true,
   context: true,
   maxTurns: true,
@@ -78,6 +84,7 @@ const OPTIONS: KnownOptions<AgentOptions<undefined, never>> = {
   graceMs: true,
   permissions: true,
   hooks: true,
+  interruptMessage: true,
   repair: true,
 };
 
@@ -115,7 +122,8 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
     // Whoever has the word may have called it.
     childAt: (segment) => inCalls.find(({ name: called }) => segment.endsWith(`/${called}`)),
     hooks: definition.hooks,
-    run: (frame) => chatLoop(frame, definition),
+    interruptMessage: options.interruptMessage,
+    run: (frame) => (sharing(definition) ? sharedLoop(frame, definition) : chatLoop(frame, definition)),
     fingerprint: () => {
       const of = definition.tools;
       if (print?.of !== of) print = { of, is: printOf(definition) };
@@ -134,6 +142,20 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
   } satisfies Agent);
   definitions.set(made, definition);
   return made as Agent<OutputOf<S>, Deps>;
+}
+
+/** Returns true if an agent of the family stores its output as a shared value. */
+function sharing({ outputKey, family }: ChatDefinition): boolean {
+  return outputKey !== undefined || [...(family?.values() ?? [])].some((member) => member.outputKey !== undefined);
+}
+
+/** The output becomes the value of the agent that speaks last; else that of the agent that was asked. */
+async function sharedLoop(frame: Frame, definition: ChatDefinition): Promise<Ended> {
+  const ended = await chatLoop(frame, definition);
+  if (ended.how !== "completed") return ended;
+  const speaker = definition.family?.get(frame.scope.active ?? "");
+  const outputKey = speaker?.outputKey ?? definition.outputKey;
+  return outputKey === undefined ? ended : { ...ended, outputKey };
 }
 
 /** What each agent(…) was made of, for those that hand over to it. */
@@ -252,13 +274,16 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
   if (settings !== undefined) refuseUnknown("settings of agent()", settings, SETTINGS);
   if (settings?.retry !== undefined) refuseUnknown("settings.retry of agent()", settings.retry, RETRY);
   if (timeouts !== undefined) refuseUnknown("timeouts of agent()", timeouts, TIMEOUTS);
-  const { name, model, instructions, output } = options;
+  const { name, model, instructions, output, outputKey } = options;
   if (typeof model?.stream !== "function" || typeof model.id !== "string") {
     throw refuse("its model has no id or no stream(); wrap AI SDK models with fromAiSdk(model)");
   }
   if (instructions !== undefined && typeof instructions !== "string") throw refuse("its instructions are not text");
   if (output !== undefined && output["~standard"]?.version !== 1)
     throw refuse("its output is not a Standard Schema; a JSON Schema goes into jsonSchema(…)");
+  const { interruptMessage } = options;
+  if (interruptMessage !== undefined && (typeof interruptMessage !== "string" || isBlank(interruptMessage)))
+    throw refuse(`its interruptMessage is ${shown(interruptMessage)}, not a text`);
   const maxTurns = options.maxTurns ?? 100;
   if (!Number.isInteger(maxTurns) || maxTurns < 1) throw refuse(`maxTurns is ${maxTurns}`);
   if (options.graceMs !== undefined && !(options.graceMs >= 0)) throw refuse(`graceMs is ${options.graceMs}`);
@@ -292,6 +317,7 @@ function define(options: AgentOptions<StandardSchema | undefined, never>): ChatD
       return current().request;
     },
     output,
+    outputKey: outputKey === undefined ? undefined : readName("outputKey", outputKey),
     maxTurns,
     maxCorrections: 2,
     timeouts: { ...options.timeouts, idleMs: options.timeouts?.idleMs ?? IDLE_MS },

@@ -8,8 +8,10 @@
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
+import { contentOf, contentText } from "../content.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
+import type { Json } from "../json.ts";
 import { addUsage, type Message, type Usage } from "../message.ts";
 import type { ModelCallEnd } from "./call-model.ts";
 import type { ChatDefinition, ContextBudget, SummaryWish } from "./definition.ts";
@@ -133,13 +135,19 @@ export function cutIndex(prompt: readonly Message[], budget: ContextBudget, forc
   return gain ? cut : undefined;
 }
 
+function resultText(output: Json): string {
+  const parts = contentOf(output);
+  if (parts !== undefined) return contentText(parts);
+  return typeof output === "string" ? output : JSON.stringify(output);
+}
+
 function transcript(message: Message): string {
   const words = message.parts.map((part) => {
     switch (part.type) {
       case "call":
         return `[calls ${part.tool} ${JSON.stringify(part.args)}]`;
       case "result":
-        return `[${part.tool}, ${part.outcome}: ${typeof part.output === "string" ? part.output : JSON.stringify(part.output)}]`;
+        return `[${part.tool}, ${part.outcome}: ${resultText(part.output)}]`;
       case "file":
         return `[file ${part.name ?? part.mediaType}]`;
       case "text":

@@ -77,6 +77,8 @@ export interface ChatDefinition {
   /** Without messages yet. */
   readonly request: ModelRequest;
   readonly output: StandardSchema | undefined;
+  /** The shared value that its output becomes. */
+  readonly outputKey: string | undefined;
   readonly maxTurns: number;
   readonly maxCorrections: number;
   readonly timeouts: ModelTimeouts;

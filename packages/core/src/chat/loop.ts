@@ -3,9 +3,10 @@
 
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
-import { BelayError, belayError, errorText } from "../error.ts";
+import { BelayError, belayError, errorText, GENERAL } from "../error.ts";
 import type { Action, Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
+import { hooksNamed } from "../hooks/hooks.ts";
 import { callAddress, turnAddress } from "../interrupt/address.ts";
 import type { CallState } from "../journal/state.ts";
 import { asText } from "../json.ts";
@@ -213,6 +214,8 @@ async function shortenFirst(frame: Frame, agent: ChatDefinition, budget: Context
 
 function askModel(frame: Frame, agent: ChatDefinition): Promise<Next> | Ended {
   const { scope } = frame;
+  // Another agent may have the word than the one that was asked.
+  frame.onText = hooksNamed(frame.desk.hooks, agent.hooks, "onText");
   const continued = scope.last === "cut" ? scope.messages.at(-1)! : undefined;
   const turn = continued === undefined ? scope.turn + 1 : scope.turn;
   if (turn > scope.allowedFrom + agent.maxTurns) {
@@ -310,8 +313,8 @@ function stopped(said: Said): Ended {
   const { answer, attempt } = said.end;
   const { stop } = said.frame.signal;
   const parts = stop?.rollbackPartial ? undefined : answer.cutParts();
-  const { by = "user", at = 0, reason } = stop ?? {};
-  const facts = parts === undefined ? [] : [messageFact(said, parts, undefined, { by, at, ...(reason && { reason }) })];
+  const { by = "user", at = 0, reason = GENERAL } = stop ?? {};
+  const facts = parts === undefined ? [] : [messageFact(said, parts, undefined, { by, at, reason })];
   const notStarted = (parts ?? []).filter((part) => part.type === "call").map((part) => part.id);
   return {
     how: "stopped",

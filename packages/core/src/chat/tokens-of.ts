@@ -1,6 +1,7 @@
 // How many tokens something takes, about: four bytes to one, in every script, and a little for the frame around each.
 // Providers count differently. Each thing is looked at once: none of them changes, and all are asked for before every turn.
 
+import { contentOf } from "../content.ts";
 import type { Json } from "../json.ts";
 import type { Message, Part } from "../message.ts";
 import type { ModelRequest } from "../model/model.ts";
@@ -48,7 +49,7 @@ function partSize(part: Part): number {
     case "call":
       return sizeOf(part.tool) + sizeOf(part.args);
     case "result":
-      return sizeOf(part.output);
+      return contentOf(part.output)?.reduce((bytes, each) => bytes + partSize(each), 0) ?? sizeOf(part.output);
     case "file":
       return "base64" in part.data ? Math.min(part.data.base64.length, 6_000) : 400;
     case "opaque":

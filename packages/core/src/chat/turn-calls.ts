@@ -11,7 +11,7 @@
 
 import { noCalls, type StoppedCalls } from "../agent.ts";
 import { type BelayError, recordedWords } from "../error.ts";
-import type { Action, Fact } from "../event.ts";
+import type { Action, Fact, ToolEndEvent } from "../event.ts";
 import type { Frame, Recording } from "../frame.ts";
 import { rerunAddress, rerunInterrupt } from "../interrupt/rerun.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
@@ -447,13 +447,18 @@ export class TurnCalls implements Recording, StopListener {
   }
 
   /** The facts of a call's end, with the starts that it makes possible. */
-  endOf(call: CallState, serial: boolean, outcome: Outcome, output: Json, more: readonly Fact[]): readonly Fact[] {
+  endOf(
+    call: CallState,
+    serial: boolean,
+    { outcome, output, values }: Pick<ToolEndEvent, "outcome" | "output" | "values">,
+    more: readonly Fact[],
+  ): readonly Fact[] {
     this.#running -= 1;
     this.#open -= 1;
     if (serial) this.#serialRunning = false;
     if (outcome === "interrupted") this.#stopped = added(this.#stopped, call.part.id);
     else this.#finished = added(this.#finished, call.part.id);
-    const end = this.#frame.toolEnd(call, outcome, output, false);
+    const end = this.#frame.toolEnd(call, outcome, output, false, values);
     const starts = this.#starts();
     if (starts.length === 0 && more.length === 0) return [end];
     return [end, ...more, ...starts];
@@ -519,7 +524,9 @@ class RunningCall implements CallEnding, Recording {
     // Others inside that agent may have asked people, and nobody goes on with them.
     const { desk } = this.#frame;
     const open = this.failed === undefined ? none : desk.closedBelow(this.#frame, this.failed, true, this.first);
-    const end = this.#turn.endOf(this.#call, this.#serial, this.#outcome, this.#output, this.#more());
+    const result = { outcome: this.#outcome, output: this.#output };
+    const values = this.#outcome === "ok" ? this.live?.ownValues : undefined;
+    const end = this.#turn.endOf(this.#call, this.#serial, values ? { ...result, values } : result, this.#more());
     return this.first === undefined ? end : [...open, ...this.first, ...end];
   }
 

@@ -3,7 +3,7 @@
 
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
-import type { Decision, RequestState } from "../interrupt/decision.ts";
+import type { RequestState } from "../interrupt/decision.ts";
 import { digestOf } from "../interrupt/digest.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import { type Approval, humanApproval, type Request, readRequest } from "../interrupt/request.ts";
@@ -18,9 +18,6 @@ export interface ApprovalPoint {
 }
 
 export type ApprovalPoints = ReadonlyMap<string, ApprovalPoint>;
-
-/** The decision about a node, with its approver and time. */
-export type NodeApproval = Approval & { readonly at: number };
 
 /** Returns the request before a visit, if one is on record and was not withdrawn. */
 export function requestBefore(
@@ -67,27 +64,6 @@ export function approvalBefore(
 
 export function digestOfVisit(graph: string, node: string, input: Json): string {
   return digestOf([graph, node, input]);
-}
-
-/** Returns the decision as code reads it; undefined if there is none yet. */
-export function approvalOf(decision: Decision | undefined): NodeApproval | undefined {
-  if (decision === undefined) return undefined;
-  const { by, at } = decision;
-  switch (decision.how) {
-    case "approved": {
-      const { note, args } = decision;
-      return { approved: true, by, at, ...(note !== undefined && { note }), ...(args !== undefined && { args }) };
-    }
-    case "rejected":
-      return { approved: false, by, at, note: decision.reason };
-    case "expired":
-      return { approved: decision.counts === "approve", by, at, note: "nobody answered in time" };
-    case "responded":
-    case "withdrawn":
-      return undefined;
-    default:
-      return decision satisfies never;
-  }
 }
 
 /** Returns the error of a run whose node was not approved. */

@@ -1,4 +1,4 @@
-import { eachStore, gate, listen, settle, until } from "@belay/testkit";
+import { eachStore, gate, listen, moveOn, settle, threadOf, until } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import {
   type Agent,
@@ -147,7 +147,7 @@ describe.each(eachStore)("a graph on $name", ({ make }) => {
     // A worker runs what was answered, and leaves the node to somebody.
     await session.answer(request.id, approve());
     await until(() => paid === 1);
-    await session.moveOn(3);
+    await moveOn(threadOf(session), 3, new Set());
     expect(session.pauseType).toBe("node_interrupt");
     expect(done).toEqual(["free", "more"]);
     const result = await session.resume().result;

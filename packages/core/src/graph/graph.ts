@@ -258,7 +258,7 @@ function either(one: When | undefined, other: When | undefined): When | undefine
   return (value, state) => one(value, state) || other(value, state);
 }
 
-function described({ shape, trigger, before, after }: Plan): GraphDescription {
+function described({ shape, trigger, before, after, approvals }: Plan): GraphDescription {
   const { nodes, edges, branches } = shape;
   const points = (breakpoints: Breakpoints) =>
     [...breakpoints].map(([node, when]) => ({ node, conditional: when !== undefined }));
@@ -269,6 +269,9 @@ function described({ shape, trigger, before, after }: Plan): GraphDescription {
     ...(trigger !== undefined && { trigger }),
     interruptBefore: points(before),
     interruptAfter: points(after),
+    ...(approvals.size > 0 && {
+      approveBefore: [...approvals].map(([node, { onReject }]) => (onReject ? { node, onReject } : { node })),
+    }),
   };
 }
 

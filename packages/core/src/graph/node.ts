@@ -4,11 +4,13 @@ import type { Ended } from "../agent.ts";
 import { belayError, shown } from "../error.ts";
 import type { Fact, Patch } from "../event.ts";
 import type { Frame } from "../frame.ts";
+import { approvalOf } from "../interrupt/decision.ts";
+import type { Approval } from "../interrupt/request.ts";
 import { rerunInterrupt } from "../interrupt/rerun.ts";
 import { fitting, frozen, type Json, toJson } from "../json.ts";
 import { type AnyAgent, composite } from "../workflow/composite.ts";
 import { type AgentContext, isToRerun, LiveAgent } from "../workflow/live-agent.ts";
-import { approvalOf, type NodeApproval, requestBefore } from "./approval.ts";
+import { requestBefore } from "./approval.ts";
 import type { State } from "./flow.ts";
 import { graphAt, nodeAt } from "./halt.ts";
 
@@ -24,7 +26,7 @@ export interface NodeContext<State, Deps = unknown> extends AgentContext<Deps> {
    * The decision about this node, if it is in `approveBefore`, or about the node whose `onReject` led here: the approver,
    * the time, and the note.
    */
-  readonly approval?: NodeApproval;
+  readonly approval?: Approval;
 }
 
 export type NodeCode = (input: never, ctx: never) => unknown;
@@ -73,7 +75,7 @@ function visitAt(runPath: string): string {
 }
 
 /** Returns the decision that let this visit begin: about the node itself, or the last rejection that leads here. */
-function approvalFor({ desk, place }: Frame, { key, rejections }: NodeSetup): NodeApproval | undefined {
+function approvalFor({ desk, place }: Frame, { key, rejections }: NodeSetup): Approval | undefined {
   const visit = visitAt(place.runPath);
   const graph = desk.scope(visit.slice(0, visit.lastIndexOf("/")));
   if (graph?.steps === undefined) return undefined;
@@ -99,7 +101,7 @@ class LiveNode extends LiveAgent {
   readonly changes: Change[] = [];
   #own: Patch = {};
 
-  startNode(code: NodeCode, begin: () => State, approval: NodeApproval | undefined): Promise<Ended> {
+  startNode(code: NodeCode, begin: () => State, approval: Approval | undefined): Promise<Ended> {
     let state = structuredClone(begin());
     const setState = (change: Change) => {
       const changed = changedBy(state, change);

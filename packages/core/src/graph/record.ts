@@ -4,10 +4,11 @@
 import { belayError } from "../error.ts";
 import type { Desk } from "../frame.ts";
 import type { RequestState } from "../interrupt/decision.ts";
+import { approvalOf } from "../interrupt/decision.ts";
 import type { ChildEnded, Scope } from "../journal/state.ts";
 import type { Json } from "../json.ts";
 import { valueOfFrame } from "../workflow/composite.ts";
-import { type ApprovalPoints, approvalOf, digestOfVisit, notApproved, requestBefore } from "./approval.ts";
+import { type ApprovalPoints, digestOfVisit, notApproved, requestBefore } from "./approval.ts";
 import { Flow, type State, saidBy, type Trigger, type Visit } from "./flow.ts";
 import type { HaltReason } from "./halt.ts";
 import type { Shape } from "./shape.ts";

@@ -70,6 +70,32 @@ export function hookFailed({ place }: Pick<HookHost, "place">, hook: HookName, r
   return belayError("HOOK_FAILED", { hook, agent: place.agentName, reason }, cause);
 }
 
+/** Shows a piece of text to hooks that only look on. One that throws is reported once, and then left out by `muted`. */
+export function showText(host: HookHost, hooks: readonly Hook[], muted: Set<Hook>, delta: string, of: TextPlace): void {
+  const { threadId, runId, segment, agentName, runPath } = host.place;
+  for (const hook of hooks) {
+    if (muted.has(hook)) continue;
+    const failed = (error: unknown) => {
+      if (!muted.has(hook)) report(host, hookFailed(host, "onText", errorText(error), error));
+      muted.add(hook);
+    };
+    const { messageId, offset } = of;
+    const info = { threadId, runId, segment, agentName, runPath, deps: host.deps, messageId, offset };
+    try {
+      const given: unknown = hook(delta as never, info as never);
+      if (given instanceof Promise) given.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+}
+
+/** The message that a piece of text belongs to. */
+export interface TextPlace {
+  readonly messageId: string;
+  readonly offset: number;
+}
+
 /** Each hook sees what the one before it made of `first`. Rejects with HOOK_FAILED. */
 export async function runBefore<T>(
   host: HookHost,

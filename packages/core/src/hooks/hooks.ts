@@ -73,7 +73,10 @@ export interface Hooks<Deps = unknown> {
   beforeObserve?(info: HookInfo<Deps> & { readonly message: Pick<Message, "parts"> }): Changed<string | Spoken | null>;
   /** The message is on its way into the history, and nothing can lose it. */
   afterObserve?(info: HookInfo<Deps> & { readonly id: string; readonly message: Pick<Message, "parts"> }): Seen;
-  /** A person has stopped the run: say something to them. It is shown and recorded; no model reads it. */
+  /**
+   * A person has stopped the run: say something to them. It is shown and recorded. With `remember`, models read it too, as
+   * words of the agent before the next input.
+   */
   onInterrupt?(
     info: HookInfo<Deps> & {
       readonly interrupt: Interrupt;
@@ -81,7 +84,26 @@ export interface Hooks<Deps = unknown> {
       readonly input: ReplyInput;
       readonly partialText: string;
     },
-  ): Changed<string | Spoken>;
+  ): Changed<string | Spoken | InterruptWords>;
+  /**
+   * A piece of an answer is shown. It is called synchronously, for each piece, and cannot change it: text shown is text
+   * kept. One that throws is reported to the log, and is not called again in that run.
+   */
+  onText?(delta: string, info: TextInfo<Deps>): void;
+}
+
+/** Where a piece of text is shown. */
+export interface TextInfo<Deps = unknown> extends Omit<HookInfo<Deps>, "signal"> {
+  readonly messageId: string;
+  /** The position of the piece in the text of the message so far. */
+  readonly offset: number;
+}
+
+/** Words after a stop. */
+export interface InterruptWords {
+  readonly text: string;
+  /** True if they become part of the history that models read. */
+  readonly remember?: boolean | undefined;
 }
 
 /** One object of hooks, or several. */
@@ -93,7 +115,7 @@ export type Spoken = Pick<Message, "parts">;
 export type HookName = keyof Hooks;
 
 /** `call` is the hook itself, on the object it came in. */
-export type Hook = (info: never) => unknown;
+export type Hook = (...given: never[]) => unknown;
 
 /** By name, in the order they are called. */
 export type HookTable = { readonly [N in HookName]?: readonly Hook[] };
@@ -108,6 +130,7 @@ const NAMES: KnownOptions<Hooks> = {
   beforeObserve: true,
   afterObserve: true,
   onInterrupt: true,
+  onText: true,
 };
 
 /** Reads the hooks of an agent or a runner. Refuses an unknown name: such a hook would never be called. */
@@ -121,7 +144,7 @@ export function readHooks(given: HooksGiven<never> | undefined): HookTable | und
       const hook: unknown = hooks[name];
       if (hook === undefined) continue;
       if (typeof hook !== "function") throw invalid(`hooks.${name}`, hook, "a function");
-      const called: Hook = (info) => hook.call(hooks, info);
+      const called: Hook = (...given) => hook.apply(hooks, given);
       const known = table[name] ?? [];
       table[name] = isAfter(name) ? [called, ...known] : [...known, called];
     }

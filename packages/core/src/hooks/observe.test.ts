@@ -200,7 +200,7 @@ describe("hub()", () => {
     });
   }
 
-  test("W5: a reply that was stopped is handed on when it is whole, as one, and what a hook said is not", async () => {
+  test("W5, O5: with `interrupts: false` a reply that was stopped is handed on when it is whole, as one, and what a hook said is not", async () => {
     const speaker = agent({
       name: "ann",
       model: scriptedModel([[{ text: "One " }, { stall: true }], "two"]),
@@ -209,7 +209,8 @@ describe("hub()", () => {
     const runner = createRunner({ agents: [speaker, teller("bob", "x")] });
     const ann = await runner.open("a", { agent: "ann" });
     const bob = await runner.open("b", { agent: "bob" });
-    const room = hub([ann, bob], { say: ({ agentName, text }) => `<${agentName}> ${text}` });
+    const say = ({ agentName, text }: { agentName: string; text: string }) => `<${agentName}> ${text}`;
+    const room = hub([ann, bob], { interrupts: false, say });
     const run = ann.run("go");
     await listen(run).until(({ type }) => type === "text-delta");
     await ann.interrupt();

@@ -7,6 +7,7 @@ import { jsonSchema, type Validated, validate } from "../schema/schema.ts";
 import type { Answer } from "./answer.ts";
 import { callDigest, digestOf } from "./digest.ts";
 import type { Interrupt, OnExpire } from "./interrupt.ts";
+import type { Approval } from "./request.ts";
 
 export interface RequestState {
   readonly interrupt: Interrupt;
@@ -36,6 +37,27 @@ export type Decision = { readonly by: string; readonly at: number } & (
   | { readonly how: "expired"; readonly counts: OnExpire }
   | { readonly how: "withdrawn" }
 );
+
+/** Returns the decision as code reads it; undefined if there is none yet. */
+export function approvalOf(decision: Decision | undefined): Approval | undefined {
+  if (decision === undefined) return undefined;
+  const { by, at } = decision;
+  switch (decision.how) {
+    case "approved": {
+      const { note, args } = decision;
+      return { approved: true, by, at, ...(note !== undefined && { note }), ...(args !== undefined && { args }) };
+    }
+    case "rejected":
+      return { approved: false, by, at, note: decision.reason };
+    case "expired":
+      return { approved: decision.counts === "approve", by, at, note: "nobody answered in time" };
+    case "responded":
+    case "withdrawn":
+      return undefined;
+    default:
+      return decision satisfies never;
+  }
+}
 
 /** Members of groups, by group. */
 export type Groups = Readonly<Record<string, readonly string[]>>;

@@ -32,7 +32,10 @@ export interface Interrupt {
   readonly callId?: string;
   readonly tool?: string;
   readonly version?: string;
+  /** The arguments of the call. */
   readonly args?: Json;
+  /** Of a request raised inside a call: its arguments are not the ones that the model asked for. */
+  readonly edited?: true;
   /** The node of a graph that it is about. */
   readonly node?: string;
   /** Who changed the arguments that the model asked for, where that was no person. */

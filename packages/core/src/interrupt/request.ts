@@ -36,11 +36,16 @@ export interface Request<T = unknown> {
   readonly types?: { readonly answer: T };
 }
 
+/** The decision about an approval, as code reads it. */
 export interface Approval {
   readonly approved: boolean;
+  /** The approver, or the person who rejected it. */
   readonly by: string;
+  /** When it was decided, in milliseconds since 1970. */
+  readonly at: number;
   /** The approver's words; of a rejection, its reason. */
   readonly note?: string;
+  /** The arguments that the approver gave instead of the asked ones. */
   readonly args?: Json;
 }
 

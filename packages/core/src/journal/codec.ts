@@ -63,7 +63,7 @@ type Word = SessionState | "start";
 type Written = (
   | WrittenMessage
   | ({ readonly run: "start" } & Pick<RunStartEvent, "fingerprint" | "input" | "fresh">)
-  | (Pick<RunEndEvent, "error" | "output" | "patch"> & {
+  | (Pick<RunEndEvent, "error" | "output" | "patch" | "values" | "outputKey"> & {
       readonly run: RunEndEvent["status"];
       /** These two where they are not those of the line's last message; no finish is null. */
       readonly finish?: RunEndEvent["finish"] | null;
@@ -71,7 +71,9 @@ type Written = (
     })
   | Own<StateEvent>
   | Own<ActionEvent>
-  | (Pick<ToolLateEvent, "id" | "tool" | "address" | "outcome" | "output" | "as"> & { readonly late: string })
+  | (Pick<ToolLateEvent, "id" | "tool" | "address" | "outcome" | "output" | "as" | "values"> & {
+      readonly late: string;
+    })
   | { readonly queued: InputQueuedEvent["kind"]; readonly id: string }
   | { readonly consumed: InputQueuedEvent["kind"]; readonly id: string }
   | ({ readonly call: string; readonly tool: string; readonly address: string } & Pick<
@@ -85,7 +87,7 @@ type Written = (
   | { readonly unruled: string; readonly by: string }
   | Own<BreakpointEvent>
   | ({ readonly label: Pick<LabelEvent, "title" | "labels"> } & Pick<LabelEvent, "by">)
-  | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held"> & {
+  | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held" | "values"> & {
       readonly end: string;
       /** Where it is not ok. */
       readonly outcome?: ToolEndEvent["outcome"];
@@ -98,7 +100,7 @@ type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
 /** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
 export type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
-  Pick<Message, "interrupted" | "isInterrupted" | "continues" | "model" | "summary"> & {
+  Pick<Message, "interrupted" | "isInterrupted" | "remembered" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
     readonly finish?: Message["finish"] | null;
   };
@@ -110,7 +112,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 export const KEYS: ReadonlySet<string> = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command label x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command label values outputKey remembered x n p".split(
     " ",
   ),
 );
@@ -215,6 +217,13 @@ function isNew(fact: Fact): boolean {
       return fact.interrupts?.some((each) => isRequest(each) || isNewKind(each)) ?? false;
     case "label":
       return true;
+    case "tool-end":
+    case "tool-late":
+      return fact.values !== undefined;
+    case "message":
+      return fact.message.remembered === true;
+    case "run-end":
+      return fact.values !== undefined || fact.outputKey !== undefined;
     default:
       return false;
   }
@@ -222,7 +231,9 @@ function isNew(fact: Fact): boolean {
 
 /** Code that asks to be run again, or a node that a person approves. */
 function isNewKind(interrupt: Interrupt | undefined): boolean {
-  return interrupt?.kind === "rerun" || interrupt?.node !== undefined;
+  if (interrupt === undefined) return false;
+  const { kind, node, args } = interrupt;
+  return kind === "rerun" || node !== undefined || (args !== undefined && isInside(interrupt));
 }
 
 function isOld({ kind }: Interrupt): boolean {
@@ -268,13 +279,14 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
         rule: fact.rule,
       };
     case "tool-end": {
-      const { callId: end, tool, address, outcome, output, held } = fact;
+      const { callId: end, tool, address, outcome, output, held, values } = fact;
+      if (values !== undefined) return { end, tool, address, outcome, output, held, values };
       if (outcome === "ok" && held === undefined) return { end, tool, address, output };
       return { end, tool, address, outcome, output, held };
     }
     case "tool-late": {
-      const { callId: late, id, tool, address, outcome, output, as } = fact;
-      return { late, id, tool, address, outcome, output, as };
+      const { callId: late, id, tool, address, outcome, output, as, values } = fact;
+      return { late, id, tool, address, outcome, output, as, values };
     }
     case "input-queued":
       return { queued: fact.kind, id: fact.id };
@@ -321,11 +333,21 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
       };
     }
     case "run-end": {
-      const { status: run, usage, output, error, patch } = fact;
-      if (last === undefined && fact.finish === undefined && error === undefined && patch === undefined)
+      const { status: run, usage, output, error, patch, values, outputKey } = fact;
+      const more = error ?? patch ?? values ?? outputKey;
+      if (last === undefined && fact.finish === undefined && more === undefined)
         return { run, usage: writeUsage(usage), output };
       const finish = fact.finish === last?.finish ? undefined : (fact.finish ?? null);
-      return { run, finish, usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage), output, error, patch };
+      return {
+        run,
+        finish,
+        usage: isSame(usage, last?.usage) ? undefined : writeUsage(usage),
+        output,
+        error,
+        patch,
+        values,
+        outputKey,
+      };
     }
     default:
       return fact satisfies never;
@@ -339,7 +361,7 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
 function writeAction(action: ActionEvent["action"]): ActionEvent["action"] {
   const { interrupted: whole } = action;
   if (isView(whole)) return { interrupted: mapLeaves(whole, shortLeaf)! };
-  if (whole === undefined || !isGate(whole)) return action;
+  if (whole === undefined || !(isGate(whole) || isInside(whole))) return action;
   const { args: _args, ...interrupted } = whole;
   return { interrupted };
 }
@@ -368,6 +390,11 @@ function isGate({ kind, callId, key, changedBy }: Interrupt): boolean {
   return kind === "approval" && callId !== undefined && key === undefined && changedBy === undefined;
 }
 
+/** A request that the code of a call raises, about the arguments that the model asked for. */
+function isInside({ callId, key, edited }: Interrupt): boolean {
+  return callId !== undefined && key !== undefined && !edited;
+}
+
 function writeMessage(fact: MessageEvent, input: number): Written {
   const { turn, message } = fact;
   const { id, role, at, origin, interrupted, continues, model, usage, finish, summary } = message;
@@ -392,6 +419,7 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   if (origin !== known.origin) written.origin = origin;
   if (interrupted !== undefined) written.interrupted = interrupted;
   if (message.isInterrupted) written.isInterrupted = true;
+  if (message.remembered) written.remembered = true;
   if (continues !== undefined) written.continues = continues;
   if (model !== undefined) written.model = model;
   if (usage !== undefined) written.usage = writeUsage(usage);
@@ -541,7 +569,9 @@ function readLine(threadId: string, line: Line, argsOf?: ArgsOf, requestOf?: Req
         facts[i] = { type: "action", action: { interrupted: longView(interrupted, found) }, ...place };
         continue;
       }
-      const gate = interrupted !== undefined && isGate(interrupted) ? interrupted : undefined;
+      // Before version 4 a request inside a call had no arguments.
+      const hasArgs = interrupted !== undefined && (isGate(interrupted) || (body.v >= 4 && isInside(interrupted)));
+      const gate = hasArgs ? interrupted : undefined;
       const args = gate && (asked?.get(gate.callId!) ?? argsOf?.(gate.callId!) ?? null);
       const action = gate === undefined ? one.action : { interrupted: { args: args!, ...gate } };
       facts[i] = { type: "action", action, ...place };
@@ -567,7 +597,7 @@ function read(
   const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = place;
   if ("state" in written) return readState(written, place);
   if ("end" in written) {
-    const { end: callId, tool, address, outcome = "ok", output, held } = written;
+    const { end: callId, tool, address, outcome = "ok", output, held, values } = written;
     const fact: Mutable<ToolEndEvent> = {
       type: "tool-end",
       seq,
@@ -585,6 +615,7 @@ function read(
       output,
     };
     if (held) fact.held = held;
+    if (values) fact.values = values;
     return fact;
   }
   if ("run" in written) {
@@ -606,7 +637,7 @@ function read(
       if (fresh) fact.fresh = fresh;
       return fact;
     }
-    const { run: status, output, error, patch } = written;
+    const { run: status, output, error, patch, values, outputKey } = written;
     const finish = written.finish === undefined ? last?.finish : written.finish;
     const usage = written.usage === undefined ? last?.usage : readUsage(written.usage);
     if (usage === undefined) throw corrupt(threadId, seq, "the end of a run without its usage");
@@ -627,11 +658,14 @@ function read(
     if (output !== undefined) fact.output = output;
     if (error) fact.error = error;
     if (patch) fact.patch = patch;
+    if (values) fact.values = values;
+    if (outputKey !== undefined) fact.outputKey = outputKey;
     return fact;
   }
   if ("late" in written) {
-    const { late: callId, id, tool, address, outcome, output, as } = written;
-    return { type: "tool-late", id, callId, tool, address, outcome, output, as, ...place };
+    const { late: callId, id, tool, address, outcome, output, as, values } = written;
+    const fact: ToolLateEvent = { type: "tool-late", id, callId, tool, address, outcome, output, as, ...place };
+    return values === undefined ? fact : { values, ...fact };
   }
   if ("queued" in written) return { type: "input-queued", id: written.id, kind: written.queued, ...place };
   if ("consumed" in written) return { type: "input-consumed", id: written.id, kind: written.consumed, ...place };
@@ -730,6 +764,7 @@ export function messageOf(written: WrittenMessage, place: EventBase, input: numb
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
   if (written.isInterrupted) message.isInterrupted = true;
+  if (written.remembered) message.remembered = true;
   if (written.summary !== undefined) message.summary = written.summary;
   return message;
 }

@@ -18,16 +18,32 @@ export function addInput(scope: Scope, message: Message): void {
     scope.waiting.push(message);
     return;
   }
+  if (scope.remembered !== undefined) remember(scope, scope.remembered);
   scope.messages.push(message);
   const sent = sendable(message, false);
   if (sent !== undefined) scope.prompt.push(sent);
   scope.last = "input";
 }
 
+/** Adds the remembered words of hooks to the prompt. Two answers in a row would not be valid: words after one join it. */
+function remember(scope: Scope, words: readonly Message[]): void {
+  scope.remembered = undefined;
+  for (const message of words) {
+    const last = scope.prompt.at(-1);
+    const sent = sendable(message, false);
+    if (last === undefined || sent === undefined) continue;
+    if (last.role !== "assistant") scope.prompt.push(sent);
+    else scope.prompt[scope.prompt.length - 1] = { ...last, parts: [...last.parts, ...sent.parts] };
+  }
+}
+
 /** Adds the message of a hook after a stop. Readers see it in its place; the rest of the history does not change. */
 export function addSaid(scope: Scope, message: Message): void {
   scope.said ??= [];
   scope.said.push({ message, after: scope.messages.at(-1)?.id });
+  if (!message.remembered) return;
+  scope.remembered ??= [];
+  scope.remembered.push(message);
 }
 
 /** Returns the messages as readers see them. */

@@ -5,6 +5,7 @@ import { belayError } from "../error.ts";
 import type { ActionEvent, Fact, Patch } from "../event.ts";
 import { isAtNode, isRequest } from "../interrupt/interrupt.ts";
 import { isView } from "../interrupt/view.ts";
+import type { Json } from "../json.ts";
 import { move } from "../lifecycle.ts";
 import { addUsage, messageText } from "../message.ts";
 import {
@@ -94,11 +95,13 @@ export function reduce(state: ThreadState, fact: Fact): void {
       if (fact.held) holdCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome);
       else {
         endCall(scopeOf(state, fact.runPath), fact.callId, fact.outcome, fact.output);
+        share(state, fact.values);
         dropBelow(state, `${fact.address}/`);
       }
       break;
     case "tool-late":
       lateResult(scopeOf(state, fact.runPath), fact.callId, fact.as, fact.outcome, fact.output, fact.at);
+      share(state, fact.values);
       break;
     case "input-queued":
       state.queued ??= new Set();
@@ -137,6 +140,9 @@ export function reduce(state: ThreadState, fact: Fact): void {
     case "run-end":
       if (fact.status === "failed") tryAgainBelow(state, fact.runPath);
       if (isChild(fact)) endChild(state, scopeOf(state, fact.runPath), fact);
+      share(state, fact.values);
+      if (fact.outputKey !== undefined)
+        share(state, { [fact.outputKey]: outputOf(scopeOf(state, fact.runPath), fact.output) });
       break;
     case "state":
       reduceState(state, fact);
@@ -255,12 +261,22 @@ function endChild(state: ThreadState, scope: Scope, fact: Extract<Fact, { type: 
     scope.failed = fact.error ?? "again";
     return;
   }
-  const last = scope.messages.at(-1);
-  const output = fact.output ?? (last === undefined ? null : messageText(last));
+  const output = outputOf(scope, fact.output);
   const { action } = scope;
   const { patch, seq: at } = fact;
   scope.ended = { output, at, ...(action && { action }), ...(patch && { patch }) };
   if (patch !== undefined) change(scopeOf(state, pathAround(fact.runPath)), patch);
+}
+
+/** Returns the recorded output, or the text of the last message if that is what the agent gave. */
+function outputOf({ messages }: Scope, output: Json | undefined): Json {
+  if (output !== undefined) return output;
+  const last = messages.at(-1);
+  return last === undefined ? null : messageText(last);
+}
+
+function share(state: ThreadState, values: Patch | undefined): void {
+  if (values !== undefined) state.values = { ...state.values, ...values };
 }
 
 function change(scope: Scope, patch: Patch): void {

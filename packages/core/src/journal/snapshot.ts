@@ -45,6 +45,7 @@ function freeze(state: ThreadState): string {
     tokenHash,
     tokenUntil,
     reruns: state.reruns,
+    values: state.values,
     rules: state.rules,
     breakpoints: state.breakpoints,
     title: state.title,

@@ -37,6 +37,8 @@ export interface ThreadState {
   requests: Map<string, RequestState> | undefined;
   /** The calls, custom agents and nodes that asked to be run again and wait for resume(); undefined while there are none. */
   reruns: Interrupt[] | undefined;
+  /** The values that the agents of the thread share; undefined while there are none. */
+  values: Patch | undefined;
   /** What people allowed for this thread. */
   rules: RememberedRule[] | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so; undefined while nobody did. */
@@ -89,6 +91,8 @@ export interface Scope {
   readonly messages: Message[];
   /** What hooks said after stops, each after the message that was then the last; undefined while none has. */
   said: Said[] | undefined;
+  /** Those of them that models read: they enter the prompt before the next input. */
+  remembered: Message[] | undefined;
   /** As a model sees it: valid for every provider in every state (H1), because a call enters together with its result. */
   readonly prompt: Message[];
   /** The last turn of this run that has a message. */
@@ -211,6 +215,7 @@ export function newThread(threadId: string): ThreadState {
     taken: undefined,
     requests: undefined,
     reruns: undefined,
+    values: undefined,
     rules: undefined,
     breakpoints: undefined,
     title: undefined,
@@ -230,6 +235,7 @@ export function newScope(path: string): Scope {
     path,
     messages: [],
     said: undefined,
+    remembered: undefined,
     prompt: [],
     turn: 0,
     allowedFrom: 0,

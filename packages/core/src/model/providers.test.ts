@@ -16,6 +16,7 @@ import {
 } from "@belay/testkit/wire";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
+  content,
   fromAiSdk,
   type Json,
   type Message,
@@ -149,6 +150,27 @@ describe.each(names)("%s", (name) => {
         ? [undefined, undefined, undefined]
         : ["true", "false", "true"],
     );
+  });
+
+  it("I3: files of a result reach a provider that takes them there; another one gets the text", async () => {
+    const png = "iVBORw0KGgo=";
+    const drawn = content(["A map:", { type: "file", mediaType: "image/png", data: { base64: png }, name: "map.png" }]);
+    const output = drawn as unknown as Json;
+    wire.script(["nice"]);
+    const asked = [
+      user("Draw."),
+      message("assistant", [{ type: "call", id: "call_1", tool: "add", args: { a: 1, b: 2 } }]),
+      message("tool", [{ type: "result", id: "call_1", tool: "add", outcome: "ok", output }]),
+    ];
+    await read(provider.model(), request(asked, { tools: [add] }));
+    valid();
+    const sent = JSON.stringify(bodyOf(1));
+    const takes = name === "anthropic" || name === "openai responses";
+    expect([sent.includes(png), sent.includes("[file map.png]"), sent.includes("A map:")]).toEqual([
+      takes,
+      !takes,
+      true,
+    ]);
   });
 
   it("a call and its result make the round trip", async () => {

@@ -1,7 +1,7 @@
 // What `ctx.ask` gives for what was decided.
 
 import { belayError } from "../error.ts";
-import type { Decision } from "../interrupt/decision.ts";
+import { approvalOf, type Decision } from "../interrupt/decision.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Request } from "../interrupt/request.ts";
 import type { Json } from "../json.ts";
@@ -12,17 +12,15 @@ export async function answerOf(request: Request, interrupt: Interrupt, decision:
   const { id } = interrupt;
   const { by } = decision;
   switch (decision.how) {
-    case "approved": {
-      const { note, args } = decision;
-      return { approved: true, by, ...(note !== undefined && { note }), ...(args !== undefined && { args }) };
-    }
+    case "approved":
+      return approvalOf(decision);
     case "rejected":
-      if (request.kind === "approval") return { approved: false, by, note: decision.reason };
+      if (request.kind === "approval") return approvalOf(decision);
       throw belayError("REQUEST_REJECTED", { id, by, reason: decision.reason });
     case "responded":
       return request.schema === undefined ? decision.value : checked(id, request.schema, decision.value);
     case "expired":
-      return expired(request, interrupt, decision.counts);
+      return expired(request, interrupt, decision);
     case "withdrawn":
       return new Promise(() => {});
     default:
@@ -30,11 +28,15 @@ export async function answerOf(request: Request, interrupt: Interrupt, decision:
   }
 }
 
-function expired(request: Request, { id, expiresAt = 0 }: Interrupt, then: string): unknown {
+function expired(
+  request: Request,
+  { id, expiresAt = 0 }: Interrupt,
+  { counts, at }: Extract<Decision, { how: "expired" }>,
+): unknown {
   const expiredAt = new Date(expiresAt).toISOString();
   const reason = `nobody answered before ${expiredAt}`;
-  if (then === "fail") throw belayError("ANSWER_EXPIRED", { id, expiredAt });
-  if (request.kind === "approval") return { approved: then === "approve", by: "runtime", note: reason };
+  if (counts === "fail") throw belayError("ANSWER_EXPIRED", { id, expiredAt });
+  if (request.kind === "approval") return { approved: counts === "approve", by: "runtime", at, note: reason };
   throw belayError("REQUEST_REJECTED", { id, by: "runtime", reason });
 }
 

@@ -99,7 +99,8 @@ describe.each(eachStore)("what code gave, larger than maxBytes, on $name", ({ ma
     const answers = { [second.interrupts[0]!.id]: respond("yes") };
     const output = [expect.stringMatching(`^${message(what)}$`), "less", "yes"];
     expect(await second.resume({ answers }).result).toMatchObject({ status: "completed", output });
-    expect((await factsOf(store)).filter(({ type }) => type === "action")).toHaveLength(1);
+    // The question, and the view of the pause that waits for it.
+    expect((await factsOf(store)).filter(({ type }) => type === "action")).toHaveLength(2);
   });
 });
 

@@ -280,7 +280,9 @@ describe.each(eachStore)("ctx.step and ctx.ask, on $name", ({ make }) => {
     });
     expect(await gave(store)).toBe("both");
     const keys = (await factsOf(store)).flatMap((fact) =>
-      fact.type === "action" ? [`${fact.action.interrupted?.key} ${fact.action.interrupted?.reason}`] : [],
+      fact.type === "action" && fact.action.interrupted?.key !== undefined
+        ? [`${fact.action.interrupted?.key} ${fact.action.interrupted?.reason}`]
+        : [],
     );
     expect(keys).toEqual(["ask#0 One?", "ask#1 Four?"]);
     expect(codes.length % 2).toBe(0);

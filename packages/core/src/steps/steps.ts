@@ -12,7 +12,8 @@
 //
 // Long, and still one piece: handing out what is on record and doing what is not must not pass each other.
 
-import { type BelayError, belayError, type ErrorRecord } from "../error.ts";
+import { type BelayError, belayError, type ErrorRecord, UserInterrupt } from "../error.ts";
+import type { Fact } from "../event.ts";
 import type { Frame } from "../frame.ts";
 import type { Decision } from "../interrupt/decision.ts";
 import { digestOf } from "../interrupt/digest.ts";
@@ -34,6 +35,9 @@ export interface StepsHost {
   readonly address: string;
   readonly callId?: string;
   readonly tool?: string;
+  /** The arguments of the call, and whether they are not the ones that the model asked for. */
+  readonly args?: Json;
+  readonly edited?: boolean;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
   /** The most that one of its records may take. */
@@ -65,6 +69,11 @@ export interface AskOptions {
 }
 
 const ASK: KnownOptions<AskOptions> = { key: true };
+
+/** Refuses options that do not exist. */
+export function readAskOptions(options: AskOptions, where: "ctx.ask()" | "ask()"): void {
+  refuseUnknown(where, options, ASK);
+}
 
 /** What a step is given: the same key for each try of it, and the call's signal. */
 export interface StepContext {
@@ -186,13 +195,40 @@ export class Steps {
       outcome = { error: recordOf(error) };
     }
     point("step:end", at);
-    // Thrown because of the stop, or to be run again: it was cut off, and has no outcome. What it gave, and cannot be
+    // Thrown because of a stop, as a stop, or to be run again: it was cut off, and has no outcome. What it gave, and cannot be
     // recorded, is one.
-    const cut = !computed && (host.isInterrupted() || thrown instanceof Rerun);
+    const cut = !computed && (host.isInterrupted() || thrown instanceof Rerun || thrown instanceof UserInterrupt);
     if (!host.leftBehind && !cut) await this.#record((frame) => [frame.step(callId, at, key, outcome)]);
     this.#end();
     if ("value" in outcome) return outcome.value as T;
     throw cut ? thrown : thrownAgain(outcome.error, thrown);
+  }
+
+  /** Records facts once, with a step of this key in the same append. */
+  async record(key: string, facts: (frame: Frame) => readonly Fact[]): Promise<void> {
+    const known = this.#use(key, "step");
+    if (this.#broken) return never();
+    if (known !== undefined) return this.#replayed<void>(known);
+    this.#begin();
+    if (!this.isCaughtUp) await this.#novel(key);
+    const host = this.#host;
+    if (host.frame === undefined) await new Promise<Frame>((stands) => this.#on(stands));
+    if (host.parks?.()) {
+      this.#end();
+      return never();
+    }
+    this.#recordRefusals();
+    const { callId, address } = host;
+    const at = `${address}/s:${key}`;
+    const made = (frame: Frame) => [...facts(frame), frame.step(callId, at, key, { value: null })];
+    if (!host.leftBehind) await this.#record(made);
+    this.#end();
+  }
+
+  /** Returns true, once, if a step of this key is on record. */
+  takes(key: string): boolean {
+    this.#used.add(key);
+    return this.#recorded.delete(key);
   }
 
   /** Something that is on record elsewhere: given out in its place among the steps. */
@@ -231,8 +267,8 @@ export class Steps {
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ): Promise<void> {
-    const { address, callId, tool } = this.#host;
-    refuseUnknown("ctx.ask()", options, ASK);
+    const { address, callId, tool, args, edited } = this.#host;
+    readAskOptions(options, "ctx.ask()");
     const { key: given } = options;
     const asked = readRequest(request);
     if (given === undefined && this.#unkeyed !== undefined) {
@@ -264,7 +300,8 @@ export class Steps {
         const id = frame.clock.id();
         const { agentName: by } = frame.place;
         const raisedAt = frame.clock.now();
-        const of = { ...(callId !== undefined && { callId }), ...(tool !== undefined && { tool }) };
+        const call = { ...(tool !== undefined && { tool }), ...(args !== undefined && { args }) };
+        const of = { ...(callId !== undefined && { callId }), ...call, ...(edited && { edited: true as const }) };
         const interrupt: Interrupt = { id, address: `${address}/s:${key}`, raisedAt, by, key, digest, ...asked, ...of };
         // Before it can be seen: an answer may follow at once.
         this.#wait({ request, interrupt, resolve, reject });

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { factsOf, history, isFact, listen, openKit, until } from "@belay/testkit";
+import { factsOf, history, isFact, listen, openKit, threadOf, until } from "@belay/testkit";
 import {
   bundlePrograms,
   type Child,
@@ -251,7 +251,7 @@ describe.each(places)("processes that share $name", (place) => {
       const others = new Set(outcomes.filter((line) => line !== "outcome completed"));
       for (const other of others) expect(other).toMatch(/THREAD_BUSY|TOKEN_SPENT|ALREADY_RUNNING/);
       expect(readFileSync(effects, "utf8").trim().split("\n")).toHaveLength(1);
-      await kit.session.refresh();
+      await threadOf(kit.session).refresh();
       expect(history(kit.session.messages)).toEqual(["user: go", "assistant: call p", "tool: p ok", "assistant: paid"]);
     });
 

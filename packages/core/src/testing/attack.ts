@@ -8,8 +8,8 @@ import { type Answer, approve, readAnswer } from "../interrupt/answer.ts";
 import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
 import type { ModelRequest } from "../model/model.ts";
 import type { PointName } from "../point.ts";
-import { Runner } from "../runner/front/runner.ts";
-import type { Session } from "../runner/front/session.ts";
+import { LiveRunner, type Runner } from "../runner/front/runner.ts";
+import { type Session, threadOf } from "../runner/front/session.ts";
 import type { InterruptOptions } from "../runner/given/options.ts";
 import { readFacts } from "../runner/read/read-facts.ts";
 import type { Run, RunResult } from "../runner/read/run.ts";
@@ -295,7 +295,7 @@ export class Attack<Out, Deps> {
   /** Somebody else has the thread, or was faster. */
   async #waitForOthers(times: number): Promise<void> {
     for (let i = 0; i < 1 + times * 4; i++) await tick();
-    await this.#session!.refresh();
+    await threadOf(this.#session!).refresh();
   }
 
   /** What waits becomes the next run; a process that stood still goes on where it was. */
@@ -365,7 +365,13 @@ export class Attack<Out, Deps> {
       effect: (name, options) => this.#effects.happened(name, options),
       now: () => clock.now(),
     });
-    return new Runner<Out, Deps>({ agent, store, clock, leaseTtlMs: LEASE_MS, ...(deps !== undefined && { deps }) });
+    return new LiveRunner<Out, Deps>({
+      agent,
+      store,
+      clock,
+      leaseTtlMs: LEASE_MS,
+      ...(deps !== undefined && { deps }),
+    });
   }
 
   /** What the dead process had sent when it died may have come after its lease was ended: then that lasts again. */

@@ -3,6 +3,7 @@
 import { BelayError, errorText } from "../error.ts";
 import type { Fact, RequestAnsweredEvent, ToolEndEvent, ToolStartEvent } from "../event.ts";
 import { type Interrupt, isRequest } from "../interrupt/interrupt.ts";
+import { isView } from "../interrupt/view.ts";
 
 interface Asked {
   readonly interrupt: Interrupt;
@@ -214,7 +215,9 @@ function read(facts: readonly Fact[]): Facts {
       else calls.push({ address, callId, started: Number.POSITIVE_INFINITY, told });
     } else if (fact.type === "action") {
       const { interrupted: interrupt } = fact.action;
-      if (interrupt !== undefined) asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
+      // The view of a whole pause repeats requests that were raised.
+      if (interrupt !== undefined && !isView(interrupt))
+        asks.set(interrupt.id, { interrupt, votes: [], decided: undefined });
     } else if (fact.type === "request-answered" && !fact.open && fact.refused === undefined) {
       const ask = asks.get(fact.id);
       if (ask !== undefined) ask.decided ??= fact;

@@ -1,7 +1,7 @@
 import { gate, history, listen, openKit, settle, unpaired } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchema, type LogEntry } from "../index.ts";
+import { content, jsonSchema, type LogEntry } from "../index.ts";
 import { fakeClock } from "../testing/index.ts";
 import { type Tool, type ToolOptions, tool } from "./tool.ts";
 
@@ -108,6 +108,17 @@ describe("results that are not what they should be", () => {
     expect(results(kit.session.messages)).toMatchObject([
       { output: { at: iso, list: [iso], amount: { cents: "5", on: iso }, page: "https://a.test/" } },
     ]);
+  });
+
+  it("I3: content() is recorded as it is, and refuses what no model could read", async () => {
+    const made = content(["see", { type: "file", mediaType: "image/png", data: { base64: "AAAA" } }]);
+    const draw = make("draw", () => made);
+    const kit = await openKit([[{ call: "draw" }], "ok"], { tools: [draw] });
+    await kit.session.run("go").result;
+    expect(results(kit.session.messages)).toMatchObject([{ outcome: "ok", output: made }]);
+    for (const parts of ["see", [5], [{ type: "file", mediaType: "image/png", data: { blob: "b" } }]]) {
+      expect(() => content(parts as never)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    }
   });
 
   it("I3: ctx.step returns the stored form the first time, in a run and when a tool is called by itself", async () => {

@@ -10,17 +10,19 @@
 //
 // Long, and still one piece: whatever may end a call (its code, a stop, a time-out, a person) must agree on one end.
 
-import { type BelayError, belayError, errorText } from "../error.ts";
-import type { Action } from "../event.ts";
+import { type BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
+import type { Action, Patch } from "../event.ts";
 import type { Frame, Hot, LateResult } from "../frame.ts";
+import { approvalOf } from "../interrupt/decision.ts";
+import type { Approval } from "../interrupt/request.ts";
 import { Rerun, WHAT } from "../interrupt/rerun.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
 import type { CallState } from "../journal/state.ts";
 import { bytesOver, type Json, Room } from "../json.ts";
-import type { Outcome } from "../message.ts";
+import { messageText, type Outcome } from "../message.ts";
 import { point } from "../point.ts";
 import { Steps, type StepsHost } from "../steps/steps.ts";
-import { CallContext } from "./context.ts";
+import { CallContext, type ContextCall, type InsideInterrupt } from "./context.ts";
 import type { ReadyCall } from "./prepare-call.ts";
 import { isAsyncIterable, isThenable, storable } from "./returned.ts";
 import type { RunningProcess } from "./strays.ts";
@@ -40,7 +42,7 @@ export interface CallEnding {
 }
 
 /** A call that runs. Its end comes by itself, after a stop by the tool's `onStop` and its grace; it may come before `start` returns. */
-export class LiveCall implements StopListener, StepsHost, Hot {
+export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
   #frame: Frame;
   /** It waits for a person, and the stretch that began it has ended. */
   #away = false;
@@ -97,6 +99,17 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   get tool(): string {
     return this.#tool.name;
   }
+  get args(): Json {
+    return this.call.ranArgs ?? this.call.part.args;
+  }
+  get edited(): boolean {
+    return this.call.ranArgs !== undefined;
+  }
+  /** The decision of the person who let it run. */
+  get approval(): Approval | undefined {
+    const { gate } = this.call;
+    return gate === undefined ? undefined : approvalOf(this.#frame.desk.request(gate)?.decision);
+  }
   get isSerial(): boolean {
     return this.#tool.serial;
   }
@@ -142,6 +155,27 @@ export class LiveCall implements StopListener, StepsHost, Hot {
   }
   actions(output: Json): readonly Action[] | undefined {
     return this.#context.actions(output);
+  }
+
+  get values(): Patch {
+    return this.#frame.desk.values;
+  }
+  /** The values that it has set: they are recorded with its result. */
+  get ownValues(): Patch | undefined {
+    return this.#context.ownValues;
+  }
+  get shownText(): string {
+    const { messages } = this.#frame.scope;
+    const made = messages.findLast(({ parts }) =>
+      parts.some((part) => part.type === "call" && part.id === this.callId),
+    );
+    return made === undefined ? "" : messageText(made);
+  }
+
+  /** Stops the run, unless it is stopped or this call stands on nothing: then its end does. */
+  interrupt({ reason, message }: InsideInterrupt): void {
+    if (this.#ended || this.frame === undefined || this.#context.isInterrupted()) return;
+    this.#frame.desk.interrupt({ by: `tool:${this.#tool.name}`, reason, message });
   }
 
   parked(parked: boolean): void {
@@ -293,7 +327,8 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     if (done === undefined) return;
     const tell = (made: Json) => {
       const actions = outcome === "ok" ? this.actions(made) : undefined;
-      done({ outcome, output: made, ...(actions && { actions }) });
+      const values = outcome === "ok" ? this.ownValues : undefined;
+      done({ outcome, output: made, ...(actions && { actions }), ...(values && { values }) });
     };
     const made = this.#ending.late(outcome, output);
     if (made instanceof Promise) void made.then(tell);
@@ -306,6 +341,8 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     // Thrown because of the stop: what was told of it is still true.
     if (this.#ended && this.#context.isInterrupted()) return this.#done?.(undefined);
     if (this.#ended) return this.#late("error", this.#fitting("error", errorText(error)));
+    // A stop of its own: the signal is set before this returns.
+    if (error instanceof UserInterrupt && this.#timedOut === undefined) this.interrupt({ reason: error.reason });
     if (this.#context.isInterrupted()) return this.#cut();
     // It runs again, and asks for its recorded steps then.
     if (error instanceof Rerun && this.#timedOut === undefined) return this.#again(error.extra);
@@ -324,7 +361,7 @@ export class LiveCall implements StopListener, StepsHost, Hot {
     const { signal } = this.#frame;
     const stop = signal.stop;
     if (this.#ended || stop === undefined) return;
-    this.#context.interrupt(stop);
+    this.#context.stopped(stop);
     // It does nothing but wait, and nobody will answer any more.
     if (this.isParked) return this.drop();
     if (this.#tool.onStop === "finish" && !signal.forced) return;

@@ -1,14 +1,15 @@
 // What a tool is given beside its arguments.
 
-import { belayError, UserInterrupt } from "../error.ts";
-import type { Action } from "../event.ts";
+import { belayError, shown, UserInterrupt } from "../error.ts";
+import type { Action, Patch } from "../event.ts";
 import type { FramePlace } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
-import type { Request } from "../interrupt/request.ts";
+import type { Approval, Request } from "../interrupt/request.ts";
 import { rerun } from "../interrupt/rerun.ts";
 import type { Stop } from "../interrupt/stop-signal.ts";
-import { type Json, toJson, toStored } from "../json.ts";
+import { frozen, type Json, toJson, toStored } from "../json.ts";
 import { readName } from "../read-name.ts";
+import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
 import type { RunningProcess } from "./strays.ts";
@@ -25,6 +26,8 @@ export interface ToolContext<Deps = unknown> {
   readonly idempotencyKey: string;
   /** What the runner was given for its tools. */
   readonly deps: Deps;
+  /** The decision of the person who approved this call; undefined if it needed no approval. */
+  readonly approval?: Approval | undefined;
   /** Fires when the run is stopped, whatever the tool's `onStop`, or when the call takes too long. */
   readonly signal: AbortSignal;
   isInterrupted(): boolean;
@@ -50,18 +53,57 @@ export interface ToolContext<Deps = unknown> {
    * original arguments and its recorded steps. The same as `throw rerun(extra)`.
    */
   rerun(extra?: unknown): never;
+  /**
+   * Stops the run as a person's stop does, `by: "tool:<name>"`, and ends this call here: it throws `UserInterrupt`. A
+   * `UserInterrupt` of the tool's own does the same.
+   */
+  interrupt(options?: InsideInterrupt): void;
+  /** The values that all agents of the thread share, with those that this call has set. */
+  readonly values: Readonly<Record<string, Json>>;
+  /** Sets a shared value. It is recorded with the result of this call; a call that fails sets nothing. */
+  setValue(key: string, value: unknown): void;
   /** Starts a child process that dies, with all it started, at the end of the call, and on a stop that does not wait for the tool to finish. */
   spawn(command: string, args?: readonly string[], options?: SpawnOptions): SpawnedProcess;
 }
 
+/** Of `ctx.interrupt`. */
+export interface InsideInterrupt {
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+const INTERRUPT: KnownOptions<InsideInterrupt> = { reason: true, message: true };
+
+/** Checks the options of `ctx.interrupt`. Throws `OPTION_UNKNOWN`, `OPTION_INVALID`. */
+export function readInsideInterrupt(options: InsideInterrupt): InsideInterrupt {
+  refuseUnknown("ctx.interrupt()", options, INTERRUPT);
+  for (const option of ["reason", "message"] as const) {
+    const value = options[option];
+    if (value === undefined || typeof value === "string") continue;
+    throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "a text" });
+  }
+  return options;
+}
+
+/** The call around a context. A tool that is called on its own has none. */
+export interface ContextCall {
+  steps(): Steps;
+  readonly approval: Approval | undefined;
+  readonly values: Patch;
+  /** The text that was shown in the turn of the call. */
+  readonly shownText: string;
+  interrupt(options: InsideInterrupt): void;
+}
+
 export class CallContext implements ToolContext {
   #place: FramePlace;
-  readonly #call: { steps(): Steps } | undefined;
+  readonly #call: ContextCall | undefined;
   readonly #abort = new LazyAbort();
   /** Children get half of it, so that the tool can still tell how they ended. */
   readonly #graceMs: number;
   #stop: Stop | undefined;
   #actions: Action[] | undefined;
+  #values: Patch | undefined;
   /** How often it did something besides, also what was refused. */
   #acts = 0;
   /** True once child processes must end. */
@@ -72,14 +114,7 @@ export class CallContext implements ToolContext {
   readonly address: string;
   readonly deps: unknown;
 
-  constructor(
-    place: FramePlace,
-    callId: string,
-    address: string,
-    deps: unknown,
-    graceMs: number,
-    call?: { steps(): Steps },
-  ) {
+  constructor(place: FramePlace, callId: string, address: string, deps: unknown, graceMs: number, call?: ContextCall) {
     this.#place = place;
     this.#call = call;
     this.callId = callId;
@@ -103,6 +138,9 @@ export class CallContext implements ToolContext {
   get idempotencyKey(): string {
     return `${this.#place.threadId}:${this.#place.runId}:${this.address}`;
   }
+  get approval(): Approval | undefined {
+    return this.#call?.approval;
+  }
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -112,7 +150,7 @@ export class CallContext implements ToolContext {
   }
 
   checkInterrupt(): void {
-    if (this.#stop !== undefined) throw new UserInterrupt(this.#stop.at, this.#stop.reason);
+    if (this.#stop !== undefined) throw this.#userInterrupt(this.#stop);
   }
 
   // Not async: a promise of their own would be rejected beside the one that is taken care of.
@@ -150,6 +188,30 @@ export class CallContext implements ToolContext {
     throw rerun(extra);
   }
 
+  interrupt(options: InsideInterrupt = {}): void {
+    const { reason } = readInsideInterrupt(options);
+    this.#call?.interrupt(options);
+    throw this.#stop === undefined ? new UserInterrupt(undefined, reason) : this.#userInterrupt(this.#stop);
+  }
+
+  #userInterrupt({ at, reason }: Stop): UserInterrupt {
+    return new UserInterrupt(at, reason, this.#call?.shownText);
+  }
+
+  get values(): Readonly<Record<string, Json>> {
+    return frozen({ ...this.#call?.values, ...this.#values });
+  }
+
+  setValue(key: string, value: unknown): void {
+    const all = { ...this.#values, [readName("the key of setValue()", key)]: value === undefined ? null : value };
+    this.#values = this.#recordable(all, "The shared values") as Patch;
+  }
+
+  /** The values to record with the result. */
+  get ownValues(): Patch | undefined {
+    return this.#values;
+  }
+
   #recordable(value: unknown, what: string): Json {
     this.#acts += 1;
     const json = toJson(value, what);
@@ -179,9 +241,9 @@ export class CallContext implements ToolContext {
   }
 
   /** The run is stopped: the tool is told. */
-  interrupt(stop: Stop): void {
+  stopped(stop: Stop): void {
     this.#stop = stop;
-    this.#abort.abort(new UserInterrupt(stop.at, stop.reason));
+    this.#abort.abort(this.#userInterrupt(stop));
   }
 
   /** The call must end, and its child processes with it. */

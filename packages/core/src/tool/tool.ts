@@ -10,7 +10,10 @@ import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type InferOutput, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import { detachedContext, type ToolContext } from "./context.ts";
 
-/** A result; a promise of it; or a generator that yields progress and returns it (or nothing: then the last yield stands). */
+/**
+ * A result, or `content(parts)` for text and files; a promise of it; or a generator that yields progress and returns it. Of a
+ * generator that returns nothing the last yield is the result.
+ */
 export type ToolReturn = unknown | Promise<unknown> | AsyncGenerator<unknown, unknown, void>;
 
 export interface ToolOptions<S extends StandardSchema, Deps> {

@@ -76,7 +76,9 @@ export async function runChild(frame: Frame, place: ChildPlace, input: ChildInpu
       } catch (error) {
         return unrecordable(frame, child, ended.facts, turn, error as BelayError);
       }
-      const more = isLastSaid ? {} : { output };
+      const { values, outputKey } = ended;
+      const shared = { ...(values && { values }), ...(outputKey !== undefined && { outputKey }) };
+      const more = isLastSaid ? shared : { output, ...shared };
       let unfit: BelayError | undefined;
       const ends = (patch: Patch | undefined) => {
         const end = frame.childEnd(child, "completed", patch === undefined ? more : { ...more, patch });

@@ -12,7 +12,7 @@ import { type HooksGiven, readHooks } from "../hooks/hooks.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Inside } from "../interrupt/view.ts";
 import { asText, bytesOver, type Json } from "../json.ts";
-import { type Message, NAME } from "../message.ts";
+import { type Message, messageText, NAME } from "../message.ts";
 import { refuseUnknown } from "../refuse-unknown.ts";
 import { type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
 import { workflowView } from "./view.ts";
@@ -156,6 +156,10 @@ export function completed(frame: Frame, output: Json, action?: Action): Ended {
   const ended = { how: "completed", text, output, finish: "stop", ...(action && { action }) } as const;
   const { runPath, runId, agentName } = frame.place;
   if (runPath.includes("/") || text.trim() === "") return { ...ended, facts: [] };
+  // Code that returns the words that it has said adds no second message.
+  const last = frame.scope.messages.at(-1);
+  if (last?.role === "assistant" && last.id.startsWith(`${runId}.`) && messageText(last) === text)
+    return { ...ended, facts: [] };
   const { maxBytes: most } = frame.desk;
   // As the text that is recorded, which takes more than what it holds.
   const bytes = bytesOver(text, most);

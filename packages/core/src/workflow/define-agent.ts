@@ -12,8 +12,12 @@ import { type AgentCode, type AgentContext, isToRerun, LiveAgent } from "./live-
 
 export interface CustomAgentOptions<Out, Deps> {
   readonly name: string;
-  /** Returns the output, or, as an async generator, yields what readers are told as custom actions and returns it. */
-  run(ctx: AgentContext<Deps>, input: Json): Out | Promise<Out> | AsyncGenerator<unknown, Out, void>;
+  /**
+   * Returns the output. An async generator may yield `say(text)` to speak and `ask(request)` to ask a person; any other
+   * yielded value is a custom action.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: the type of a `yield` follows from what is yielded, which TypeScript cannot say.
+  run(ctx: AgentContext<Deps>, input: Json): Out | Promise<Out> | AsyncGenerator<unknown, Out, any>;
   /** The agents that it may run, for the record: a change of theirs is a change of this one. */
   readonly agents?: readonly Agent<unknown, Deps>[] | undefined;
   readonly version?: string | undefined;

@@ -8,18 +8,22 @@
 import type { Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
-import type { Action, Fact } from "../event.ts";
+import type { Action, Fact, Patch } from "../event.ts";
 import type { Frame, Hot } from "../frame.ts";
 import { LazyAbort } from "../interrupt/lazy-abort.ts";
 import type { Request } from "../interrupt/request.ts";
 import { Rerun, rerun, rerunAddress, rerunInterrupt, WHAT } from "../interrupt/rerun.ts";
 import type { StopListener } from "../interrupt/stop-signal.ts";
-import { fitting, type Json, toJson } from "../json.ts";
+import { fitting, frozen, type Json, toJson } from "../json.ts";
+import { isBlank, type Message, messageText } from "../message.ts";
+import { readName } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
+import { type InsideInterrupt, readInsideInterrupt } from "../tool/context.ts";
 import { asGiven, type ChildEnd, runChild } from "./child.ts";
 import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
+import { Ask, Say } from "./speak.ts";
 
 export interface AgentContext<Deps = unknown> {
   readonly threadId: string;
@@ -45,6 +49,18 @@ export interface AgentContext<Deps = unknown> {
   customAction(value: unknown): void;
   /** Ends this code here: the run pauses, and resume() runs it again with its original input. The same as `throw rerun(extra)`. */
   rerun(extra?: unknown): never;
+  /**
+   * Stops the run as a person's stop does, `by: "agent:<name>"`, and ends this code here: it throws `UserInterrupt`. Code
+   * that begins again after resume() continues behind it.
+   */
+  interrupt(options?: InsideInterrupt): void;
+  /**
+   * The values that all agents of the thread share, with those that this code has set. Code that begins again reads them
+   * anew: keep a value that decides its path in a step.
+   */
+  readonly values: Readonly<Record<string, Json>>;
+  /** Sets a shared value. It is recorded with the end of this code; code that fails sets nothing. */
+  setValue(key: string, value: unknown): void;
 }
 
 /** Of `ctx.run`. */
@@ -93,6 +109,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   /** How often it did something besides, by what it did: also what was refused. */
   readonly #acts = new Map<string, number>();
   #action: Action | undefined;
+  #values: Patch | undefined;
+  /** The stops that it has asked for itself: recorded with the stop, so that it continues behind them. */
+  #ownStops: readonly Fact[] = [];
   #meanwhile: (() => void) | undefined;
 
   constructor(name: string, frame: Frame) {
@@ -180,15 +199,52 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     return step.value;
   }
 
-  /** What it is refused, its `yield` throws: so it can tidy up, or go on. */
-  #yielded(iterator: AsyncIterator<unknown>, value: unknown): Promise<IteratorResult<unknown>> {
+  /** A `yield` returns the answer of an ask. It throws a refusal, so that the code can clean up or continue. */
+  async #yielded(iterator: AsyncIterator<unknown>, value: unknown): Promise<IteratorResult<unknown>> {
+    let given: unknown;
     try {
-      this.#custom(value);
+      if (value instanceof Say) await this.#say(value.text);
+      else if (value instanceof Ask) given = await this.#steps.ask(value.request, value.options);
+      else this.#custom(value);
     } catch (error) {
       if (iterator.throw === undefined) throw error;
       return iterator.throw(error);
     }
-    return iterator.next();
+    return iterator.next(given as never);
+  }
+
+  /** Streams the text and records it as a message, once: by its number. */
+  #say(text: string): Promise<void> {
+    if (isBlank(text)) return Promise.resolve();
+    this.recordable("say", text, "What say() was given");
+    return this.#steps.record(`say#${this.#acts.get("say")}`, (frame) => {
+      const { runId, runPath, agentName } = frame.place;
+      const turn = frame.scope.turn + 1;
+      const id = `${runPath === agentName ? runId : `${runId}.${runPath}`}.${turn}`;
+      const parts = [{ type: "text", text } as const];
+      const at = frame.clock.now();
+      const message: Message = { id, role: "assistant", parts, at, origin: "runtime", finish: "stop" };
+      frame.delta("text-delta", text, { messageId: id }, 0, 1);
+      return [frame.message(message, turn, 1)];
+    });
+  }
+
+  /** The text that it said last. */
+  get #shownText(): string {
+    const last = this.#frame.scope.messages.at(-1);
+    return last?.role === "assistant" ? messageText(last) : "";
+  }
+
+  #interrupt(options: InsideInterrupt): void {
+    const { reason, message } = readInsideInterrupt(options);
+    const count = (this.#acts.get("interrupt") ?? 0) + 1;
+    this.#acts.set("interrupt", count);
+    const key = `interrupt#${count}`;
+    if (this.#steps.takes(key)) return;
+    const { address } = this;
+    this.#ownStops = [...this.#ownStops, this.#frame.step(undefined, `${address}/s:${key}`, key, { value: null })];
+    this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason, message });
+    throw new UserInterrupt(this.#frame.signal.stop?.at, reason, this.#shownText);
   }
 
   #context(): AgentContext {
@@ -207,7 +263,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       isInterrupted: () => live.#frame.signal.stop !== undefined,
       checkInterrupt: () => {
         const { stop } = live.#frame.signal;
-        if (stop !== undefined) throw new UserInterrupt(stop.at, stop.reason);
+        if (stop !== undefined) throw new UserInterrupt(stop.at, stop.reason, live.#shownText);
       },
       ask: (request, options) => live.#steps.ask(request, options),
       step: (key, compute) => live.#steps.step(key, compute),
@@ -218,6 +274,14 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
       customAction: (value) => live.#custom(value),
       rerun: (extra) => {
         throw rerun(extra);
+      },
+      interrupt: (options = {}) => live.#interrupt(options),
+      get values() {
+        return frozen({ ...live.#frame.desk.values, ...live.#values });
+      },
+      setValue: (key, value) => {
+        const all = { ...live.#values, [readName("the key of setValue()", key)]: value === undefined ? null : value };
+        live.#values = live.recordable("setValue", all, "The shared values") as Patch;
       },
     };
   }
@@ -236,12 +300,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   /** Told once, however often the code begins again: by its number. */
   #custom(value: unknown): void {
     const customized = this.recordable("action", value, "A custom action");
-    void this.#steps
-      .step(`action#${this.#acts.get("action")}`, () => {
-        this.#frame.desk.record({ facts: () => [this.#frame.acted({ customized })], recorded: () => {} });
-        return null;
-      })
-      .catch(() => {});
+    const key = `action#${this.#acts.get("action")}`;
+    this.#steps.record(key, (frame) => [frame.acted({ customized })]).catch(() => {});
   }
 
   /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
@@ -361,7 +421,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   stopped(): void {
     const { stop, forced } = this.#frame.signal;
     if (this.#over || stop === undefined) return;
-    this.#abort.abort(new UserInterrupt(stop.at, stop.reason));
+    this.#abort.abort(new UserInterrupt(stop.at, stop.reason, this.#shownText));
     const over = () => {
       this.#graceOver = true;
       this.#stop();
@@ -413,7 +473,8 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     if (this.#children > 0) return;
     this.#over = true;
     this.#leave(undefined);
-    this.#end(this.#together({ how: "stopped", facts: [], partialText: "", calls: noCalls, attempt: 1 }));
+    const facts = this.#ownStops;
+    this.#end(this.#together({ how: "stopped", facts, partialText: "", calls: noCalls, attempt: 1 }));
   }
 
   /** With those inside it that were cut, or wait for people. */
@@ -465,7 +526,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const { exit, breakLoop } = this.#action ?? {};
     const given = exit?.output ?? breakLoop?.output ?? output ?? null;
     try {
-      this.#endsWith(completed(this.#frame, toJson(given, `The output of agent ${this.#name}`), this.#action));
+      const ended = completed(this.#frame, toJson(given, `The output of agent ${this.#name}`), this.#action);
+      const values = this.#values;
+      this.#endsWith(ended.how === "completed" && values !== undefined ? { ...ended, values } : ended);
     } catch (error) {
       this.#end({ how: "failed", facts: [], error: error as BelayError });
     }
@@ -491,6 +554,9 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
 
   #failed(error: unknown): void {
+    if (error instanceof UserInterrupt && this.#frame.signal.stop === undefined) {
+      this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason: error.reason });
+    }
     if (this.#frame.signal.stop !== undefined) return this.#stop();
     if (error instanceof Rerun) return this.#asksAgain(error);
     this.#over = true;

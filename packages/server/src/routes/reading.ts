@@ -1,5 +1,6 @@
 // Threads as readers see them: lists, looks, messages, facts, events.
 
+import { emptyThread, foldThread } from "@belay/client";
 import type { Fact, Look, Message } from "@belay/core";
 import { type AnyRoute, type Call, route } from "../http/route.ts";
 import type { ThreadQuery } from "../kernel.ts";
@@ -54,28 +55,11 @@ async function* factsAfter({ runner }: Call, threadId: string, after: number): A
   }
 }
 
-/** Returns the messages of the root agent; one that continues another is joined to it. */
-async function messagesOf(call: Call, threadId: string, agent: string): Promise<readonly Message[]> {
-  const messages: Message[] = [];
-  for await (const each of factsAfter(call, threadId, 0)) {
-    if (each.type !== "message" || each.runPath !== agent) continue;
-    const { continues } = each.message;
-    const at = continues === undefined ? -1 : messages.findIndex(({ id }) => id === continues);
-    if (at < 0) messages.push(each.message);
-    else messages[at] = joined(messages[at]!, each.message);
-  }
-  return messages.map((each) => sentMessage(each, threadId));
-}
-
-/** The continued message keeps its id and loses its mark, unless the rest was cut too. */
-function joined({ interrupted: _, ...first }: Message, second: Message): Message {
-  const { interrupted, finish } = second;
-  return {
-    ...first,
-    parts: [...first.parts, ...second.parts],
-    ...(finish !== undefined && { finish }),
-    ...(interrupted !== undefined && { interrupted }),
-  };
+/** Returns the messages as every page shows them: by the one fold. */
+async function messagesOf(call: Call, threadId: string): Promise<readonly Message[]> {
+  let view = emptyThread;
+  for await (const each of factsAfter(call, threadId, 0)) view = foldThread(view, each);
+  return view.messages.map((each) => sentMessage(each, threadId));
 }
 
 interface ListQuery extends Omit<ThreadQuery, "label"> {
@@ -134,7 +118,7 @@ export const reading: readonly AnyRoute[] = [
     async handle(call) {
       const { before, limit: most = 100 } = call.query;
       const threadId = call.params.t!;
-      const all = await messagesOf(call as Call, threadId, (await lookAt(call as Call, threadId)).agent);
+      const all = await messagesOf(call as Call, threadId);
       const end = before === undefined ? all.length : all.findIndex(({ id }) => id === before);
       if (end < 0) throw new ServerError("BODY_INVALID", `before is ${before}, and the thread has no such message.`);
       const from = Math.max(0, end - most);

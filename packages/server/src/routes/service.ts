@@ -2,7 +2,7 @@
 
 import { describe } from "@belay/core";
 import { type AnyRoute, type Call, route } from "../http/route.ts";
-import { may, rolesOf } from "../login/login.ts";
+import { rolesOf } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
 import { agentDescription, closed, flag, list, page, rule, text } from "./schemas.ts";
 
@@ -60,24 +60,11 @@ export const service: readonly AnyRoute[] = [
     summary: "Returns the login: user, roles, groups.",
     role: "any",
     answers: {
-      200: closed(
-        { user: text, tenant: text, groups: list(text), roles: list(text), canAnswer: flag, canOperate: flag },
-        ["user", "roles"],
-      ),
+      200: closed({ user: text, tenant: text, groups: list(text), role: list(text) }, ["user", "role", "groups"]),
     },
     async handle({ login }) {
       const { user, tenant, groups = [] } = login;
-      return {
-        status: 200,
-        body: {
-          user,
-          ...(tenant !== undefined && { tenant }),
-          groups,
-          roles: rolesOf(login),
-          canAnswer: may(login, "approver"),
-          canOperate: may(login, "operator"),
-        },
-      };
+      return { status: 200, body: { user, ...(tenant !== undefined && { tenant }), groups, role: rolesOf(login) } };
     },
   }),
   route<{ token: string }>({

@@ -2,7 +2,7 @@
 // is left, to its end.
 
 import type { RunResult, Session } from "@belay/core";
-import { isRequest } from "@belay/core/inside";
+import { isRequest, startQueued, threadOf } from "@belay/core/inside";
 import type { Process } from "../simulation/process.ts";
 import { LEASE_MS, THREAD } from "../simulation/segment.ts";
 import { ticks } from "../simulation/tick.ts";
@@ -29,12 +29,12 @@ export async function endInCalm(life: Life): Promise<void> {
   await ticks(30);
   const { session } = process;
   if (session === undefined) return witness.problem("the thread cannot be opened any more");
-  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
+  witness.checkInbox(THREAD, (await process.runner.inbox()).items, clock.now());
   if (life.dice(8) === 0) await endForGood(life, process, session);
   else if (await goOn(life, session)) await takeWhatWaits(life, process, session);
   witness.checkJournal(THREAD);
   witness.checkDeeds(THREAD);
-  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
+  witness.checkInbox(THREAD, (await process.runner.inbox()).items, clock.now());
   if (session.state === "completed") witness.checkWords(THREAD, session.messages, life.hears);
   if (life.peaceful) witness.checkLateWords(THREAD, await session.waiting());
   for (const threadId of life.forks) {
@@ -97,7 +97,7 @@ async function takeWhatWaits(life: Life, process: Process, session: Session<unkn
       const word = life.word();
       life.watch(process, "run", () => session.run(word), { texts: [word] });
     } else {
-      await session.startQueued();
+      await startQueued(threadOf(session));
     }
     await ticks(40);
   }

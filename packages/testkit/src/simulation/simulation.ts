@@ -2,6 +2,7 @@
 // hold. Agents, tools and the order of events are for whoever simulates.
 
 import type { InterruptOptions, Receipt, Run, RunResult, Session } from "@belay/core";
+import { threadOf } from "@belay/core/inside";
 import { type FakeClock, fakeClock } from "@belay/core/testing";
 import type { Stage } from "./effect.ts";
 import type { Process } from "./process.ts";
@@ -176,7 +177,7 @@ export abstract class Simulation {
   /** Reports runs and promises that the last stop has not ended. */
   checkSettled(): void {
     for (const { number, session, current, pending } of this.alive) {
-      if (current !== undefined || (session?.state === "running" && session.opening !== undefined)) {
+      if (current !== undefined || (session?.state === "running" && threadOf(session).opening !== undefined)) {
         this.witness.problem(`p${number}: a stop does not end its run`);
       }
       for (const what of pending.values()) this.witness.problem(`p${number}: ${what} never settles`);

@@ -58,6 +58,8 @@ export interface Sent {
   withdrawn: boolean | undefined;
 }
 
+type Read = { lines: number; facts: Fact[]; asked: Map<string, Json>; raised: Map<string, Interrupt> };
+
 export class Witness {
   readonly problems: string[] = [];
   /** The life so far, for whoever reads of a problem. */
@@ -71,15 +73,7 @@ export class Witness {
   /** A process died or let go, or its store failed: readers may miss what was between facts. */
   disturbed = false;
   readonly #lines: (threadId: string) => readonly Line[];
-  readonly #read = new Map<
-    string,
-    {
-      lines: number;
-      readonly facts: Fact[];
-      readonly asked: Map<string, Json>;
-      readonly raised: Map<string, Interrupt>;
-    }
-  >();
+  readonly #read = new Map<string, Read>();
   readonly #answers: (SaidAnswer & { readonly process: number })[] = [];
   #checked = "";
   /** How often a pause was left by its handle. */

@@ -1,6 +1,6 @@
 import { by, fake, finishV3, message, request, sent, signal, text, user } from "@belay/testkit/wire";
 import { describe, expect, it } from "vitest";
-import { fromAiSdk, type Json, type Message, type Part } from "../../index.ts";
+import { content, fromAiSdk, type Json, type Message, type Part } from "../../index.ts";
 
 describe("what the model is asked", () => {
   it("every role and part is written; each outcome but ok is an error; what is no object is wrapped", async () => {
@@ -120,6 +120,55 @@ describe("what the model is asked", () => {
     expect(await sent(asked, "v4")).toEqual([
       { role: "user", content: [data("AAAA"), written({ type: "url", url }), data("BBBB")] },
     ]);
+  });
+
+  it("I3: text and files of a result reach models that take them, as each version writes them", async () => {
+    const parts = content([
+      "A map:",
+      { type: "file", mediaType: "image/png", data: { base64: "AAAA" }, name: "map.png" },
+      { type: "file", mediaType: "application/pdf", data: { url: "https://x.test/a.pdf" } },
+      { type: "file", mediaType: "text/csv", data: { base64: "BBBB" }, name: "a.csv" },
+    ]);
+    const output = parts as unknown as Json;
+    const asked = (outcome: "ok" | "error") => [
+      user("hi"),
+      message("assistant", [{ type: "call", id: "c", tool: "draw", args: {} }]),
+      message("tool", [{ type: "result", id: "c", tool: "draw", outcome, output }]),
+    ];
+    const got = async (version: "v2" | "v3" | "v4", outcome: "ok" | "error" = "ok") => {
+      const prompt = await sent(asked(outcome), version, "acme.messages");
+      return (prompt as { content: { output: unknown }[] }[])[2]!.content[0]!.output;
+    };
+    const said = { type: "text", text: "A map:" };
+    expect(await got("v2")).toEqual({
+      type: "content",
+      value: [
+        said,
+        { type: "media", mediaType: "image/png", data: "AAAA" },
+        { type: "text", text: "[file application/pdf]" },
+        { type: "media", mediaType: "text/csv", data: "BBBB" },
+      ],
+    });
+    expect(await got("v3")).toEqual({
+      type: "content",
+      value: [
+        said,
+        { type: "image-data", mediaType: "image/png", data: "AAAA" },
+        { type: "file-url", mediaType: "application/pdf", url: "https://x.test/a.pdf" },
+        { type: "file-data", mediaType: "text/csv", data: "BBBB", filename: "a.csv" },
+      ],
+    });
+    const tagged = (data: string) => ({ type: "data", data });
+    expect(await got("v4")).toEqual({
+      type: "content",
+      value: [
+        said,
+        { type: "file", mediaType: "image/png", data: tagged("AAAA"), filename: "map.png" },
+        { type: "file", mediaType: "application/pdf", data: { type: "url", url: new URL("https://x.test/a.pdf") } },
+        { type: "file", mediaType: "text/csv", data: tagged("BBBB"), filename: "a.csv" },
+      ],
+    });
+    expect(await got("v3", "error")).toMatchObject({ type: "error-text", value: expect.stringMatching("A map:") });
   });
 
   it("a data url that spells its text out is unpacked too, and says the type where the file does not", async () => {

@@ -3,10 +3,27 @@
 // 2. What a provider does to the array it was given reaches no later call.
 // 3. Provider data goes back verbatim, and only to the provider that gave it.
 
+import { contentOf, contentText } from "../../content.ts";
 import { belayError } from "../../error.ts";
 import type { Json } from "../../json.ts";
-import { type FilePart, isBlank, type Message, messageText, type Part, type ResultPart } from "../../message.ts";
-import type { AiSdkVersion, OpaqueData, PromptFileData, PromptMessage, PromptOutput, PromptPart } from "./shape.ts";
+import {
+  type FilePart,
+  isBlank,
+  type Message,
+  messageText,
+  type Part,
+  type ResultPart,
+  type TextPart,
+} from "../../message.ts";
+import type {
+  AiSdkVersion,
+  OpaqueData,
+  PromptContent,
+  PromptFileData,
+  PromptMessage,
+  PromptOutput,
+  PromptPart,
+} from "./shape.ts";
 
 /** What was converted of one conversation: `made[i]` is what became of `seen[i]`, undefined where nothing was left. */
 interface Converted {
@@ -103,7 +120,7 @@ export class PromptWriter {
       }
       case "result": {
         const { id: toolCallId, tool: toolName } = part;
-        return { type: "tool-result", toolCallId, toolName, output: resultOutput(part), providerOptions };
+        return { type: "tool-result", toolCallId, toolName, output: this.result(part), providerOptions };
       }
       case "opaque":
         if (providerOptions === undefined || (cut && !this.isPaired(providerOptions as OpaqueData, message))) return;
@@ -133,6 +150,32 @@ export class PromptWriter {
       const found = other.provider.data as unknown as OpaqueData;
       return found.toolCallId === data.toolCallId && found.type !== data.type;
     });
+  }
+
+  private result(part: ResultPart): PromptOutput {
+    const { output, outcome } = part;
+    const parts = contentOf(output);
+    if (parts === undefined) return resultOutput(outcome, output);
+    if (outcome !== "ok" || !takesFiles(this.provider)) return resultOutput(outcome, contentText(parts));
+    return { type: "content", value: parts.map((each) => this.content(each)) };
+  }
+
+  private content(part: TextPart | FilePart): PromptContent {
+    if (part.type === "text") return { type: "text", text: part.text };
+    const { mediaType, data } = this.file(part);
+    const filename = part.name === undefined ? {} : { filename: part.name };
+    if (this.version === "v4") return { type: "file", mediaType, data, ...filename };
+    const isImage = mediaType.startsWith("image/");
+    if (data instanceof URL) {
+      // v2 takes bytes only.
+      if (this.version === "v2") return { type: "text", text: contentText([part]) };
+      return isImage ? { type: "image-url", url: data.href } : { type: "file-url", mediaType, url: data.href };
+    }
+    const bytes = data as string;
+    if (this.version === "v2") return { type: "media", mediaType, data: bytes };
+    return isImage
+      ? { type: "image-data", mediaType, data: bytes }
+      : { type: "file-data", mediaType, data: bytes, ...filename };
   }
 
   private file(part: FilePart): { mediaType: string; data: PromptFileData } {
@@ -168,10 +211,14 @@ function spelledOut(address: string): string {
   return Buffer.from(text.replaceAll(/%([0-9a-f]{2})/gi, byte), "latin1").toString("base64");
 }
 
-function resultOutput(part: ResultPart): PromptOutput {
-  const { output } = part;
-  if (typeof output === "string") return { type: part.outcome === "ok" ? "text" : "error-text", value: output };
-  return { type: part.outcome === "ok" ? "json" : "error-json", value: output };
+function resultOutput(outcome: ResultPart["outcome"], output: Json): PromptOutput {
+  if (typeof output === "string") return { type: outcome === "ok" ? "text" : "error-text", value: output };
+  return { type: outcome === "ok" ? "json" : "error-json", value: output };
+}
+
+/** Chat completions take results as text only: files would reach the model as base64 to read. */
+function takesFiles(provider: string): boolean {
+  return !provider.endsWith(".chat") || provider.startsWith("google.");
 }
 
 function isObject(value: Json): value is { readonly [key: string]: Json } {

@@ -94,7 +94,18 @@ export type PromptFileData =
 
 export type PromptOutput =
   | { readonly type: "text" | "error-text"; readonly value: string }
-  | { readonly type: "json" | "error-json"; readonly value: Json };
+  | { readonly type: "json" | "error-json"; readonly value: Json }
+  | { readonly type: "content"; readonly value: PromptContent[] };
+
+/** Text or a file in a result: v2 takes bytes as media, v3 knows images and other files apart, v4 has tagged files. */
+export type PromptContent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "media"; readonly mediaType: string; readonly data: string }
+  | { readonly type: "image-data"; readonly mediaType: string; readonly data: string }
+  | { readonly type: "image-url"; readonly url: string }
+  | { readonly type: "file-data"; readonly mediaType: string; readonly data: string; readonly filename?: string }
+  | { readonly type: "file-url"; readonly mediaType: string; readonly url: string }
+  | { readonly type: "file"; readonly mediaType: string; readonly data: PromptFileData; readonly filename?: string };
 
 /** What an `opaque` part of ours holds: a part of the prompt, ready to be sent. */
 export interface OpaqueData {

@@ -5,7 +5,7 @@ import type { Agent } from "../../agent.ts";
 import type { Fact, MessageEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { callHook, GRACE_MS, type HookHost, hookFailed, report, spoken, withinGrace } from "../../hooks/call-hooks.ts";
-import { type Hook, hooksNamed, type ReplyInput, type Spoken } from "../../hooks/hooks.ts";
+import { type Hook, hooksNamed, type InterruptWords, type ReplyInput, type Spoken } from "../../hooks/hooks.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { type Stop, StopSignal } from "../../interrupt/stop-signal.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
@@ -16,6 +16,8 @@ import type { ReplyHost } from "./reply-input.ts";
 import { underWay } from "./under-way.ts";
 
 interface Speaker {
+  /** The words of the agent if no hook speaks. */
+  readonly words: string | undefined;
   readonly maxBytes: number;
   readonly host: HookHost;
   readonly hooks: readonly Hook[];
@@ -39,11 +41,13 @@ export function speakersOf(host: ReplyHost, place: FramePlace, state: ThreadStat
     const { path } = scope;
     const agent = speaking(agentAt(host.agent, path), scope.active);
     const hooks = agent === undefined || agent.plain ? undefined : hooksNamed(setup.hooks, agent.hooks, "onInterrupt");
-    if (hooks === undefined) continue;
+    const words = agent?.interruptMessage;
+    if (hooks === undefined && words === undefined) continue;
     const at = { ...place, agentName: agent!.name, runPath: path };
     const input = inputOf(scope);
     const { maxBytes } = setup;
-    speakers.push({ maxBytes, host: { place: at, signal, clock: setup.clock, deps, desk: setup }, hooks, input });
+    const hookHost = { place: at, signal, clock: setup.clock, deps, desk: setup };
+    speakers.push({ words, maxBytes, host: hookHost, hooks: hooks ?? [], input });
   }
   return speakers;
 }
@@ -92,12 +96,22 @@ export async function sayOfIdleStop(
 function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, never>>()): boolean {
   if (seen.has(agent)) return false;
   seen.add(agent);
-  return agent.hooks?.onInterrupt !== undefined || agent.children.some((child) => maySpeak(child, seen));
+  const speaks = agent.hooks?.onInterrupt !== undefined || agent.interruptMessage !== undefined;
+  return speaks || agent.children.some((child) => maySpeak(child, seen));
 }
 
 /** What it has said when all is said, or when the stop can wait no longer. */
-async function hear({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): Promise<readonly Spoken[]> {
-  const said: Spoken[] = [];
+async function hear(speaker: Speaker, stop: ToldStop): Promise<readonly Words[]> {
+  const said = speaker.hooks.length === 0 ? [] : await hearHooks(speaker, stop);
+  const { words } = speaker;
+  return said.length > 0 || words === undefined ? said : [{ parts: [{ type: "text", text: words }] }];
+}
+
+/** Something said after a stop, and whether models read it. */
+type Words = Spoken & { readonly remember?: boolean };
+
+async function hearHooks({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): Promise<readonly Words[]> {
+  const said: Words[] = [];
   const { interrupt, partialText } = stop;
   // Not that of the stop, which has fired: theirs does when nobody waits for them any more.
   const signal = new StopSignal();
@@ -121,17 +135,27 @@ async function hear({ host, hooks, input, maxBytes }: Speaker, stop: ToldStop): 
   return said.slice();
 }
 
-function read(host: HookHost, given: unknown, most: number): Spoken | undefined {
+function read(host: HookHost, given: unknown, most: number): Words | undefined {
   try {
-    const words = spoken(given);
+    const { text, remember } = isWords(given) ? given : { text: given, remember: false };
+    const words = spoken(text);
     if (words !== undefined) fitting(words.parts, "What it says", most);
-    return words;
+    return words && remember ? { ...words, remember } : words;
   } catch (error) {
     throw hookFailed(host, "onInterrupt", (error as Error).message, error);
   }
 }
 
-function fact({ place, clock }: HookHost, { parts }: Spoken, n: number): MessageEvent {
+function isWords(given: unknown): given is InterruptWords {
+  if (typeof given !== "object" || given === null || !("text" in given)) return false;
+  const { text, remember = false } = given as InterruptWords;
+  if (typeof text === "string" && typeof remember === "boolean") return true;
+  throw new TypeError(
+    "it gave { text, remember } with a text that is none, or a remember that is neither true nor false",
+  );
+}
+
+function fact({ place, clock }: HookHost, { parts, remember }: Words, n: number): MessageEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
   const at = runPath.includes("/") ? `${runId}.${runPath}` : runId;
   const id = `${at}.h${segment}.${n}`;
@@ -142,6 +166,7 @@ function fact({ place, clock }: HookHost, { parts }: Spoken, n: number): Message
     at: clock.now(),
     origin: "hook",
     isInterrupted: true,
+    ...(remember && { remembered: true as const }),
   };
   const of = { threadId, runId, segment, attempt: 1, agentName, runPath };
   return { type: "message", seq: 0, at: 0, ...of, turn: 0, message };

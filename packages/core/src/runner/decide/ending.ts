@@ -2,7 +2,7 @@
 
 import { type Agent, type Ended, noCalls, type StoppedCalls } from "../../agent.ts";
 import { builtIn } from "../../built-in.ts";
-import { belayError, errorRecord } from "../../error.ts";
+import { belayError, errorRecord, GENERAL } from "../../error.ts";
 import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { turnAddress } from "../../interrupt/address.ts";
@@ -96,7 +96,9 @@ export function endingOf(ended: Ended, place: FramePlace, state: ThreadState, ci
     // The tree may have changed: some agents on record may not be in it any more.
     const alone = state.scopes.size === 1 && state.requests === undefined;
     const closed = alone ? nothing : callsEnd("over");
-    const end = runEnd(place, "completed", usage, { finish: ended.finish, ...recordedOutput(ended) });
+    const { finish, values, outputKey } = ended;
+    const shared = { ...(values && { values }), ...(outputKey !== undefined && { outputKey }) };
+    const end = runEnd(place, "completed", usage, { finish, ...recordedOutput(ended), ...shared });
     return over(ended, closed, end, commands, stateFact(place, "completed"));
   }
   const move = (to: SessionState, more?: Partial<StateEvent>) => [...commands, stateFact(place, to, more)];
@@ -277,6 +279,7 @@ export function interruptOf(
     address: turnAddress(runPath, turn),
     raisedAt: stop?.at ?? now,
     by: stop?.by ?? "user",
+    ...(asked !== undefined && { reason: GENERAL }),
     ...(stop?.reason !== undefined && { reason: stop.reason }),
     ...(stop?.message !== undefined && { message: stop.message }),
     ...(met && { calls: { ...calls, late } }),

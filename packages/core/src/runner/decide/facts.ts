@@ -93,10 +93,10 @@ export function runEnd(
   place: FramePlace,
   status: RunEndEvent["status"],
   usage: Usage,
-  more: Pick<RunEndEvent, "finish" | "output" | "error"> = {},
+  more: Pick<RunEndEvent, "finish" | "output" | "error" | "values" | "outputKey"> = {},
 ): RunEndEvent {
   const { threadId, runId, segment, agentName, runPath } = place;
-  const { finish, output, error } = more;
+  const { finish, output, error, values, outputKey } = more;
   const fact: { -readonly [K in keyof RunEndEvent]: RunEndEvent[K] } = {
     type: "run-end",
     seq: 0,
@@ -113,6 +113,8 @@ export function runEnd(
   if (finish !== undefined) fact.finish = finish;
   if (output !== undefined) fact.output = output;
   if (error !== undefined) fact.error = error;
+  if (values !== undefined) fact.values = values;
+  if (outputKey !== undefined) fact.outputKey = outputKey;
   return fact;
 }
 

@@ -11,7 +11,7 @@ import { type Interrupt, isAtNode } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { isWithin } from "../../journal/reduce.ts";
 import { openRequests } from "../../journal/requests.ts";
-import type { ThreadState } from "../../journal/state.ts";
+import type { Scope, ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import type { readInput } from "../given/input.ts";
@@ -176,7 +176,9 @@ function listeners(
 ): readonly string[] {
   const { runPath: root, runId } = place;
   if (agent.chats && (to === undefined || to === root)) return [root];
-  const active = underWay(state, root, runId).filter(({ last }) => last !== "nothing");
+  // A custom agent that has spoken reads no messages.
+  const reads = ({ path, last }: Scope) => last !== "nothing" && agentAt(agent, path)?.chats !== false;
+  const active = underWay(state, root, runId).filter(reads);
   const wanted = active
     .map(({ path }) => path)
     .filter((path) => (to === undefined ? !inCall(path) : isWithin(path, [to]) && !inCall(path.slice(to.length))));

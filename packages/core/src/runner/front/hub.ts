@@ -1,6 +1,6 @@
 // hub(sessions): what one of them replies, the others observe. Invariants:
-// 1. A reply is handed on when it is on record as whole, under an id made of its thread and run: once to each, however
-//    often it is read, stopped on the way or handed on by another hub.
+// 1. A reply is handed on when it is on record as whole, or as cut by a stop, under an id made of its thread and run: once to
+//    each, however often it is read, stopped on the way or handed on by another hub.
 // 2. What cannot be handed on now is tried again with the next thing that happens, and is not skipped; meanwhile the
 //    others hear of it.
 
@@ -9,7 +9,8 @@ import type { Fact } from "../../event.ts";
 import { asText } from "../../json.ts";
 import { type Message, messageText } from "../../message.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import type { Session } from "./session.ts";
+import { readFacts } from "../read/read-facts.ts";
+import { type Session, threadOf } from "./session.ts";
 
 type AnySession = Session<unknown>;
 
@@ -17,12 +18,17 @@ export interface HubReply {
   readonly threadId: string;
   readonly runId: string;
   readonly agentName: string;
+  /** The reply. Of one that a stop has cut, the text that was kept. */
   readonly text: string;
+  /** Of a reply that a stop has cut: who stopped it, and the words that were said after the stop. */
+  readonly interrupted?: { readonly by: string; readonly reason?: string; readonly said: string };
 }
 
 export interface HubOptions {
   /** How a reply reads to the others; "name: text" by default. Nothing at all is not handed on. */
   say?(reply: HubReply): string | Pick<Message, "parts"> | undefined;
+  /** Hands on replies that a person's stop has cut, with the words that were said after it; true by default. */
+  readonly interrupts?: boolean | undefined;
   /** Replies from now on, or also those on record that were not handed on yet. */
   readonly from?: "now" | "start" | undefined;
 }
@@ -36,7 +42,7 @@ export interface Hub {
   close(): void;
 }
 
-const OPTIONS: KnownOptions<HubOptions> = { say: true, from: true };
+const OPTIONS: KnownOptions<HubOptions> = { say: true, from: true, interrupts: true };
 
 export function hub(sessions: readonly AnySession[], options: HubOptions = {}): Hub {
   check(sessions, options);
@@ -68,7 +74,9 @@ function check(sessions: readonly AnySession[], options: HubOptions): void {
   const other = sessions.find((session) => typeof session?.observe !== "function");
   if (other !== undefined) throw refuse("sessions", other, "sessions, as runner.open() gives them");
   refuseUnknown("hub()", options, OPTIONS);
-  const { say, from = "now" } = options;
+  const { say, from = "now", interrupts } = options;
+  if (interrupts !== undefined && typeof interrupts !== "boolean")
+    throw refuse("interrupts", interrupts, "true or false");
   if (say !== undefined && typeof say !== "function") throw refuse("say", say, "a function of a reply");
   if (from !== "now" && from !== "start") throw refuse("from", from, "one of now, start");
 }
@@ -88,13 +96,16 @@ class Member {
   #left = false;
   /** What each of the others has yet to hear. */
   readonly #due = new Map<AnySession, Reply[]>();
+  /** The text that was cut in the present segment, and the words after the stop. */
+  #cut: { readonly text: string; readonly said: string } = uncut;
 
   constructor(session: AnySession, options: HubOptions, others: () => readonly AnySession[]) {
     this.#session = session;
     this.#options = options;
     this.#others = others;
-    this.#cursor = options.from === "start" ? Promise.resolve(0) : session.head();
-    this.#unwatch = session.watch(() => void this.catchUp().catch(() => {}));
+    this.#cursor = options.from === "start" ? Promise.resolve(0) : headOf(session);
+    const { setup, key } = threadOf(session);
+    this.#unwatch = setup.store.watch(key, () => void this.catchUp().catch(() => {}), "append", true);
     if (options.from === "start") void this.catchUp().catch(() => {});
   }
 
@@ -110,7 +121,7 @@ class Member {
     this.#cursor = before.then(async (from) => {
       let at = from;
       try {
-        for (const fact of this.#left ? [] : await this.#session.factsAfter(from)) {
+        for (const fact of this.#left ? [] : await factsAfter(this.#session, from)) {
           this.#look(fact);
           at = fact.seq;
         }
@@ -125,15 +136,37 @@ class Member {
   }
 
   #look(fact: Fact): void {
+    if (fact.type === "message") return this.#collect(fact.message);
     if (fact.runPath.includes("/")) return;
+    const { threadId, runId, agentName, segment } = fact;
+    if (fact.type === "state" && fact.state === "running") this.#cut = uncut;
+    if (fact.type === "state" && fact.pauseType === "user_interrupt") {
+      const [stop] = fact.interrupts ?? [];
+      const { text, said } = this.#cut;
+      this.#cut = uncut;
+      if (this.#options.interrupts === false || stop === undefined || `${text}${said}`.trim() === "") return;
+      const { by, reason } = stop;
+      const interrupted = { by, said, ...(reason !== undefined && { reason }) };
+      return this.#say({ threadId, runId, agentName, text, interrupted }, `hub:${threadId}:${runId}:${segment}`);
+    }
     if (fact.type !== "run-end" || fact.status !== "completed") return;
     const text = this.#textOf(fact);
-    const { threadId, runId, agentName } = fact;
-    if (text.trim() === "") return;
+    if (text.trim() !== "") this.#say({ threadId, runId, agentName, text }, `hub:${threadId}:${runId}`);
+  }
+
+  /** Keeps what a stop leaves: cut answers, of whichever agent inside, and words after the stop. */
+  #collect(message: Message): void {
+    const { text, said } = this.#cut;
+    const words = messageText(message);
+    if (message.isInterrupted) this.#cut = { text, said: joined(said, words) };
+    else if (message.interrupted !== undefined) this.#cut = { said, text: joined(text, words) };
+  }
+
+  #say(replied: HubReply, id: string): void {
     const { say = asSaid } = this.#options;
-    const words = say({ threadId, runId, agentName, text });
+    const words = say(replied);
     if (words === undefined || (typeof words === "string" && words.trim() === "")) return;
-    const reply = { words, id: `hub:${threadId}:${runId}` };
+    const reply = { words, id };
     for (const session of this.#others()) this.#due.set(session, [...(this.#due.get(session) ?? []), reply]);
   }
 
@@ -167,11 +200,30 @@ class Member {
   }
 }
 
+/** The seq of the last fact in the store. */
+async function headOf(session: AnySession): Promise<number> {
+  const { setup, key } = threadOf(session);
+  return (await setup.store.load(key, Number.MAX_SAFE_INTEGER))?.row.head ?? 0;
+}
+
+function factsAfter(session: AnySession, after: number): Promise<readonly Fact[]> {
+  const { setup, key } = threadOf(session);
+  return readFacts(setup.store, key, after);
+}
+
 /** Its thread has been terminated, or it is closed: nobody can tell it anything any more. */
 function hearsNoMore({ state }: AnySession, error: unknown): boolean {
   return state === "terminated" || (error as Partial<BelayError>).code === "SESSION_CLOSED";
 }
 
-function asSaid({ agentName, text }: HubReply): string {
-  return `${agentName}: ${text}`;
+function asSaid({ agentName, text, interrupted }: HubReply): string {
+  if (interrupted === undefined) return `${agentName}: ${text}`;
+  const mark = `[interrupted by ${interrupted.by}]`;
+  return `${agentName}: ${[text, mark, interrupted.said].filter((part) => part !== "").join(" ")}`;
+}
+
+const uncut = { text: "", said: "" };
+
+function joined(text: string, more: string): string {
+  return text === "" ? more : `${text}\n${more}`;
 }

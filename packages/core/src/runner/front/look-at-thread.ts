@@ -96,7 +96,7 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, {
     head,
     interrupts: interrupts.filter((each) => !isExpired(each, now)).map((each) => withApprovals(state, each)),
     ...(view !== undefined && { interrupt: view }),
-    values: {},
+    values: state.values ?? {},
     waiting: waitingIn(key, commands),
     usage: state.run?.usage ?? addUsage(undefined, undefined),
     ...(parent && { parent }),

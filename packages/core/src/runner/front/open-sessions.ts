@@ -18,7 +18,7 @@ import type { Tenure } from "../thread/tenure.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { Leases } from "./leases.ts";
 import type { OpenOptions } from "./runner-options.ts";
-import { Session } from "./session.ts";
+import { LiveSession, type Session, threadOf } from "./session.ts";
 import { WeakTable } from "./weak-table.ts";
 
 const OPEN: KnownOptions<OpenOptions<never>> = { agent: true, deps: true };
@@ -57,7 +57,8 @@ export class OpenSessions<Out, Deps> {
       stopped: (tenure) => this.#leases.remove(tenure),
       closed: (thread) => {
         const { threadId } = thread.key;
-        if (this.known(threadId)?.isOf(thread)) this.#sessions.delete(threadId);
+        const known = this.known(threadId);
+        if (known !== undefined && threadOf(known) === thread) this.#sessions.delete(threadId);
       },
       feed: (threadId) => this.#feed(threadId),
       accepts: () => !this.closed,
@@ -81,7 +82,8 @@ export class OpenSessions<Out, Deps> {
   /** For whoever has only its name: others may have gone on with it since, or deleted it, and maybe made it again. */
   async openNow(threadId: string | undefined, options: OpenOptions<Deps>): Promise<Session<Out>> {
     refuseUnknown("open()", options, OPEN);
-    if (threadId !== undefined) await this.known(threadId)?.lookAgain();
+    const known = threadId === undefined ? undefined : this.known(threadId);
+    if (known !== undefined) await threadOf(known).lookAgain();
     return this.open(threadId, options);
   }
 
@@ -91,8 +93,9 @@ export class OpenSessions<Out, Deps> {
     const id = threadId === undefined ? this.#setup.clock.id() : threadId;
     readId("threadId", id);
     const known = this.known(id);
-    if (known?.closing !== undefined) {
-      await known.closing;
+    const closing = known && threadOf(known).closing;
+    if (closing !== undefined) {
+      await closing;
       return this.open(id, options, toGoOn);
     }
     if (known !== undefined) {
@@ -120,8 +123,8 @@ export class OpenSessions<Out, Deps> {
     if (loaded === undefined && toGoOn) throw belayError("THREAD_UNKNOWN", { threadId });
     if (loaded?.row.lease !== undefined) throw busy(threadId, loaded.row.lease.owner, loaded.row.lease.until);
     const agent = this.agentFor(threadId, loaded?.row.agent, options.agent);
-    const session = new Session<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
-    if (loaded !== undefined) await session.learn(loaded, toGoOn);
+    const session = new LiveSession<Out>(this.#host, key, agent as Agent<Out, never>, options.deps ?? this.#deps);
+    if (loaded !== undefined) await threadOf(session).recall.learn(loaded, toGoOn);
     this.refuseIfClosed();
     return this.#sessions.set(threadId, session);
   }
@@ -147,7 +150,7 @@ export class OpenSessions<Out, Deps> {
     // Its own agent, if this runner has it: the agent's hooks are asked what to observe.
     const agent = await this.agentOf(threadId).catch(() => undefined);
     const onlooker = this.onlooker(threadId, agent as Agent<Out, never> | undefined);
-    await onlooker.refresh();
+    await threadOf(onlooker).refresh();
     return onlooker;
   }
 
@@ -196,7 +199,7 @@ export class OpenSessions<Out, Deps> {
   /** It begins nothing: the thread may be another agent's. */
   onlooker(threadId: string, agent = [...this.#agents.values()][0] as Agent<Out, never>): Session<Out> {
     const host = { ...this.#host, accepts: () => false };
-    return new Session(host, { tenant: this.#tenant, threadId }, agent, undefined);
+    return new LiveSession(host, { tenant: this.#tenant, threadId }, agent, undefined);
   }
 
   /** The agent that the thread has on record, or else the one that is asked for. */

@@ -49,16 +49,21 @@ import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
 import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
+import { resumeRun } from "../thread/begin-run.ts";
 import { terminate } from "../thread/let-go.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
+import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
+import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
+import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
+import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
 import {
   type OpenOptions,
   type RunnerOptions,
@@ -67,7 +72,7 @@ import {
   readStart,
   type StartOptions,
 } from "./runner-options.ts";
-import type { Session } from "./session.ts";
+import { type Session, threadOf } from "./session.ts";
 import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
@@ -85,7 +90,7 @@ export function createRunner<Out = string, Deps = unknown>(
   options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
 ): Runner<Out, Deps>;
 export function createRunner(options: object): unknown {
-  return new Runner(options as RunnerOptions<unknown, unknown>);
+  return new LiveRunner(options as RunnerOptions<unknown, unknown>);
 }
 
 /** `deps` may be left out only where no tool needs any. */
@@ -104,7 +109,14 @@ const PRUNE_EVERY_MS = 60_000;
 /** However little time a drain has. */
 const LEAST_FOR_STORE_MS = 1_000;
 
-export class Runner<Out = string, Deps = unknown> {
+/**
+ * Agents and a store, and the verbs on the threads between them. Made by `createRunner()`. Every verb of a session is here
+ * too, with a thread id first, for a thread that any process may be running.
+ */
+export interface Runner<Out = string, Deps = unknown>
+  extends Pick<LiveRunner<Out, Deps>, keyof LiveRunner<Out, Deps>> {}
+
+export class LiveRunner<Out = string, Deps = unknown> {
   readonly #tenant: string;
   readonly #ttlMs: number | undefined;
   #pruneAt = 0;
@@ -115,6 +127,8 @@ export class Runner<Out = string, Deps = unknown> {
   /** Damaged requests that the log has heard of. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
+  /** Fires when the runner is closed. */
+  readonly #ending = new AbortController();
 
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
@@ -163,8 +177,9 @@ export class Runner<Out = string, Deps = unknown> {
     if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
     const { threadId } = readHandle(from);
     return this.#begin(threadId, "resume", (session) => {
-      const tokenHash = checkHandle(from, session.standing, this.#setup.clock.now());
-      return session.resumeBy(tokenHash, options);
+      const thread = threadOf(session);
+      const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
+      return resumeRun(thread, options, undefined, tokenHash);
     });
   }
 
@@ -182,7 +197,7 @@ export class Runner<Out = string, Deps = unknown> {
       const session = await sessions.with(threadId, async () => {
         const known = sessions.known(threadId);
         const opened = await sessions.open(threadId, options, isResumed);
-        if (known !== undefined) await opened.refresh();
+        if (known !== undefined) await threadOf(opened).refresh();
         return opened;
       });
       run = begin(session);
@@ -244,14 +259,29 @@ export class Runner<Out = string, Deps = unknown> {
       setup: this.#setup,
       key: this.#key(threadId),
       here: (ask) =>
-        sessions.with(threadId, async () => (await sessions.open(threadId, {}).catch(unlessBusy))?.ask(ask)),
+        sessions.with(threadId, async () => {
+          const session = await sessions.open(threadId, {}).catch(unlessBusy);
+          return session && ask(threadOf(session));
+        }),
     };
   }
 
-  /** Open requests over all threads, the oldest first; those that cannot be read are its `damaged`. */
+  /** Lists open requests over all threads, the oldest first, a page at a time; those that cannot be read are `damaged`. */
   async inbox(filter: InboxFilter = {}): Promise<Inbox> {
     this.#sessions.refuseIfClosed();
     return readInbox(this.#setup, this.#tenant, filter, this.#logged);
+  }
+
+  /** Lists the requests that were decided, the last decided first, a page at a time: approved, rejected, answered, expired or withdrawn. */
+  async requests(filter: RequestsFilter): Promise<DecidedPage> {
+    this.#sessions.refuseIfClosed();
+    return readDecided(this.#setup, this.#tenant, filter);
+  }
+
+  /** Returns one request, open or decided; undefined if there is none. */
+  async request(id: string): Promise<FoundRequest | undefined> {
+    this.#sessions.refuseIfClosed();
+    return readRequest(this.#setup, this.#tenant, id);
   }
 
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
@@ -261,7 +291,7 @@ export class Runner<Out = string, Deps = unknown> {
     if (threadId !== undefined)
       return this.#sessions.with(threadId, async () => {
         const session = await this.#sessions.any(threadId);
-        await session.refresh();
+        await threadOf(session).refresh();
         return session.rules;
       });
     const rows = await this.#setup.store.rules(this.#tenant);
@@ -354,7 +384,7 @@ export class Runner<Out = string, Deps = unknown> {
   /** What was sent is sent: whoever has the thread by now starts it. */
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
-    await session?.startQueued().catch(unlessBusy);
+    if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
   }
 
   /** session.withdraw() for a thread that any process may be running. */
@@ -375,6 +405,18 @@ export class Runner<Out = string, Deps = unknown> {
    */
   async threads(filter: ThreadFilter = {}): Promise<ThreadPage> {
     return readThreads(this.#setup, this.#tenant, filter);
+  }
+
+  /**
+   * Follows all threads of the tenant: `sync`, then hints from any process that a thread has changed. Hints are lossy and merge.
+   * Ends with `signal`, or when the runner is closed.
+   */
+  changes(options: ChangesOptions = {}): AsyncIterable<ThreadChange> {
+    this.#sessions.refuseIfClosed();
+    checkChanges(options);
+    const { signal } = options;
+    const ending = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal]);
+    return readChanges(this.#setup, this.#tenant, ending);
   }
 
   /** session.label() for a thread that any process may be running. */
@@ -427,7 +469,7 @@ export class Runner<Out = string, Deps = unknown> {
   async #opened(threadId: string): Promise<Session<Out>> {
     const known = this.#sessions.known(threadId);
     const session = await this.#sessions.open(threadId, {});
-    if (known === session) await session.refresh();
+    if (known === session) await threadOf(session).refresh();
     return session;
   }
 
@@ -497,8 +539,8 @@ export class Runner<Out = string, Deps = unknown> {
 
   async #move(row: ThreadRow): Promise<boolean> {
     const session = await this.#sessions.open(row.threadId, {});
-    await session.refresh();
-    await session.moveOn(MOST_CRASHES, this.#lastTries);
+    await threadOf(session).refresh();
+    await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries);
     if (session.pauseType === "crash") return false;
     // An input that a hook refuses waits as before, and would be tried again and again.
     const now = await loadThread(this.#setup.store, this.#key(row.threadId), Number.MAX_SAFE_INTEGER);
@@ -531,6 +573,7 @@ export class Runner<Out = string, Deps = unknown> {
 
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
   async close(options: EndOptions = {}): Promise<void> {
+    this.#ending.abort();
     await this.#sessions.close(options);
   }
 }

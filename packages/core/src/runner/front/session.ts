@@ -2,8 +2,8 @@
 // this process has it (live-thread), and what is done with that, one file for each thing that is asked.
 
 import type { Agent, Checkpoint } from "../../agent.ts";
-import { belayError } from "../../error.ts";
-import type { BelayEvent, Fact } from "../../event.ts";
+import { belayError, shown } from "../../error.ts";
+import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import { isExpired } from "../../interrupt/decision.ts";
 import type { Handle, Interrupt } from "../../interrupt/interrupt.ts";
@@ -15,7 +15,7 @@ import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import type { Loaded, ThreadKey } from "../../store/store.ts";
+import type { ThreadKey } from "../../store/store.ts";
 import { answerCommand, breakpointCommand, labelCommand, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
@@ -36,14 +36,11 @@ import {
   readLook,
   type SendOptions,
 } from "../given/options.ts";
-import { readFacts } from "../read/read-facts.ts";
-import type { Standing } from "../read/recall.ts";
 import type { Run } from "../read/run.ts";
 import { beginRun, resumeRun } from "../thread/begin-run.ts";
 import { letGo, terminate } from "../thread/let-go.ts";
 import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
-import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { observe } from "../thread/observe.ts";
 import { send, withdraw } from "../thread/send.ts";
@@ -52,16 +49,30 @@ import { stopOf } from "../thread/stop-anywhere.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
 
-export class Session<Out = string> {
+/** The live handle on a thread in this process, made by `runner.open()`: what it shows, and the verbs. */
+export interface Session<Out = string> extends Pick<LiveSession<Out>, keyof LiveSession<Out>> {}
+
+/** The thread of each session. Only the rooms of the runner ask for it. */
+const threads = new WeakMap<object, LiveThread>();
+
+/** Returns the thread of a session that `runner.open()` gave. */
+export function threadOf(session: Session<unknown>): LiveThread {
+  const thread = threads.get(session);
+  if (thread !== undefined) return thread;
+  const needed = "a session that runner.open() gave";
+  throw belayError("OPTION_INVALID", { option: "session", value: shown(session), needed });
+}
+
+export class LiveSession<Out = string> {
   readonly threadId: string;
   readonly agent: Agent<Out, never>;
   readonly #thread: LiveThread;
 
-  /** Made by runner.open(). */
   constructor(host: SessionHost, key: ThreadKey, agent: Agent<Out, never>, deps: unknown) {
     this.threadId = key.threadId;
     this.agent = agent;
     this.#thread = new LiveThread(host, key, agent, deps, () => void startWaiting(this.#thread));
+    threads.set(this, this.#thread);
   }
 
   get state(): SessionState {
@@ -77,7 +88,8 @@ export class Session<Out = string> {
   get interrupts(): readonly Interrupt[] {
     const { running, setup } = this.#thread;
     const now = setup.clock.now();
-    const all = running === undefined ? this.standing.interrupts : running.state ? openRequests(running.state) : [];
+    const all =
+      running === undefined ? this.#thread.standing.interrupts : running.state ? openRequests(running.state) : [];
     return all.filter((interrupt) => !isExpired(interrupt, now));
   }
 
@@ -114,11 +126,6 @@ export class Session<Out = string> {
     return resumeRun(this.#thread, options);
   }
 
-  /** resume() by a handle, for the runner: by the token with this hash, or not at all. */
-  resumeBy(tokenHash: string, options: ResumeOptions): Run<Out> {
-    return resumeRun(this.#thread, options, undefined, tokenHash);
-  }
-
   /** resume() for a thread that a person interrupted. */
   resumeWithInput(input?: Input): Run<Out> {
     this.#thread.refuseIfClosed();
@@ -141,11 +148,6 @@ export class Session<Out = string> {
     checkRun(options, "answer()");
     const answer = readAnswer(id, given, setup.maxBytes);
     return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
-  }
-
-  /** For the runner: asks the thread as this process has it. */
-  ask<T>(ask: (thread: LiveThread) => Promise<T>): Promise<T> {
-    return ask(this.#thread);
   }
 
   /** A new handle on the present pause; the one before it is void. */
@@ -212,7 +214,7 @@ export class Session<Out = string> {
   /** An input for the next run: it starts at once when the thread is idle; after a stop or a failure it waits until the person acts. */
   async enqueue(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
     const id = await send(this.#thread, "input", input, options);
-    await this.startQueued();
+    await startQueued(this.#thread);
     return { id };
   }
 
@@ -264,65 +266,5 @@ export class Session<Out = string> {
   /** Lets go of the thread without ending it. A run in progress is aborted and can be resumed elsewhere. */
   async close(options: EndOptions = {}): Promise<void> {
     return letGo(this.#thread, options);
-  }
-
-  /** Settles when it is closed; undefined while nobody has asked for that. */
-  get closing(): Promise<void> | undefined {
-    return this.#thread.closing;
-  }
-
-  isOf(thread: LiveThread): boolean {
-    return thread === this.#thread;
-  }
-
-  /** Reads the thread from the store; the runner does this when it opens a session. */
-  refresh(): Promise<void> {
-    return this.#thread.refresh();
-  }
-
-  /** What others have made of the thread, as far as it costs a look at its row. For the runner, which has another session where it is gone. */
-  lookAgain(): Promise<void> {
-    return this.#thread.lookAgain();
-  }
-
-  /** The seq of the last fact in the store, the facts after one, and word of more: for hub(). */
-  async head(): Promise<number> {
-    const { setup, key } = this.#thread;
-    return (await setup.store.load(key, Number.MAX_SAFE_INTEGER))?.row.head ?? 0;
-  }
-
-  factsAfter(after: number): Promise<readonly Fact[]> {
-    const { setup, key } = this.#thread;
-    return readFacts(setup.store, key, after);
-  }
-
-  watch(changed: () => void): () => void {
-    const { setup, key } = this.#thread;
-    return setup.store.watch(key, changed, "append", true);
-  }
-
-  /** Resolves when the present stretch is on record, or to why it could not begin. */
-  get opening(): LiveThread["opening"] {
-    return this.#thread.opening;
-  }
-
-  /** Where the thread stands, for checking a handle. */
-  get standing(): Standing {
-    return this.#thread.standing;
-  }
-
-  /** What was read of the thread before there was a session on it. */
-  learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
-    return this.#thread.recall.learn(loaded, toGoOn);
-  }
-
-  /** For a worker: goes on after a crash, or starts what waits, to the next end or pause. A thread that only crashes is set aside. */
-  moveOn(mostCrashes: number, lastTries = new Set<LiveThread>()): Promise<void> {
-    return moveOn(this.#thread, mostCrashes, lastTries);
-  }
-
-  /** Starts a run with the oldest input that waits, where the thread is idle and nobody must act first. For the runner. */
-  startQueued(): Promise<void> {
-    return startQueued(this.#thread);
   }
 }

@@ -10,6 +10,7 @@ import {
   openKit,
   paying,
   requestOf,
+  threadOf,
   until,
   waiting,
   wrapStore,
@@ -263,7 +264,7 @@ describe("runner.work", () => {
     expect(factProblems(facts)).toEqual([]);
     expect(logged).toEqual(["thread: THREAD_SET_ASIDE"]);
     const session = await last.runner.open("thread");
-    await session.refresh();
+    await threadOf(session).refresh();
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "well" });
     expect(history(session.messages)).toContain("tool: call_1 ok");
   });

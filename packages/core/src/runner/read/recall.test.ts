@@ -1,6 +1,6 @@
 // What a session remembers, and what its readers hold on to.
 
-import { gate, history, openKit, said, settle, wrapStore } from "@belay/testkit";
+import { gate, history, openKit, said, settle, threadOf, wrapStore } from "@belay/testkit";
 import { expect, it } from "vitest";
 import { memoryStore } from "../../index.ts";
 
@@ -19,7 +19,7 @@ it("a session that reads the store while it runs does not go back to what it rea
   });
   const kit = await openKit(["one"], { store });
   held = true;
-  const refreshed = kit.session.refresh();
+  const refreshed = threadOf(kit.session).refresh();
   await kit.session.run("go").result;
   answered.open();
   await refreshed;

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { history, openDatabase, openKit, wrapStore } from "@belay/testkit";
+import { history, openDatabase, openKit, threadOf, wrapStore } from "@belay/testkit";
 import { afterAll, describe, expect, it } from "vitest";
 import { jsonSchema, type ModelRequest, memoryStore, type Store, tool } from "../../index.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
@@ -58,7 +58,7 @@ describe.each(Object.entries(stores))("a long thread %s", (_, make) => {
     expect(fresh.session.messages).toHaveLength(seen.length + 4);
     expect(fresh.problems()).toEqual([]);
     // The first runner folded every line: what it would send now must be what the other sent, and what came of it.
-    await first.session.refresh();
+    await threadOf(first.session).refresh();
     await first.session.run("and then?").result;
     const before = sent(fresh.requests)!;
     expect(sent(first.requests.slice(-2))?.slice(0, before.length)).toEqual(before);

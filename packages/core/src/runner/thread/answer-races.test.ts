@@ -12,6 +12,7 @@ import {
   requestOf,
   said,
   settle,
+  threadOf,
   unpaired,
   until,
   waiting,
@@ -324,7 +325,7 @@ describe.each(eachStore)("many at once ($name)", ({ make }) => {
     await happens(ran, ...ids.map((_, i) => `pay ${i + 1}`));
     expect(ran).toHaveLength(6);
     await until(async () => (await store.load(key))!.row.lease === undefined);
-    await kit.session.refresh();
+    await threadOf(kit.session).refresh();
     expect(await kit.session.resume().result).toMatchObject({ status: "completed" });
     expect(history(kit.session.messages)[2]).toBe(`tool: ${ids.map((id) => `${id} ok`).join(" + ")}`);
     expect([ran.length, kit.requests.length, kit.problems()]).toEqual([6, 2, []]);

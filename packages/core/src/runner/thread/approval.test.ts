@@ -10,6 +10,7 @@ import {
   pays,
   requestOf,
   said,
+  threadOf,
   unpaired,
   waiting,
 } from "@belay/testkit";
@@ -110,7 +111,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
             unpaired(facts).filter((line) => /^tool-end of tool (reject|expire)$/.test(line)),
           );
           expect(facts.filter(({ type }) => type === "request-answered")).toHaveLength(4);
-          expect(await kit.runner.inbox()).toEqual([]);
+          expect((await kit.runner.inbox()).items).toEqual([]);
         }
       }
     },
@@ -150,7 +151,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
     ]);
     expect(other.requests).toHaveLength(1);
     expect(kit.session.state).toBe("paused");
-    await kit.session.refresh();
+    await threadOf(kit.session).refresh();
     expect(kit.session.state).toBe("completed");
   });
 

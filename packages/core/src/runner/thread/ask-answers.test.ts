@@ -41,6 +41,7 @@ describe("what ctx.ask gives", () => {
       expectTypeOf<Approval>().toEqualTypeOf<{
         readonly approved: boolean;
         readonly by: string;
+        readonly at: number;
         readonly note?: string;
         readonly args?: Json;
       }>();
@@ -63,7 +64,7 @@ describe("what ctx.ask gives", () => {
         await kit.session.run("go").result;
         await kit.session.answer(kit.session.interrupts[0]!.id, answer);
         await kit.session.resume().result;
-        expect(toolResult(await factsOf(kit.store), "a")).toEqual(given);
+        expect(toolResult(await factsOf(kit.store), "a")).toEqual({ at: expect.any(Number), ...given });
       }
     },
   );
@@ -99,7 +100,7 @@ describe("what ctx.ask gives", () => {
       );
       expect((await kit.session.run("go").result).status).toBe("completed");
       expect(toolResult(await factsOf(kit.store), "a")).toBe("false runtime REQUEST_REJECTED");
-      expect(await kit.runner.inbox()).toEqual([]);
+      expect((await kit.runner.inbox()).items).toEqual([]);
     },
   );
 });

@@ -6,6 +6,7 @@ import {
   type Kit,
   openKit,
   settle,
+  threadOf,
   toolOf,
   toolResult,
   until,
@@ -92,7 +93,7 @@ describe.each(eachStore)("a tool that waits for a person, on $name", ({ make }) 
     // Resumed without an answer, it pauses again: another stretch, the same request.
     expect((await other.session.resume().result).status).toBe("interrupted");
     await kit.session.answer(id, respond("ann"));
-    await kit.session.refresh();
+    await threadOf(kit.session).refresh();
     expect((await kit.session.resume().result).status).toBe("completed");
     expect(toolResult(await factsOf(kit.store), "a")).toBe("entry 2: ann");
     expect(here.seen).toEqual({ entries: 2, aborted: ["REQUEST_DROPPED"], settled: ["ann", "finally"] });

@@ -7,6 +7,7 @@ import {
   said,
   settle,
   stepsOf,
+  threadOf,
   toolOf,
   toolResult,
   until,
@@ -108,7 +109,7 @@ describe.each(eachStore)("several questions of one call, on $name", ({ make }) =
     const did: string[] = [];
     const kits = await Promise.all(names.map(() => open(store, did)));
     await kits[0]!.session.run("go").result;
-    await Promise.all(kits.map((kit) => kit.session.refresh()));
+    await Promise.all(kits.map((kit) => threadOf(kit.session).refresh()));
     const ids = names.map((key) => idOf(kits[0]!, key));
     await Promise.all(kits.map((kit, i) => kit.session.answer(ids[i]!, respond(names[i]!.toUpperCase()))));
     await until(async () => toolResult(await factsOf(store), "s") !== undefined);
@@ -167,7 +168,7 @@ describe.each(eachStore)("several questions of one call, on $name", ({ make }) =
     expect(await kit.session.answer(done!, reject("not yet"))).toEqual({ open: 1 });
     await until(() => kit.session.interrupts.length === 0);
     await expect(kit.session.answer(other!, respond("more"))).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });
-    expect(await kit.runner.inbox()).toEqual([]);
+    expect((await kit.runner.inbox()).items).toEqual([]);
     expect((await kit.session.resume().result).status).toBe("completed");
     expect(toolResult(await factsOf(store), "s")).toBe("done false");
   });

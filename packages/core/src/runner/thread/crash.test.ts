@@ -1,4 +1,16 @@
-import { factsOf, gate, heldStore, history, type Kit, listen, openKit, said, settle, unpaired } from "@belay/testkit";
+import {
+  factsOf,
+  gate,
+  heldStore,
+  history,
+  type Kit,
+  listen,
+  openKit,
+  said,
+  settle,
+  threadOf,
+  unpaired,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { type BelayEvent, jsonSchema, memoryStore, type Store, type Tool, tool } from "../../index.ts";
 import type { Append } from "../../store/store.ts";
@@ -237,7 +249,7 @@ describe("a process that was taken for dead", () => {
     process.thaw();
     expect(await run.result).toMatchObject({ status: "failed", error: { code: "FENCED" } });
     expect(await factsOf(store)).toEqual(journal);
-    await zombie.session.refresh();
+    await threadOf(zombie.session).refresh();
     expect(zombie.session.state).toBe("completed");
     expect(history(zombie.session.messages)).toEqual(["user: hello", "assistant: alive"]);
     await follower.until((event) => event.type === "state" && event.state === "completed");

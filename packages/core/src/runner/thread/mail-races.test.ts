@@ -1,6 +1,6 @@
 // Commands that meet a thread at its edges: as it begins, as it ends, while its owner changes, after it was deleted.
 
-import { gate, heldStore, history, openKit, settle, until, wrapStore } from "@belay/testkit";
+import { gate, heldStore, history, moveOn, openKit, settle, threadOf, until, wrapStore } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { agent, createRunner, jsonSchema, memoryStore, type Store, tool } from "../../index.ts";
 import type { StandardSchema } from "../../schema/schema.ts";
@@ -128,7 +128,7 @@ describe("as the owner changes", () => {
     await other.enqueue("t", "next");
     await until(async () => (await store.threads("default"))[0]?.queued === false);
     await settle(20);
-    await owned.refresh();
+    await threadOf(owned).refresh();
     expect(history(owned.messages)).toEqual(["user: go", "assistant: from two", "user: next", "assistant: from two"]);
   });
 
@@ -144,7 +144,7 @@ describe("as the owner changes", () => {
     const worker = await openKit(["never"], { store });
     const other = await openKit(["finished"], { store });
     await other.session.resume().result;
-    await expect(worker.session.moveOn(3)).rejects.toMatchObject({ code: "INVALID_STATE" });
+    await expect(moveOn(threadOf(worker.session), 3, new Set())).rejects.toMatchObject({ code: "INVALID_STATE" });
     const { session } = await openKit(["never"], { store });
     expect(session.state).toBe("completed");
   });

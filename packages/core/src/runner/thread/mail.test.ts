@@ -8,6 +8,7 @@ import {
   type Kit,
   openKit,
   settle,
+  threadOf,
   until,
   wrapStore,
 } from "@belay/testkit";
@@ -170,7 +171,7 @@ describe.each(eachStore)("steers and inputs on $name", ({ make }) => {
     await Promise.all(kits.map((kit) => kit.session.enqueue("do it", { id: "once" })));
     await until(async () => (await store.load(key))?.row.state === "completed");
     await settle();
-    for (const kit of kits) await kit.session.refresh();
+    for (const kit of kits) await threadOf(kit.session).refresh();
     expect(history(kits[0]!.session.messages)).toHaveLength(2);
     expect(history(kits[0]!.session.messages)).toEqual(history(kits[1]!.session.messages));
     expect(await mail({ store })).toEqual(["consumed once"]);

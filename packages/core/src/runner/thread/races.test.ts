@@ -11,6 +11,7 @@ import {
   openKit,
   said,
   settle,
+  threadOf,
   toolOf,
   unpaired,
 } from "@belay/testkit";
@@ -48,7 +49,7 @@ describe("races", () => {
     await clock.advance(1_000);
     expect(await result).toMatchObject({ status: "failed", error: { code: "STORE_FAILED" } });
     expect(history(second.session.messages)).toEqual(["user: hello", "assistant: two"]);
-    await first.session.refresh();
+    await threadOf(first.session).refresh();
     expect(history(first.session.messages)).toEqual(["user: hello", "assistant: two"]);
   });
 

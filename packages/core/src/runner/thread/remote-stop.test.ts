@@ -56,14 +56,12 @@ describe.each(eachStore)("a stop from another runner on $name", ({ make }) => {
     expect(await run.result).toMatchObject({ status: "interrupted" });
   });
 
-  it("P6: it is heard whatever else is said with it: a number without end, what JSON cannot hold, what another version means", async () => {
-    const own: { self?: unknown } = {};
-    own.self = own;
-    for (const options of [{ graceMs: Number.POSITIVE_INFINITY }, { timeoutMs: Number.POSITIVE_INFINITY }, own]) {
+  it("P6: it is heard whatever else is said with it: a number without end, what another version means", async () => {
+    for (const options of [{ graceMs: Number.POSITIVE_INFINITY }, { timeoutMs: Number.POSITIVE_INFINITY }]) {
       const { owner, stop } = await pair([[{ text: "half" }, { stall: true }]]);
       const run = owner.session.run("go");
       await listen(run).until((event) => event.type === "text-delta");
-      expect(await stop(options as InterruptOptions)).toMatchObject({ accepted: true, partialText: "half" });
+      expect(await stop(options)).toMatchObject({ accepted: true, partialText: "half" });
     }
     const { owner, store } = await pair([[{ text: "half" }, { stall: true }]]);
     const run = owner.session.run("go");

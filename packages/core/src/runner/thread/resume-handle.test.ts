@@ -1,4 +1,4 @@
-import { heldStore, history, type Kit, listen, openKit, settle } from "@belay/testkit";
+import { heldStore, history, type Kit, listen, openKit, settle, threadOf } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { agent, createRunner, type Handle, jsonSchema, memoryStore, type Store, tool } from "../../index.ts";
 import { type ScriptedTurn, scriptedModel } from "../../testing/index.ts";
@@ -51,7 +51,7 @@ describe("a handle", () => {
     const handle = await pausedHandle(kit);
     const run = await runnerOn(kit.store, ["Bye"]).resume(handle, { input: ["x", "y"] });
     expect(await run.result).toMatchObject({ text: "Bye" });
-    await kit.session.refresh();
+    await threadOf(kit.session).refresh();
     expect(history(kit.session.messages)).toEqual([
       "user: hello",
       "assistant~user: Hel",

@@ -1,4 +1,16 @@
-import { eachStore, factsOf, faultyStore, gate, history, listen, openKit, said, toolOf, until } from "@belay/testkit";
+import {
+  eachStore,
+  factsOf,
+  faultyStore,
+  gate,
+  history,
+  listen,
+  openKit,
+  said,
+  threadOf,
+  toolOf,
+  until,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { jsonSchema } from "../../index.ts";
 
@@ -111,7 +123,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     }
     expect((await factsOf(store)).filter((fact) => fact.type === "run-start")).toHaveLength(1);
     for (const kit of kits) {
-      await kit.session.refresh();
+      await threadOf(kit.session).refresh();
       expect(await kit.session.run("go", { id: "r1" }).result).toEqual(won);
     }
   });
@@ -125,7 +137,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     const again = stale.session.run("go", { id: "r1" });
     expect(await again.result).toEqual(result);
     expect(stale.requests).toHaveLength(1);
-    await stale.session.refresh();
+    await threadOf(stale.session).refresh();
     expect(stale.session.state).toBe("completed");
     expect(history(stale.session.messages).slice(2)).toEqual(["user: go", "assistant: one"]);
   });

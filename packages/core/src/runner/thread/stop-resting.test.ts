@@ -1,4 +1,15 @@
-import { eachStore, gate, heldStore, type Kit, openKit, settle, toolOf, until, wrapStore } from "@belay/testkit";
+import {
+  eachStore,
+  gate,
+  heldStore,
+  type Kit,
+  openKit,
+  settle,
+  threadOf,
+  toolOf,
+  until,
+  wrapStore,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
 import { approve, type InterruptOptions, type ToolContext } from "../../index.ts";
 
@@ -26,7 +37,7 @@ describe.each(eachStore)("a stop of a thread that waits for people, on $name", (
     expect(await store.requests("default")).toHaveLength(1);
     expect(await session.interrupt({ segment: 2, runId: "another" })).toMatchObject({ accepted: false });
     expect(await store.requests("default")).toHaveLength(1);
-    await session.refresh();
+    await threadOf(session).refresh();
     expect(await session.interrupt({ segment: 2 })).toMatchObject({ accepted: true, segment: 2 });
     expect(await store.requests("default")).toEqual([]);
   });

@@ -268,7 +268,12 @@ export class Tenure {
       const { facts } = begun;
       state = begun.state;
       const failed = (error: BelayError) => this.#fail(error);
-      const drive = new ThreadDesk(host, state, { agent: host.agent.name, failed, mailbox: this.#mailbox });
+      const drive = new ThreadDesk(host, state, {
+        agent: host.agent.name,
+        failed,
+        mailbox: this.#mailbox,
+        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now()), stop),
+      });
       const from = state.head;
       this.#from = from;
       const refusal = await drive.writer.open(facts, () => {

@@ -11,6 +11,7 @@ import {
   requestOf,
   said,
   settle,
+  threadOf,
   waiting,
 } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
@@ -33,7 +34,7 @@ async function areDead(kit: Kit, tools: ReturnType<typeof paying>["tools"], ids:
   const facts = await factsOf(kit.store);
   const other = await openKit([], { store: kit.store, tools });
   for (const { runner, session } of [kit, other]) {
-    expect(await runner.inbox()).toEqual([]);
+    expect((await runner.inbox()).items).toEqual([]);
     for (const id of ids) {
       for (const answer of [approve(), reject("no"), respond("x")]) {
         await expect(runner.answer(id, answer)).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });
@@ -143,7 +144,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
       notStarted: ["a", "b", "c"],
     });
     expect(await other.runner.interrupt("thread", { id: "stop" })).toMatchObject({ accepted: true });
-    await kit.session.refresh();
+    await threadOf(kit.session).refresh();
     expect(kit.session.pauseType).toBe("user_interrupt");
     await areDead(kit, tools, ids);
     expect(await kit.session.resume({ input: "and now?" }).result).toMatchObject({ status: "completed" });

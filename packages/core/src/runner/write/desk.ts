@@ -1,18 +1,19 @@
 // Answers the questions of the frames of one tenure from the fold of its writer. Only the writer changes that fold.
 
-import type { Draft, Fact } from "../../event.ts";
+import type { Draft, Fact, Patch } from "../../event.ts";
 import type {
   Awaiting,
   Desk,
   Frame,
   FramePlace,
   HotCode,
+  InsideStop,
   LateResult,
   Recording,
   Remembered,
   Speech,
 } from "../../frame.ts";
-import type { HookTable } from "../../hooks/hooks.ts";
+import type { Hook, HookTable } from "../../hooks/hooks.ts";
 import type { Decision, RequestState } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
@@ -47,10 +48,19 @@ export interface DeskHost extends WriterHost {
   readonly hot: HotCode;
 }
 
+export interface DeskOptions extends Omit<WriterOptions, "decided" | "rows"> {
+  /** Stops the run. A desk that only looks has none. */
+  readonly interrupt?: (stop: InsideStop) => void;
+}
+
 /** The ids of calls that every provider accepts. */
 const CALL_ID = /^[A-Za-z0-9_-]{1,40}$/;
 
 const nothing: readonly never[] = [];
+const noValues: Patch = {};
+
+/** The `onText` hooks that threw, in the last run of each thread. */
+const muted = new WeakMap<DeskHost, { readonly runId: string; readonly hooks: Set<Hook> }>();
 
 /** The desk of one tenure, and the writer that it makes. */
 export class ThreadDesk implements Desk {
@@ -60,6 +70,7 @@ export class ThreadDesk implements Desk {
   readonly #setup: RunnerSetup;
   readonly #feed: Feed;
   readonly #mailbox: Mailbox | undefined;
+  readonly #interrupt: DeskOptions["interrupt"];
   /** The path of the agent that each call id of this segment was given to, by the id. */
   #callIds: Map<string, string> | undefined;
   /** The code that waits for the decision on a request, by the id of the request. */
@@ -70,12 +81,13 @@ export class ThreadDesk implements Desk {
   /** A request was decided, and no running code could act on the decision. */
   unheard = false;
 
-  constructor(host: DeskHost, state: ThreadState, options: Omit<WriterOptions, "decided" | "rows">) {
+  constructor(host: DeskHost, state: ThreadState, options: DeskOptions) {
     this.#host = host;
     this.#setup = host.setup;
     this.#feed = host.feed;
     this.state = state;
     this.#mailbox = options.mailbox;
+    this.#interrupt = options.interrupt;
     const decided = (id: string, decision: Decision) => this.#decided(id, decision);
     this.writer = new Writer(host, state, { ...options, decided });
   }
@@ -147,6 +159,23 @@ export class ThreadDesk implements Desk {
       if (sent) this.#mailbox?.deliver([command]);
       gone();
     });
+  }
+
+  mutedHooks(runId: string): Set<Hook> {
+    let known = muted.get(this.#host);
+    if (known?.runId !== runId) {
+      known = { runId, hooks: new Set() };
+      muted.set(this.#host, known);
+    }
+    return known.hooks;
+  }
+
+  get values(): Patch {
+    return this.state.values ?? noValues;
+  }
+
+  interrupt(stop: InsideStop): void {
+    this.#interrupt?.(stop);
   }
 
   get unattended(): boolean {

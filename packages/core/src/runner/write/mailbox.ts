@@ -139,7 +139,7 @@ export class Mailbox {
     const facts: Fact[] = [];
     this.#lates = this.#lates.filter(({ mail }) => calls.has(mail.callId));
     for (const { key: id, mail } of this.#lates.filter(({ mail }) => isFor(mail, scope.path, scopes))) {
-      const { callId, tool, address, outcome, output, actions = [] } = mail;
+      const { callId, tool, address, outcome, output, actions = [], values } = mail;
       const as = isReplaceable(scope, callId, mail.segment) ? "replace" : "note";
       facts.push({
         type: "tool-late",
@@ -151,6 +151,7 @@ export class Mailbox {
         output,
         as,
         ...base(place),
+        ...(values && { values }),
       } satisfies ToolLateEvent);
       // Whoever has spoken since wants an answer; what steers nothing is told all the same.
       const late = as === "note" || isSpokenTo(scope, callId);

@@ -260,7 +260,10 @@ async function told(): Promise<Record<string, unknown>> {
 async function filled(): Promise<void> {
   const raise = ["open", "closed", "also open"].map((id) => ({ id, body: `{"${id}":1}`, expiresAt: 99 }));
   await store.append(key, taking(0, { raise, remember: [{ id: "rule", at: 5, body: "{}" }] }));
-  await store.append(key, taking(1, { close: ["closed"], decided: [{ id: "closed", body: "{}" }], body: "x".repeat(70_000) }));
+  await store.append(
+    key,
+    taking(1, { close: ["closed"], decided: [{ id: "closed", body: "{}" }], body: "x".repeat(70_000) }),
+  );
   await store.append(key, taking(2, { snapshot: "of two", rest: { from: 2, dueAt: 7 } }));
   await store.send(key, { key: "k", kind: "input", body: "{}", at: 3 });
   await store.append({ ...key, threadId: "fork" }, taking(2, { parent: { threadId: "thread", seq: 2 } }));
@@ -307,7 +310,8 @@ describe("a row that was changed behind its back", () => {
     const unseen =
       /^(request\.(closed|tenant_name|name|decided_at)|(rule|thread)\.tenant_name|listing\.(thread|tenant_name|agent_name))$/;
     // For audits, retries and for finding a row again: no answer is made of them.
-    const idle = /^(entry\.fence|fork\.base|command\.(name|sent_by|taken_by)|thread\.(pause|run)|rule\.name|blob\.(digest|tenant_name))$/;
+    const idle =
+      /^(entry\.fence|fork\.base|command\.(name|sent_by|taken_by)|thread\.(pause|run)|rule\.name|blob\.(digest|tenant_name))$/;
     let refused = 0;
     for (const { t, c, type } of columns) {
       const column = `${t}.${c}`;

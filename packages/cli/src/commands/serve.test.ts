@@ -1,0 +1,61 @@
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "@belay/client";
+import { expect, test } from "vitest";
+import { testProgram } from "../testing/processes.ts";
+
+const program = testProgram();
+
+async function served(home: ReturnType<typeof program.home>, args: readonly string[] = []) {
+  const started = home.start(["serve", "--port", "0", ...args]);
+  const line = await started.said(/http:\/\/127\.0\.0\.1:\d+\/#t=[\w-]+/);
+  const [, url, token] = /(http:\/\/127\.0\.0\.1:\d+)\/#t=([\w-]+)/.exec(line)!;
+  return { ...started, url: url!, token: token! };
+}
+
+test("belay serve runs a thread over HTTP, and the terminal's commands see it", async () => {
+  const home = program.home();
+  const server = await served(home);
+  expect(statSync(join(home.data, "server-token")).mode & 0o777).toBe(0o600);
+  const belay = connect({ url: server.url, token: server.token });
+  const run = await belay.run("Say hello.", { threadId: "from-a-page" });
+  expect(await run.result).toMatchObject({ status: "completed" });
+  const { stdout } = await home.belay(["threads", "--json"]);
+  expect(stdout).toContain("from-a-page");
+  expect(stdout).toContain(home.folder);
+  await expect(connect({ url: server.url, token: "not it" }).threads()).rejects.toMatchObject({ status: 401 });
+  server.child.kill("SIGTERM");
+  expect((await server.ended).code).toBe(143);
+  // The token stays: pages that are open find the next server.
+  const next = await served(home);
+  expect(next.token).toBe(server.token);
+  expect(await connect({ url: next.url, token: next.token }).open("from-a-page").look()).toMatchObject({
+    state: "completed",
+  });
+});
+
+test("a thread of another folder runs in that folder", async () => {
+  const home = program.home();
+  const other = join(home.folder, "other");
+  mkdirSync(other);
+  writeFileSync(join(other, "where.txt"), "in the other folder");
+  await home.belay(["-p", "Say hello."], { cwd: other });
+  const server = await served(home);
+  const belay = connect({ url: server.url, token: server.token });
+  const { items } = await belay.threads();
+  const thread = belay.open(items[0]!.threadId);
+  await (await thread.run("read where.txt")).result;
+  expect(JSON.stringify((await thread.messages()).items)).toContain("in the other folder");
+});
+
+test("belay serve is not opened to other machines without a token", async () => {
+  const home = program.home();
+  const refused = await home.belay(["serve", "--host", "0.0.0.0"]);
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.stderr).toContain("open to other machines");
+  expect((await home.belay(["serve", "--token", "short"])).code).toBe(2);
+  const first = await served(home);
+  const taken = await home.belay(["serve", "--port", new URL(first.url).port]);
+  expect(taken.code).toBe(2);
+  expect(taken.stderr).toContain("--port");
+});

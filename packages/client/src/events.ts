@@ -1,0 +1,152 @@
+// Streams that survive a lost line: read by fetch, continued from the last fact, never thrown for a network error.
+
+import type { BelayEvent, SessionState } from "@belay/core";
+import { errorOf, type Line, type RequestError, sleep } from "./request.ts";
+
+/** The state of the line to the server. `closed` is final: the server refused, with the reason in `error`. */
+export interface ConnectionEvent {
+  readonly type: "connection";
+  readonly state: "connecting" | "open" | "lost" | "closed";
+  readonly error?: RequestError;
+}
+
+/** The replay is over: events from here on happen now. */
+export interface LiveEvent {
+  readonly type: "live";
+  readonly head: number;
+}
+
+/** The thread was made again: empty the view. */
+export interface ResetEvent {
+  readonly type: "reset";
+  readonly head: number;
+}
+
+/** A hint that a thread has changed; `sync` means that hints may have been lost. */
+export type Change =
+  | { readonly type: "sync" }
+  | {
+      readonly type: "change";
+      readonly threadId: string;
+      readonly head: number;
+      readonly state: SessionState;
+      readonly open: number;
+    };
+
+export type StreamEvent = BelayEvent | ConnectionEvent | LiveEvent | ResetEvent | Change;
+
+export interface StreamOptions {
+  /** The seq of the last fact that the reader has; all facts by default. */
+  readonly after?: number | undefined;
+  /** Begin with the last facts instead of all. */
+  readonly tail?: number | undefined;
+  /** False: facts only. */
+  readonly drafts?: boolean | undefined;
+  /** True: hints over all threads on the same line. */
+  readonly changes?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** True for an event of the thread itself, as foldThread() takes it. */
+export function isThreadEvent(event: StreamEvent): event is BelayEvent {
+  return "seq" in event;
+}
+
+const FIRST_WAIT_MS = 1000;
+const MOST_WAIT_MS = 30_000;
+/** The server pings every 15 s. */
+const SILENCE_MS = 50_000;
+
+/** Follows a stream of the server, over lost lines, until the signal fires or the server refuses. */
+export async function* follow(line: Line, path: string, options: StreamOptions): AsyncGenerator<StreamEvent> {
+  const { signal, drafts, changes } = options;
+  let { after, tail } = options;
+  for (let fails = 0; !signal?.aborted; ) {
+    yield { type: "connection", state: "connecting" };
+    const reading = new AbortController();
+    const stop = () => reading.abort();
+    signal?.addEventListener("abort", stop);
+    let watch: ReturnType<typeof setTimeout> | undefined;
+    try {
+      const query = { after, tail: after === undefined ? tail : undefined, drafts, changes };
+      const response = await line.fetch("GET", path, { query, signal: reading.signal });
+      if (isFinal(response.status)) {
+        yield { type: "connection", state: "closed", error: await errorOf(response) };
+        return;
+      }
+      if (!response.ok || response.body === null) throw await errorOf(response);
+      yield { type: "connection", state: "open" };
+      const heard = () => {
+        clearTimeout(watch);
+        watch = setTimeout(stop, SILENCE_MS);
+      };
+      for await (const { id, event, data } of blocksOf(response.body, heard)) {
+        fails = 0;
+        if (event === "bye" || event === "error") break;
+        if (id !== undefined) after = Number(id);
+        if (event === "reset") after = undefined;
+        yield (event === "live" || event === "reset" ? { type: event, ...data } : data) as StreamEvent;
+      }
+    } catch {
+      // A lost line, or a server that is away.
+    } finally {
+      clearTimeout(watch);
+      signal?.removeEventListener("abort", stop);
+      reading.abort();
+    }
+    if (signal?.aborted) return;
+    yield { type: "connection", state: "lost" };
+    const wait = Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 2 ** fails++);
+    await sleep(wait * (0.8 + Math.random() * 0.4), signal, onWake);
+  }
+}
+
+/** A refusal that the same request would meet again. */
+function isFinal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
+}
+
+type Target = Pick<EventTarget, "addEventListener" | "removeEventListener">;
+
+/** Calls back when the browser is online or visible again. */
+function onWake(resume: () => void): () => void {
+  const { document, addEventListener, removeEventListener } = globalThis as Partial<Target> & { document?: Target };
+  addEventListener?.("online", resume);
+  document?.addEventListener("visibilitychange", resume);
+  return () => {
+    removeEventListener?.("online", resume);
+    document?.removeEventListener("visibilitychange", resume);
+  };
+}
+
+interface Block {
+  readonly id?: string;
+  readonly event: string;
+  readonly data: object;
+}
+
+async function* blocksOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<Block> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    for (;;) {
+      heard();
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + decoder.decode(value, { stream: true })).split("\n\n");
+      rest = blocks.pop()!;
+      for (const block of blocks) {
+        const fields: Record<string, string> = {};
+        for (const row of block.split("\n")) {
+          const at = row.indexOf(": ");
+          if (at > 0) fields[row.slice(0, at)] = row.slice(at + 2);
+        }
+        const { id, event, data } = fields;
+        if (event !== undefined && data !== undefined) yield { ...(id && { id }), event, data: JSON.parse(data) };
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,132 @@
+// Requests to a server: one function for all routes. A write carries an idempotency key and is repeated with it if the line
+// breaks or the server is away, so that a lost answer is not a second run.
+
+/** Options of `connect`. */
+export interface ConnectOptions {
+  /** The address of the server, without `/v1`. */
+  readonly url: string | URL;
+  /** The token, or a function that returns the present one. Left out: the browser's cookie. */
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** A refusal by the server, in the shape of a BelayError. */
+export class RequestError extends Error {
+  override readonly name = "BelayError";
+  readonly code: string;
+  readonly hint: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  /** The HTTP status; 0 if no answer arrived. */
+  readonly status: number;
+  readonly requestId: string | undefined;
+
+  constructor(status: number, problem: Partial<Problem>) {
+    super(problem.detail ?? `The server answered with status ${status}.`);
+    this.status = status;
+    this.code = problem.code ?? "CONNECTION_FAILED";
+    this.hint = problem.hint ?? "Check the address of the server and the way to it.";
+    this.details = problem.details ?? {};
+    this.requestId = problem.requestId;
+  }
+}
+
+interface Problem {
+  readonly detail: string;
+  readonly code: string;
+  readonly hint: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly requestId: string;
+}
+
+export interface Asked {
+  readonly body?: unknown;
+  readonly query?: object | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Record<string, string> | undefined;
+  /** The idempotency key of a write; random if left out. */
+  readonly key?: string | undefined;
+}
+
+const TRIES = 6;
+
+/** The line to a server. */
+export class Line {
+  readonly #options: ConnectOptions;
+  readonly #base: string;
+
+  constructor(options: ConnectOptions) {
+    this.#options = options;
+    this.#base = `${String(options.url).replace(/\/+$/, "")}/v1`;
+  }
+
+  /** Sends one request once. Rejects if no answer arrives. */
+  async fetch(method: string, path: string, { body, query = {}, signal, headers }: Asked = {}): Promise<Response> {
+    const { token, fetch: send = fetch } = this.#options;
+    const bearer = typeof token === "function" ? await token() : token;
+    const asked = Object.entries(query).filter(([, value]) => value !== undefined);
+    const search = new URLSearchParams(
+      asked.map(([name, value]): [string, string] => [name, String(value)]),
+    ).toString();
+    return send(`${this.#base}${path}${search && `?${search}`}`, {
+      method,
+      headers: {
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        "x-belay": "1",
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+      credentials: "same-origin",
+    });
+  }
+
+  /** Sends a request until an answer arrives, and returns its body. Throws RequestError. */
+  async ask<T>(
+    method: string,
+    path: string,
+    asked: Asked = {},
+  ): Promise<{ readonly status: number; readonly body: T }> {
+    const key = asked.key ?? crypto.randomUUID();
+    const headers = { ...asked.headers, ...(method === "POST" && { "idempotency-key": key }) };
+    for (let tries = 1; ; tries++) {
+      const response = await this.fetch(method, path, { ...asked, headers }).catch((error) => {
+        if (asked.signal?.aborted) throw error;
+        if (tries >= TRIES) throw new RequestError(0, { detail: `No answer from ${this.#base}: ${error.message}` });
+      });
+      if (response !== undefined && (response.status !== 503 || tries >= TRIES)) {
+        if (response.ok) return { status: response.status, body: (await bodyOf(response)) as T };
+        // The first try has deleted it, and its answer was lost.
+        if (method === "DELETE" && response.status === 404 && tries > 1) return { status: 204, body: undefined as T };
+        throw await errorOf(response);
+      }
+      const wait = Number(response?.headers.get("retry-after") ?? 0) * 1000;
+      await sleep(Math.max(wait, 250 * 2 ** (tries - 1)), asked.signal);
+    }
+  }
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+export async function errorOf(response: Response): Promise<RequestError> {
+  return new RequestError(response.status, (await response.json().catch(() => ({}))) as Partial<Problem>);
+}
+
+/** Resolves after a time, when the signal fires, or when `wake` is called with it. */
+export function sleep(ms: number, signal?: AbortSignal, wake?: (resume: () => void) => () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", over);
+      unwake?.();
+      resolve();
+    };
+    const timer = setTimeout(over, ms);
+    const unwake = wake?.(over);
+    if (signal?.aborted) over();
+    else signal?.addEventListener("abort", over);
+  });
+}

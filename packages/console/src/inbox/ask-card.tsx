@@ -1,0 +1,725 @@
+// One request, to decide. Arguments first; then what the asker shows, who has approved which digest, until when. Space and
+// Enter never approve, keys are dead for a moment after the card appears, and a destructive call needs a second press.
+
+import type { Json } from "@belay/core";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import { holdKeys, useKeys } from "../keys/keys.ts";
+import { useNow } from "../live/use-live.ts";
+import { Button, Key } from "../parts/button.tsx";
+import { Diff, UnifiedDiff } from "../parts/diff.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { isObject, JsonBlock, JsonLine } from "../parts/json.tsx";
+import { Avatar, Pips } from "../parts/people.tsx";
+import { SeenText } from "../parts/seen-text.tsx";
+import { toast } from "../parts/toasts.tsx";
+import { rolesOf, useMe, useRefusal } from "../shell/who.ts";
+import { groupBy } from "../story/group-by.ts";
+import { textOf } from "../story/story.ts";
+import { useTexts } from "../texts/texts.ts";
+import { useTimes } from "../texts/times.ts";
+import { asProblem } from "../wire/problem.ts";
+import { agents, mine, oneRequest } from "../wire/read.ts";
+import type { Ask, Decided, Verdict } from "../wire/shapes.ts";
+import { send, tryPermission } from "../wire/write.ts";
+import { AnswerForm, isAnswered } from "./answer-form.tsx";
+import { ArgsGrid, type Edits, withEdits } from "./args-grid.tsx";
+import { addressOf, diffIn, notForMe, titleOf, toolNamed, votesFor } from "./ask-words.ts";
+import { DecidedNote } from "./decided-note.tsx";
+import { type Sending, useDecision } from "./use-decision.ts";
+
+const ARMED_MS = 4_000;
+const HOLD_MS = 600;
+
+export function AskCard({
+  ask,
+  decided,
+  inThread = false,
+}: {
+  ask: Ask;
+  decided: Decided | undefined;
+  inThread?: boolean;
+}) {
+  const t = useTexts();
+  const deciding = useDecision(ask.id, ask.threadId);
+  const { data: all } = useQuery(agents);
+  const tool = toolNamed(all, ask.tool);
+  useEffect(() => {
+    if (ask.id !== "") holdKeys();
+  }, [ask.id]);
+  const [note, setNote] = useState("");
+  const outcome = lostTo(deciding.state) ?? decided;
+  if (outcome !== undefined && deciding.state.is !== "sending") {
+    const mineAt = deciding.state.is === "refused" ? deciding.state.at : undefined;
+    const steer = () =>
+      void send(ask.threadId, note, "steer").then(
+        () => toast({ icon: "steer", words: t.decided.steered }),
+        (error) => toast({ icon: "warning", isFail: true, words: asProblem(error).message }),
+      );
+    return (
+      <div className="ask-body">
+        <Head ask={ask} destructive={tool?.destructive === true} inThread={inThread} />
+        <DecidedNote
+          decided={outcome}
+          threadId={ask.threadId}
+          mineAt={mineAt}
+          kept={mineAt === undefined ? undefined : note}
+          onSteer={steer}
+        />
+        <Shown ask={ask} />
+      </div>
+    );
+  }
+  return (
+    <OpenCard
+      ask={ask}
+      deciding={deciding}
+      destructive={tool?.destructive === true}
+      note={note}
+      onNote={setNote}
+      inThread={inThread}
+    />
+  );
+}
+
+/** The decision that was faster than this person's, as far as the refusal names it. */
+function lostTo(state: Sending): Decided | undefined {
+  if (state.is !== "refused") return undefined;
+  const { code, details } = state.problem;
+  const at = Date.parse(String(details.at ?? details.expiredAt ?? "")) || state.at;
+  if (code === "ANSWER_TAKEN") {
+    const how = String(details.how ?? "approved");
+    return { how: how === "answered" ? "responded" : (how as Decided["how"]), by: String(details.by ?? "?"), at };
+  }
+  if (code === "ANSWER_WITHDRAWN") return { how: "withdrawn", by: String(details.by ?? ""), at };
+  if (code === "ANSWER_EXPIRED") return { how: "expired", by: "", at };
+  return undefined;
+}
+
+function Head({ ask, destructive, inThread }: { ask: Ask; destructive: boolean; inThread: boolean }) {
+  const t = useTexts();
+  const path = addressOf(t, ask);
+  return (
+    <div className="grid gap-2">
+      {!inThread && (
+        <div className="row opt">
+          <span className="addr cut">
+            {path.slice(0, -1).map((part) => `${part} › `)}
+            <b>{path.at(-1)}</b>
+          </span>
+          <Link
+            className="link small dim row gap-1 ml-auto flex-none"
+            href={`/threads/${encodeURIComponent(ask.threadId)}`}
+          >
+            {t.card.openThread}
+            <Icon name="out" small />
+          </Link>
+        </div>
+      )}
+      <h2 data-card-title tabIndex={-1}>
+        <SeenText text={titleOf(t, ask)} />
+      </h2>
+      <div className="row flex-wrap">
+        {ask.tool !== undefined && <code className="strong">{ask.tool}</code>}
+        {ask.version !== undefined && <span className="tag">v{ask.version}</span>}
+        <span className="dim">{ask.by}</span>
+        {destructive && (
+          <span className="badge is-fail">
+            <Icon name="warning" small />
+            {t.card.destructive}
+          </span>
+        )}
+        {ask.kind !== "approval" && <span className="tag">{t.kind[ask.kind] ?? ask.kind}</span>}
+        <WhyAsked ask={ask} />
+      </div>
+    </div>
+  );
+}
+
+/** The rule that asked, and the words of the verdict on request. */
+function WhyAsked({ ask }: { ask: Ask }) {
+  const t = useTexts();
+  const [verdict, setVerdict] = useState<Verdict | string>();
+  if (ask.kind !== "approval" || ask.tool === undefined || ask.key !== undefined) return null;
+  const why = () =>
+    tryPermission(ask.threadId, ask.tool!, ask.args ?? {}).then(setVerdict, (error) =>
+      setVerdict(asProblem(error).message),
+    );
+  return (
+    <>
+      <span className="small dim">
+        {ask.rule === undefined ? t.card.askedByTool : t.card.askedByRule}{" "}
+        {ask.rule !== undefined && <code>{ask.rule}</code>}
+      </span>
+      <Button look="ghost" size="sm" onClick={() => void why()}>
+        {t.card.why}
+      </Button>
+      {verdict !== undefined && (
+        <span className="small dim basis-full" role="status">
+          {typeof verdict === "string" ? verdict : verdict.words}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** What the asker shows besides the arguments: a diff as a diff, anything else as it is. */
+function Shown({ ask }: { ask: Ask }) {
+  const { context } = ask;
+  const diff = diffIn(context);
+  const rest = isObject(context)
+    ? Object.fromEntries(
+        Object.entries(context).filter(
+          ([key]) => !["diff", "before", "after", "path", "file", "base", "options"].includes(key),
+        ),
+      )
+    : context;
+  return (
+    <>
+      {diff?.unified !== undefined && <UnifiedDiff name={diff.name} text={diff.unified} />}
+      {diff?.before !== undefined && <Diff name={diff.name ?? ""} before={diff.before} after={diff.after!} />}
+      {rest !== undefined && !(isObject(rest) && Object.keys(rest).length === 0) && <JsonBlock value={rest} />}
+    </>
+  );
+}
+
+interface OpenProps {
+  readonly ask: Ask;
+  readonly deciding: ReturnType<typeof useDecision>;
+  readonly destructive: boolean;
+  readonly note: string;
+  readonly inThread: boolean;
+  onNote(note: string): void;
+}
+
+function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenProps) {
+  const t = useTexts();
+  const who = useMe();
+  const noRole = useRefusal("approver");
+  const mineIds = useQuery({ ...mine, enabled: ask.approvers !== undefined }).data?.items;
+  const notMine = notForMe(t, ask, who, mineIds && new Set(mineIds.map(({ id }) => id)), ask.id);
+  const refused = noRole ?? notMine;
+  const [edits, setEdits] = useState<Edits>();
+  const [mode, setMode] = useState<"look" | "reject" | "respond">("look");
+  const [reason, setReason] = useState("");
+  const [value, setValue] = useState<Json | undefined>(undefined);
+  const [remember, setRemember] = useState<"" | "thread" | "always">("");
+  const [armed, setArmed] = useState(0);
+  const noteField = useRef<HTMLInputElement>(null);
+  const { state } = deciding;
+  const isQuestion = ask.kind === "input" || ask.kind === "custom" || !["approval", "unknown"].includes(ask.kind);
+  const canEdit = ask.kind === "approval" && ask.key === undefined && isObject(ask.args);
+  const edited = edits === undefined ? undefined : withEdits(ask.args, edits);
+  const isEdited = edited !== undefined && edited.changed.length > 0;
+  const need = ask.quorum ?? 1;
+  const votes = votesFor(ask.approvals, ask.digest);
+  const completes = (isEdited ? 0 : votes.length) + 1 >= need;
+  const voted = ask.approvals?.find(({ by }) => by === who?.user);
+  const busy = state.is === "waiting" || state.is === "sending" || state.is === "sent";
+
+  useEffect(() => {
+    if (armed === 0) return;
+    const timer = setTimeout(() => setArmed(0), ARMED_MS);
+    return () => clearTimeout(timer);
+  }, [armed]);
+
+  const cannot =
+    refused ?? (edited !== undefined && edited.bad.length > 0 ? t.card.cannotRead(edited.bad.join(", ")) : undefined);
+  const approveNow = () => {
+    if (cannot !== undefined || busy) return;
+    setArmed(0);
+    deciding.decide({
+      type: "approve",
+      ...(isEdited && { args: edited.args }),
+      ...(note.trim() !== "" && { note: note.trim() }),
+      ...(remember !== "" && { remember }),
+      ...(!isEdited && ask.digest !== undefined && { digest: ask.digest }),
+    });
+  };
+  const approve = () => {
+    if (destructive && armed === 0) setArmed(Date.now());
+    else approveNow();
+  };
+  const reject = () => {
+    if (refused === undefined && !busy) deciding.decide({ type: "reject", reason: reason.trim() || t.card.noReason });
+  };
+  const respond = () => {
+    if (refused === undefined && !busy && value !== undefined) deciding.decide({ type: "respond", value });
+  };
+
+  useKeys({
+    ...(isQuestion ? {} : { a: approve }),
+    ...(canEdit && { e: () => setEdits(edits === undefined ? {} : undefined) }),
+    r: () => setMode(mode === "reject" ? "look" : "reject"),
+    n: () => noteField.current?.focus(),
+    ...(state.is === "waiting" && { u: deciding.undo }),
+    ...((edits !== undefined || mode !== "look" || armed > 0) && {
+      Escape: () => {
+        if (armed > 0) setArmed(0);
+        else if (mode !== "look") setMode("look");
+        else setEdits(undefined);
+      },
+    }),
+  });
+
+  const offers = isObject(ask.context) && Array.isArray(ask.context.options) ? ask.context.options.map(String) : [];
+  return (
+    <>
+      <div className="ask-body">
+        <Head ask={ask} destructive={destructive} inThread={inThread} />
+        {ask.args !== undefined && !isQuestion && (
+          <div className="grid gap-2">
+            <div className="row">
+              <span className="label">{edits === undefined ? t.card.args : t.card.argsEdited}</span>
+              {ask.changedBy === "hook" && <span className="tag">{t.card.byHook}</span>}
+              {ask.digest !== undefined && (
+                <span className="small faint ml-auto">
+                  {t.card.digest}{" "}
+                  {isEdited ? (
+                    <del className="mono">{ask.digest.slice(0, 6)}</del>
+                  ) : (
+                    <code>{ask.digest.slice(0, 6)}</code>
+                  )}
+                </span>
+              )}
+              {canEdit && (
+                <Button
+                  className={ask.digest === undefined ? "ml-auto" : ""}
+                  size="sm"
+                  icon={edits === undefined ? "edit" : "undo"}
+                  keys={edits === undefined ? "e" : "Escape"}
+                  onClick={() => setEdits(edits === undefined ? {} : undefined)}
+                  disabled={busy}
+                >
+                  {edits === undefined ? t.card.edit : t.card.backToAsked}
+                </Button>
+              )}
+            </div>
+            <ArgsGrid args={ask.args} edits={edits} onEdit={setEdits} />
+          </div>
+        )}
+        {isEdited && need > 1 && (
+          <div className="note note-person">
+            <Icon name="person" />
+            <span>
+              <strong>{t.card.ownCount}</strong>{" "}
+              {votes.length > 0 && t.card.ownCountWhy(votes.map(({ by }) => by).join(", "), need)}
+            </span>
+          </div>
+        )}
+        <Shown ask={ask} />
+        {isQuestion && (
+          <form
+            className="grid gap-2"
+            onSubmit={(event) => {
+              event.preventDefault();
+              respond();
+            }}
+          >
+            <AnswerForm schema={ask.schema} offers={offers} value={value} onValue={setValue} />
+          </form>
+        )}
+        <Details ask={ask} />
+        {ask.kind === "approval" && ask.key === undefined && (
+          <Remember
+            ask={ask}
+            args={isEdited ? edited.args : ask.args}
+            value={remember}
+            isAdmin={rolesOf(who).includes("admin")}
+            onValue={setRemember}
+          />
+        )}
+        {state.is === "refused" && (
+          <div className="note note-fail" role="alert">
+            <Icon name="warning" />
+            <span className="grow wrap-anywhere">
+              <strong>{state.problem.message}</strong> {state.problem.hint}{" "}
+              <code className="faint">{state.problem.code}</code>
+            </span>
+          </div>
+        )}
+      </div>
+      <div className="decide">
+        {busy ? (
+          <Pending deciding={deciding} />
+        ) : mode === "reject" ? (
+          <form
+            className="decide-row"
+            onSubmit={(event) => {
+              event.preventDefault();
+              reject();
+            }}
+          >
+            <Reasons onPick={setReason} />
+            <input
+              ref={focused}
+              className="input !w-auto grow min-w-[160px] !h-9"
+              aria-label={t.card.reason}
+              placeholder={t.card.reason}
+              value={reason}
+              onChange={(event) => setReason(event.target.value)}
+            />
+            <Button size="lg" look="primary" refused={refused} onClick={reject}>
+              {t.card.reject}
+            </Button>
+            <Button size="lg" look="ghost" keys="Escape" onClick={() => setMode("look")}>
+              {t.all.back}
+            </Button>
+          </form>
+        ) : mode === "respond" ? (
+          <form
+            className="grid gap-2 max-w-[760px]"
+            onSubmit={(event) => {
+              event.preventDefault();
+              respond();
+            }}
+          >
+            <p className="dim">{ask.kind === "unknown" ? t.card.resultHow : t.card.respondHow}</p>
+            <AnswerForm schema={{ type: "json" }} offers={[]} value={value} onValue={setValue} />
+            <div className="row">
+              <Button size="lg" look="primary" refused={refused} disabled={value === undefined} onClick={respond}>
+                {t.card.useAsResult}
+              </Button>
+              <Button size="lg" look="ghost" keys="Escape" onClick={() => setMode("look")}>
+                {t.all.back}
+              </Button>
+            </div>
+          </form>
+        ) : isQuestion ? (
+          <div className="decide-row">
+            <div className="decide-main contents">
+              <Button
+                className="btn-approve"
+                size="lg"
+                look="primary"
+                refused={refused}
+                disabled={!isAnswered(ask.schema, value)}
+                onClick={respond}
+              >
+                {t.card.answer}
+              </Button>
+              <Button size="lg" keys="r" refused={refused} onClick={() => setMode("reject")}>
+                {t.card.decline}
+              </Button>
+            </div>
+            {refused !== undefined && <span className="small faint">{refused}</span>}
+          </div>
+        ) : ask.kind === "unknown" ? (
+          <div className="decide-row">
+            <Button
+              size="lg"
+              icon="again"
+              keys={destructive ? ["a", "a"] : "a"}
+              refused={refused}
+              look={armed > 0 ? "armed" : destructive ? "danger" : undefined}
+              onClick={approve}
+            >
+              {armed > 0 ? t.card.again : t.card.runAgain}
+            </Button>
+            <Button size="lg" icon="edit" refused={refused} onClick={() => setMode("respond")}>
+              {t.card.hereIsResult}
+            </Button>
+            <Button size="lg" look="ghost" keys="r" refused={refused} onClick={() => setMode("reject")}>
+              {t.card.skip}
+            </Button>
+          </div>
+        ) : (
+          <div className="decide-row">
+            <div className="decide-main contents">
+              <ApproveButton
+                words={
+                  armed > 0
+                    ? t.card.pressAgain(ask.tool ?? "")
+                    : isEdited
+                      ? t.card.approveEdited(edited.changed.length)
+                      : completes
+                        ? t.card.approveRuns(ask.tool ?? "")
+                        : t.card.approveCounts(votes.length + 1, need)
+                }
+                destructive={destructive}
+                armed={armed > 0}
+                refused={cannot ?? (voted !== undefined && !isEdited ? t.card.youApproved : undefined)}
+                onPress={approve}
+                onHeld={approveNow}
+              />
+              <Button size="lg" keys="r" refused={refused} onClick={() => setMode("reject")}>
+                {t.card.rejectMore}
+              </Button>
+            </div>
+            {ask.key === undefined && (
+              <Button className="opt" size="lg" look="ghost" refused={refused} onClick={() => setMode("respond")}>
+                {t.card.answerForIt}
+              </Button>
+            )}
+            <input
+              ref={noteField}
+              className="input !w-auto grow basis-40 min-w-0 !h-9"
+              aria-label={t.card.note}
+              placeholder={t.card.notePlaceholder}
+              value={note}
+              onChange={(event) => onNote(event.target.value)}
+              onKeyDown={(event) => event.key === "Escape" && noteField.current?.blur()}
+            />
+            {(cannot ?? voted) !== undefined && (
+              <span className="small faint basis-full">{cannot ?? t.card.youApproved}</span>
+            )}
+            {destructive && cannot === undefined && (
+              <span className="small faint basis-full">{t.card.destructiveHow}</span>
+            )}
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+interface ApproveProps {
+  readonly words: string;
+  readonly destructive: boolean;
+  readonly armed: boolean;
+  readonly refused: string | undefined;
+  onPress(): void;
+  onHeld(): void;
+}
+
+/** By mouse and key a second press confirms what destroys; by finger it is held. Space and Enter do nothing here. */
+function ApproveButton({ words, destructive, armed, refused, onPress, onHeld }: ApproveProps) {
+  const t = useTexts();
+  const [held, setHeld] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const byFinger = useRef(false);
+  const release = () => {
+    clearTimeout(timer.current);
+    setHeld(false);
+  };
+  return (
+    <Button
+      className={`btn-approve ${destructive ? "hold" : ""} ${held ? "is-held" : ""}`}
+      size="lg"
+      look={armed ? "armed" : destructive ? "danger" : "primary"}
+      icon={armed ? "warning" : "check"}
+      keys={armed ? "a" : destructive ? ["a", "a"] : "a"}
+      refused={refused}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" || event.key === " ") event.preventDefault();
+      }}
+      onKeyUp={(event) => {
+        if (event.key === " ") event.preventDefault();
+      }}
+      onPointerDown={(event) => {
+        byFinger.current = event.pointerType === "touch";
+        if (!destructive || !byFinger.current) return;
+        setHeld(true);
+        timer.current = setTimeout(() => {
+          setHeld(false);
+          onHeld();
+        }, HOLD_MS);
+      }}
+      onPointerUp={release}
+      onPointerLeave={release}
+      onPointerCancel={release}
+      onClick={(event) => {
+        // detail 0: pressed by a key or by code, not by a pointer.
+        if (event.detail === 0 || (destructive && byFinger.current)) return;
+        onPress();
+      }}
+    >
+      {held ? t.card.keepHolding : words}
+    </Button>
+  );
+}
+
+function Pending({ deciding }: { deciding: ReturnType<typeof useDecision> }) {
+  const t = useTexts();
+  const now = useNow(250);
+  const { state } = deciding;
+  if (state.is === "sent") {
+    return (
+      <div className="row min-h-9" role="status">
+        <Icon name="check" />
+        {state.open > 0 ? t.card.sentOpen(state.open) : t.card.sent}
+      </div>
+    );
+  }
+  const left = state.is === "waiting" ? Math.max(0, Math.ceil((state.until - now) / 1_000)) : 0;
+  const what = state.is === "waiting" ? t.card.sends[state.body.type] : "";
+  return (
+    <div className="decide-row" role="status">
+      <Icon name="clock" />
+      <span className="medium">{state.is === "waiting" ? t.card.sentIn(what, left) : t.card.sending}</span>
+      {state.is === "waiting" && (
+        <>
+          <Button size="lg" icon="undo" keys="u" onClick={deciding.undo}>
+            {t.card.undo}
+          </Button>
+          <Button size="lg" look="ghost" onClick={deciding.now}>
+            {t.card.sendNow}
+          </Button>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Takes the focus when it appears. */
+function focused(field: HTMLElement | null): void {
+  field?.focus();
+}
+
+function Reasons({ onPick }: { onPick(reason: string): void }) {
+  const t = useTexts();
+  return (
+    <div className="row flex-wrap">
+      {[t.card.wrongTarget, t.card.notNow].map((words) => (
+        <Button key={words} size="lg" onClick={() => onPick(words)}>
+          {words}
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+/** Approvals, deadline, people, the words before it. */
+function Details({ ask }: { ask: Ask }) {
+  const t = useTexts();
+  const times = useTimes();
+  const now = useNow(10_000);
+  const { data } = useQuery(oneRequest(ask.id));
+  const need = ask.quorum ?? 1;
+  const counts = groupBy(ask.approvals ?? [], ({ digest }) => digest ?? "");
+  const words = (data?.messages ?? [])
+    .filter(({ role, origin }) => role !== "tool" && role !== "system" && origin !== "runtime")
+    .slice(-2);
+  return (
+    <dl className="facts-list">
+      {(need > 1 || counts.size > 0 || ask.approvers !== undefined) && (
+        <>
+          <dt>{t.card.approvals}</dt>
+          <dd className="grid gap-1">
+            {counts.size === 0 && need > 1 && (
+              <div className="row">
+                <Pips have={0} need={need} />
+                <span className="medium">{t.card.ofMany(0, need)}</span>
+              </div>
+            )}
+            {[...counts].map(([digest, votes]) => (
+              <div key={digest} className="row flex-wrap">
+                <Pips have={votes.length} need={need} />
+                <span className="medium">{t.card.ofMany(votes.length, need)}</span>
+                {votes.map(({ by, at }) => (
+                  <span key={by} className="row gap-1">
+                    <Avatar name={by} small />
+                    <span>
+                      {by} {at !== undefined && <span className="faint">{times.clock(at)}</span>}
+                    </span>
+                  </span>
+                ))}
+                {digest !== "" && (
+                  <span className="faint">
+                    {t.card.onDigest} <code>{digest.slice(0, 6)}</code>
+                  </span>
+                )}
+              </div>
+            ))}
+            {ask.approvers !== undefined && <span className="dim">{t.card.waitsFor(ask.approvers.join(", "))}</span>}
+          </dd>
+        </>
+      )}
+      {ask.expiresAt !== undefined && (
+        <>
+          <dt>{t.card.deadline}</dt>
+          <dd className="row flex-wrap">
+            <span className="fg-person row gap-1 medium">
+              <Icon name="clock" small />
+              {t.card.until(times.clock(ask.expiresAt), times.lasting(Math.max(0, ask.expiresAt - now)))}
+            </span>
+            <span className="dim">{t.card.onExpire[ask.onExpire ?? "reject"]}</span>
+          </dd>
+        </>
+      )}
+      {ask.onNewInput !== undefined && ask.onNewInput !== "withdraw" && (
+        <>
+          <dt>{t.card.elsewhere}</dt>
+          <dd className="dim">{t.card.onNewInput[ask.onNewInput]}</dd>
+        </>
+      )}
+      {words.length > 0 && (
+        <>
+          <dt>{t.card.context}</dt>
+          <dd className="grid gap-1">
+            {words.map((message) => (
+              <div key={message.id} className="line-clamp-4 wrap-anywhere">
+                <span className="medium">
+                  {message.role === "assistant" ? ask.by : ((message as { by?: string }).by ?? t.all.person)}
+                </span>{" "}
+                <span className="dim">
+                  <SeenText text={textOf(message).slice(0, 600)} />
+                </span>
+              </div>
+            ))}
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+interface RememberProps {
+  readonly ask: Ask;
+  readonly args: Json | undefined;
+  readonly value: "" | "thread" | "always";
+  readonly isAdmin: boolean;
+  onValue(value: "" | "thread" | "always"): void;
+}
+
+function Remember({ ask, args, value, isAdmin, onValue }: RememberProps) {
+  const t = useTexts();
+  return (
+    <div className="grid gap-1">
+      <label className="flex items-start gap-3">
+        <input
+          type="checkbox"
+          className="check mt-0.5"
+          checked={value !== ""}
+          onChange={(event) => onValue(event.target.checked ? "thread" : "")}
+        />
+        <span className="medium">{t.card.remember}</span>
+      </label>
+      {value !== "" && (
+        <div className="pl-7 grid gap-2">
+          {isAdmin && (
+            <select
+              className="select w-fit"
+              aria-label={t.card.rememberScope}
+              value={value}
+              onChange={(event) => onValue(event.target.value as "thread" | "always")}
+            >
+              <option value="thread">{t.card.inThread}</option>
+              <option value="always">{t.card.always}</option>
+            </select>
+          )}
+          <div className="small dim">
+            {t.card.makesRule}{" "}
+            <code className="tag mono !h-auto min-h-5 !whitespace-normal wrap-anywhere">
+              <span>
+                allow {ask.tool} <JsonLine value={args} /> · {value === "thread" ? t.card.inThread : t.card.always}
+              </span>
+            </code>
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function KeyLine() {
+  const t = useTexts();
+  return (
+    <div className="small faint row flex-wrap mt-auto p-3 opt">
+      <Key name="j" />
+      <Key name="k" /> {t.keys.move}
+      <Key name="?" /> {t.keys.all}
+    </div>
+  );
+}

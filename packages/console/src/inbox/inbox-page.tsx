@@ -1,0 +1,237 @@
+// The inbox: a list of requests and the card of one. The address names the card, so a link shows the same one. A card that
+// is decided elsewhere stays, turns into its outcome, and keeps the focus.
+
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { useKeys } from "../keys/keys.ts";
+import { useNow } from "../live/use-live.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Pips } from "../parts/people.tsx";
+import { SeenText } from "../parts/seen-text.tsx";
+import { Command, Empty, ProblemNote, Skeleton } from "../parts/states.tsx";
+import { DemoHint } from "../shell/demo-hint.tsx";
+import { Live } from "../shell/shell.tsx";
+import { useTexts } from "../texts/texts.ts";
+import { useTimes } from "../texts/times.ts";
+import { decided, inbox, mine, oneRequest } from "../wire/read.ts";
+import type { Ask, Decided, DecidedAsk } from "../wire/shapes.ts";
+import { AskCard, KeyLine } from "./ask-card.tsx";
+import { titleOf, votesFor } from "./ask-words.ts";
+import { decidedIcon } from "./decided-note.tsx";
+
+export function decidedOf(item: DecidedAsk): Decided | undefined {
+  if (item.decided !== undefined) return item.decided;
+  if (item.how === undefined) return undefined;
+  const flat = item as DecidedAsk & { note?: string; value?: Decided["value"]; at?: number };
+  return {
+    how: item.how,
+    by: item.decidedBy ?? item.by,
+    at: item.decidedAt ?? flat.at ?? item.raisedAt,
+    ...(flat.note !== undefined && { note: flat.note }),
+  };
+}
+
+export function InboxPage({ id }: { id: string | undefined }) {
+  const t = useTexts();
+  const [, go] = useLocation();
+  const [params, setParams] = useSearchParams();
+  const showsDecided = params.get("show") === "decided";
+  const onlyMine = params.get("mine") === "1";
+  const open = useQuery(inbox);
+  const own = useQuery(mine);
+  const past = useQuery({ ...decided, enabled: showsDecided });
+  const list = showsDecided ? past : onlyMine ? own : open;
+  const items: readonly (Ask | DecidedAsk)[] = list.data?.items ?? [];
+  const damaged = showsDecided ? [] : (open.data?.damaged ?? []);
+  const selected = id ?? items[0]?.id;
+  const inList = items.find((item) => item.id === selected);
+  const total = open.data?.items.length ?? 0;
+  const search = params.toString() === "" ? "" : `?${params}`;
+  const to = (each: string) => `/inbox/${encodeURIComponent(each)}${search}`;
+  const move = (by: number) => {
+    const at = items.findIndex((item) => item.id === selected);
+    const next = items[Math.max(0, Math.min(items.length - 1, at + by))];
+    if (next !== undefined) go(to(next.id));
+  };
+  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1) });
+  return (
+    <>
+      <header className="bar">
+        {id !== undefined && (
+          <Link className="btn btn-icon btn-ghost only-phone" href={`/inbox${search}`} aria-label={t.all.back}>
+            <Icon name="left" />
+          </Link>
+        )}
+        <h1>{t.nav.inbox}</h1>
+        <span className="small faint cut">
+          {t.inbox.waiting(total)}
+          {own.data !== undefined && total > 0 && (
+            <span className="opt">, {t.inbox.forYou(own.data.items.length)}</span>
+          )}
+        </span>
+        <span className="ml-auto">
+          <Live />
+        </span>
+      </header>
+      <DemoHint page="inbox" />
+      <div className="inbox" data-open={id !== undefined}>
+        <div className="inbox-list">
+          <div className="inbox-tools">
+            <div className="seg">
+              <button type="button" aria-pressed={!showsDecided} onClick={() => setParams({})}>
+                {t.inbox.open} <span className="count">{total}</span>
+              </button>
+              <button type="button" aria-pressed={showsDecided} onClick={() => setParams({ show: "decided" })}>
+                {t.inbox.decided}
+              </button>
+            </div>
+            {!showsDecided && (
+              <label className="row small dim ml-auto">
+                <input
+                  type="checkbox"
+                  className="check"
+                  checked={onlyMine}
+                  onChange={(event) => setParams(event.target.checked ? { mine: "1" } : {})}
+                />
+                {t.inbox.onlyMine} ({own.data?.items.length ?? 0})
+              </label>
+            )}
+          </div>
+          <nav className="overflow-auto min-h-0 flex flex-col" aria-label={t.inbox.requests}>
+            {list.error !== null && <ProblemNote error={list.error} onRetry={() => void list.refetch()} />}
+            {list.isPending && <Skeleton rows={4} />}
+            {items.map((item) => (
+              <AskRow
+                key={item.id}
+                ask={item}
+                to={to(item.id)}
+                isSelected={item.id === selected}
+                outcome={showsDecided ? decidedOf(item as DecidedAsk) : undefined}
+              />
+            ))}
+            {damaged.map(({ id: broken, threadId }) => (
+              <div key={broken} className="ask">
+                <span className="fg-fail">
+                  <Icon name="damaged" />
+                </span>
+                <span className="t cut">{t.inbox.damaged}</span>
+                <span />
+                <span className="m">
+                  {threadId === undefined ? (
+                    <code className="cut">{broken}</code>
+                  ) : (
+                    <Link className="link cut" href={`/threads/${encodeURIComponent(threadId)}`}>
+                      {t.all.thread} <code>{threadId}</code>
+                    </Link>
+                  )}
+                  <code className="ml-auto">STORE_CORRUPT</code>
+                </span>
+              </div>
+            ))}
+          </nav>
+          <KeyLine />
+        </div>
+        <div className="ask-card">
+          {selected === undefined ? (
+            list.isPending ? null : (
+              <Empty art="slack" title={showsDecided ? t.inbox.noneDecided : t.inbox.none}>
+                <p>{t.inbox.noneHow}</p>
+                {!showsDecided && <Command text='belay -p "write a summary" --ask pause' />}
+              </Empty>
+            )
+          ) : (
+            <Card key={selected} id={selected} known={inList} isDecided={showsDecided} />
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** One request by its id, also one that left the list. */
+function Card({ id, known, isDecided }: { id: string; known: Ask | DecidedAsk | undefined; isDecided: boolean }) {
+  const t = useTexts();
+  const kept = useRef<Ask | undefined>(undefined);
+  if (known !== undefined) kept.current = known;
+  const { data, error, refetch } = useQuery(oneRequest(id));
+  const left = known === undefined;
+  useEffect(() => {
+    if (left) void refetch();
+  }, [left, refetch]);
+  const ask = known ?? kept.current ?? data?.item;
+  if (ask === undefined) return error === null ? <Skeleton rows={4} /> : <ProblemNote error={error} />;
+  const outcome = isDecided ? decidedOf(ask as DecidedAsk) : left ? data?.decided : undefined;
+  return (
+    <>
+      <span className="sr-only" aria-live="polite">
+        {outcome === undefined ? "" : `${titleOf(t, ask)}: ${t.decided[outcome.how](outcome.by)}`}
+      </span>
+      <AskCard ask={ask} decided={outcome} />
+    </>
+  );
+}
+
+function AskRow({
+  ask,
+  to,
+  isSelected,
+  outcome,
+}: {
+  ask: Ask;
+  to: string;
+  isSelected: boolean;
+  outcome: Decided | undefined;
+}) {
+  const t = useTexts();
+  const times = useTimes();
+  const now = useNow(10_000);
+  const need = ask.quorum ?? 1;
+  const row = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (isSelected) row.current?.scrollIntoView({ block: "nearest" });
+  }, [isSelected]);
+  return (
+    <Link ref={row} className="ask" href={to} aria-current={isSelected}>
+      <span className={outcome === undefined ? "fg-person" : "dim"}>
+        <Icon name={outcome === undefined ? "asks" : decidedIcon(outcome.how)} />
+      </span>
+      <span className="t cut">
+        <SeenText text={titleOf(t, ask)} />
+      </span>
+      <span className="small faint">{times.ago(now - (outcome?.at ?? ask.raisedAt))}</span>
+      <span className="m">
+        {outcome === undefined ? (
+          <>
+            <span className="cut">{ask.by}</span>
+            {need > 1 ? (
+              <>
+                <Pips have={votesFor(ask.approvals, ask.digest).length} need={need} />
+                <span>{t.card.ofMany(votesFor(ask.approvals, ask.digest).length, need)}</span>
+              </>
+            ) : (
+              <>
+                <span className="faint">·</span>
+                <span className="cut">
+                  {ask.kind === "approval" ? (ask.tool ?? "") : (t.kind[ask.kind] ?? ask.kind)}
+                </span>
+              </>
+            )}
+            {ask.expiresAt !== undefined ? (
+              <span className="ml-auto row gap-1 fg-person">
+                <Icon name="clock" small />
+                {times.lasting(Math.max(0, ask.expiresAt - now))}
+              </span>
+            ) : (
+              ask.approvers !== undefined && (
+                <span className="ml-auto cut">{t.inbox.waitsFor(ask.approvers.join(", "))}</span>
+              )
+            )}
+          </>
+        ) : (
+          <span className="cut">{t.decided[outcome.how](outcome.by)}</span>
+        )}
+      </span>
+    </Link>
+  );
+}

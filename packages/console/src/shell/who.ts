@@ -1,0 +1,26 @@
+// Who is looking, and what the server lets this person do. A button that is not allowed stays, and says which role it needs.
+
+import { useQuery } from "@tanstack/react-query";
+import { useOffline } from "../live/use-live.ts";
+import { useTexts } from "../texts/texts.ts";
+import { me } from "../wire/read.ts";
+import type { Me, Role } from "../wire/shapes.ts";
+
+export function rolesOf(who: Me | undefined): readonly Role[] {
+  return who?.roles ?? [];
+}
+
+export function useMe(): Me | undefined {
+  return useQuery(me).data;
+}
+
+/** Why this person cannot do what needs `role` now; undefined if nothing stands against it. */
+export function useRefusal(role: Role): string | undefined {
+  const who = useMe();
+  const isOffline = useOffline();
+  const t = useTexts();
+  if (isOffline) return t.all.needsServer;
+  const roles = rolesOf(who);
+  if (who === undefined || roles.includes(role) || roles.includes("admin")) return undefined;
+  return t.all.needsRole(role, roles.join(", "));
+}

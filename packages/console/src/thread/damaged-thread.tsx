@@ -1,0 +1,43 @@
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { toast } from "../parts/toasts.tsx";
+import { useRefusal } from "../shell/who.ts";
+import { useTexts } from "../texts/texts.ts";
+import { asProblem, type Problem } from "../wire/problem.ts";
+import { repair } from "../wire/write.ts";
+
+/** A thread that cannot be read to its end: shown as that, never hidden. */
+export function DamagedThread({ threadId, problem }: { threadId: string; problem: Problem }) {
+  const t = useTexts();
+  const [, go] = useLocation();
+  const refused = useRefusal("admin");
+  const [busy, setBusy] = useState(false);
+  const run = () => {
+    setBusy(true);
+    repair(threadId)
+      .then((made) => go(`/threads/${encodeURIComponent(made.threadId)}`))
+      .catch((error: unknown) => toast({ icon: "warning", isFail: true, words: asProblem(error).message }))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <div className="sheet">
+      <div className="note note-fail !p-5">
+        <Icon name="damaged" />
+        <div className="grid gap-2 grow min-w-0">
+          <h1 className="text-base font-semibold wrap-anywhere">{t.thread.damaged(threadId)}</h1>
+          <p>{problem.message}</p>
+          <p className="dim">{t.thread.damagedHow}</p>
+          <div className="row flex-wrap">
+            <Button look="primary" refused={refused} disabled={busy} onClick={run}>
+              {t.thread.repair}
+            </Button>
+            {refused !== undefined && <span className="small dim">{refused}</span>}
+            <code className="faint ml-auto">{problem.code}</code>
+          </div>
+        </div>
+      </div>
+    </div>
+  );
+}
