@@ -6,6 +6,7 @@ const source = (/** @type {string} */ path) => fileURLToPath(new URL(`../package
 export const sources = {
   "@belay/core": source("core/src/index.ts"),
   "@belay/core/sqlite": source("core/src/sqlite.ts"),
+  "@belay/core/store": source("core/src/store.ts"),
   "@belay/core/postgres": source("core/src/postgres.ts"),
   "@belay/core/redis": source("core/src/redis.ts"),
   "@belay/core/testing": source("core/src/testing/index.ts"),

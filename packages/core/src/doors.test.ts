@@ -10,6 +10,7 @@ import * as redis from "./redis.ts";
 import { redisStore } from "./redis.ts";
 import * as sqlite from "./sqlite.ts";
 import { sqliteStore } from "./sqlite.ts";
+import * as store from "./store.ts";
 import * as testing from "./testing/index.ts";
 import { interruptAnywhere, scriptedModel, storeSuite } from "./testing/index.ts";
 
@@ -90,6 +91,7 @@ const exported: Rows = {
   hub: ["form", "from", async (o) => core.hub([await session()], o)],
   humanApproval: ["approver", "approvers", (o) => core.humanApproval("May I?", o)],
   humanInput: ["shema", "schema", (o) => core.humanInput("Who?", o)],
+  isBelayError: DATA,
   jsonSchema: DATA,
   loop: ["maxIteration", "maxIterations", (o) => core.loop({ name: "l", agents: [one], ...(o as object) })],
   memoryStore: ["clocks", "clock", (o) => memoryStore(o)],
@@ -112,6 +114,13 @@ const exported: Rows = {
     (o) => interruptAnywhere({ agent: () => one, input: "go", faults: ["stop"], mostPoints: 1, ...(o as object) }),
   ],
   promptProblems: DATA,
+  reached: NO_OPTIONS,
+  beforeRest: DATA,
+  belayError: "makes an error of the catalogue",
+  fromText: DATA,
+  isGone: DATA,
+  isMovable: DATA,
+  toText: DATA,
   scriptedModel: ["chunk", "chunkSize", (o) => scriptedModel("hi", o)],
   speak: NO_OPTIONS,
   storeSuite: ["skips", "skip", (o) => storeSuite(() => ({ store: memoryStore() }), o)],
@@ -252,7 +261,7 @@ const methodsOf = (of: object) =>
 
 describe("V9: unknown options", () => {
   test("V9: every public function has a row in this table", async () => {
-    const doors = [core, sqlite, postgres, redis, testing].flatMap(functionsOf);
+    const doors = [core, store, sqlite, postgres, redis, testing].flatMap(functionsOf);
     expect(Object.keys(exported).sort()).toEqual([...new Set(doors)].sort());
     expect(Object.keys(ofRunner).sort()).toEqual(methodsOf(runner()).sort());
     expect(Object.keys(ofSession).sort()).toEqual(methodsOf(await session()).sort());

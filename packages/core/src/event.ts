@@ -258,6 +258,7 @@ export interface RunEndEvent extends EventBase {
 /** Values of the top-level keys that changed. */
 export type Patch = Readonly<Record<string, Json>>;
 
+/** An event on record. Facts are numbered by `seq`, one after the other. */
 export type Fact =
   | RunStartEvent
   | MessageEvent
@@ -347,6 +348,7 @@ export interface GapEvent extends EventBase {
   readonly type: "gap";
 }
 
+/** An event that is not recorded: text as it streams, progress, the start and end of a turn. */
 export type Draft =
   | TurnStartEvent
   | TurnEndEvent
@@ -357,6 +359,7 @@ export type Draft =
   | SupersededEvent
   | GapEvent;
 
+/** Anything that happens on a thread: a fact, which is on record before it is seen, or a draft. */
 export type BelayEvent = Fact | Draft;
 
 export function isFact(event: BelayEvent): event is Fact {

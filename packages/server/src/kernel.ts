@@ -7,7 +7,6 @@ import type {
   InboxItem,
   Input,
   Look,
-  PauseType,
   Receipt,
   ResumeOptions,
   Run,
@@ -31,34 +30,6 @@ export interface Started {
   readonly runId: string;
   readonly segment: number;
   readonly seq: number;
-}
-
-export interface ThreadQuery {
-  readonly state?: SessionState | undefined;
-  readonly pauseType?: PauseType | undefined;
-  readonly agent?: string | undefined;
-  readonly label?: Readonly<Record<string, string>> | undefined;
-  readonly search?: string | undefined;
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-}
-
-/** A row of a list of threads. */
-export interface ThreadItem {
-  readonly threadId: string;
-  readonly agent: string;
-  readonly state: SessionState;
-  readonly pauseType?: PauseType;
-  readonly runId?: string;
-  readonly title?: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly head: number;
-  /** The number of open requests. */
-  readonly open: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly parent?: { readonly threadId: string; readonly seq: number };
-  readonly damaged?: true;
 }
 
 export interface InboxQuery {
@@ -129,6 +100,8 @@ type Kept = Pick<
   | "steer"
   | "enqueue"
   | "withdraw"
+  | "threads"
+  | "label"
   | "events"
   | "fork"
   | "repair"
@@ -149,7 +122,6 @@ export interface Kernel extends Kept {
   observe(threadId: string, input: Input, options: CommandOptions): Promise<{ readonly id?: string }>;
   answer(id: string, answer: Answer, options: CommandOptions): Promise<{ readonly open: number }>;
   send(threadId: string, input: Input, options: SendOptions): Promise<Sent>;
-  threads(query: ThreadQuery): Promise<Page<ThreadItem>>;
   inbox(
     query: InboxQuery,
   ): Promise<Page<InboxItem & Partial<Approvals>> & { readonly damaged: readonly DamagedRequest[] }>;
@@ -161,14 +133,6 @@ export interface Kernel extends Kept {
   request(
     id: string,
   ): Promise<{ readonly item: InboxItem & Partial<Approvals>; readonly decided?: Decided } | undefined>;
-  label(
-    threadId: string,
-    labels: {
-      readonly title?: string | null | undefined;
-      readonly labels?: Readonly<Record<string, string | null>> | undefined;
-    },
-    options: CommandOptions,
-  ): Promise<void>;
   changes(options: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Change>;
 }
 

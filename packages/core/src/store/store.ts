@@ -16,11 +16,13 @@ import type { BelayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
 import type { PauseType, SessionState } from "../lifecycle.ts";
 
+/** Names a thread in a store. */
 export interface ThreadKey {
   readonly tenant: string;
   readonly threadId: string;
 }
 
+/** The right to append to a thread, until a time of the store's clock. */
 export interface Lease {
   readonly owner: string;
   readonly fence: number;
@@ -33,6 +35,7 @@ export function beforeRest({ rest, head }: Pick<ThreadRow, "rest" | "head">): nu
   return (rest?.from ?? head) - 1;
 }
 
+/** A thread as a store lists it. */
 export interface ThreadRow {
   readonly threadId: string;
   readonly agent: string;
@@ -173,6 +176,7 @@ export interface RuleRow {
   readonly body: string;
 }
 
+/** A command that waits for the owner of a thread. */
 export interface Command {
   /** Idempotency key, unique in its thread. */
   readonly key: string;
@@ -181,6 +185,7 @@ export interface Command {
   readonly at: number;
 }
 
+/** A thread as it was loaded. */
 export interface Loaded {
   readonly row: ThreadRow;
   readonly lines: readonly Line[];
@@ -206,6 +211,7 @@ export interface Snapshot {
   readonly body: string;
 }
 
+/** What one append writes, in one transaction. */
 export interface Append {
   /** Another one for each append, the same one when an append is tried again. */
   readonly appendId: string;
@@ -255,6 +261,7 @@ export interface Append {
   readonly since?: number | undefined;
 }
 
+/** What became of an append. */
 export type Appended =
   /** `mail` says that there are commands nobody has consumed. */
   | { readonly ok: true; readonly fence: number; readonly mail: boolean }
@@ -268,8 +275,20 @@ export type Appended =
   /** These commands cannot be consumed: they are not there any more. */
   | { readonly ok: false; readonly why: "gone"; readonly keys: readonly string[] };
 
+/** What has changed on a thread that is watched. */
 export type Change = "append" | "command";
 
+/** One end of the relay of a thread (L1). */
+export interface RelayLine {
+  /** Sends a body to the other side, at best once and in order. Never throws. */
+  say(body: string): void;
+  leave(): void;
+}
+
+/**
+ * The place where journals live. Its contract is at the top of the file that declares it; `storeSuite()` in
+ * `@belay/core/testing` checks a store against it.
+ */
 export interface Store {
   /**
    * The thread, with its lines (all of them by default) after `after`, after its snapshot, or those that tell how it
@@ -334,6 +353,12 @@ export interface Store {
    * process alive.
    */
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void;
+  /**
+   * Joins the relay of a thread: bodies of its owner reach the readers in every process, those of a reader reach the owner.
+   * A body is opaque, and of any length. One may be lost; nothing is stored, and nothing depends on it. Undefined, like the
+   * method, if there is no way to relay. A line keeps no process alive.
+   */
+  relay?(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine | undefined;
   /**
    * Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. With `since`, the
    * thread that was made then; none where it is not there any more, whatever is there under its name.

@@ -43,6 +43,7 @@ export interface Inbox {
   readonly next?: string;
 }
 
+/** Which requests `runner.inbox()` lists. */
 export interface InboxFilter extends PageOptions {
   readonly threadId?: string | undefined;
   readonly kind?: RequestKind | undefined;

@@ -11,7 +11,7 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
-import type { RunOptions } from "../given/options.ts";
+import { COMMAND, type RunOptions } from "../given/options.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
@@ -20,6 +20,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 const MAX_HOT = 1_000;
 
+/** The options of `createRunner()`. */
 export interface RunnerOptions<Out, Deps> {
   /** The agent, or several: the first is the one for new threads that name none. */
   readonly agent?: Agent<Out, Deps> | undefined;
@@ -75,6 +76,7 @@ const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   clock: true,
 };
 
+/** The options of `runner.open()`. */
 export interface OpenOptions<Deps> {
   /** The name of the agent for a new thread. */
   readonly agent?: string | undefined;
@@ -84,7 +86,7 @@ export interface OpenOptions<Deps> {
 /** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
 export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
 
-const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
+const START: KnownOptions<StartOptions<never>> = { ...COMMAND, agent: true, deps: true };
 
 /** session.run() checks the values. */
 export function readStart<Deps>(options: StartOptions<Deps>): StartOptions<Deps> {

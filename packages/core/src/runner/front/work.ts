@@ -8,6 +8,7 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadRow } from "../../store/store.ts";
 import { Troubles } from "./troubles.ts";
 
+/** The options of `runner.work()`. */
 export interface WorkOptions {
   /** How many threads at once; 4 by default. */
   readonly concurrency?: number | undefined;
