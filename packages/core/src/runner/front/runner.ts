@@ -72,9 +72,11 @@ import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
+import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
+import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
 import {
   type OpenOptions,
   type RunnerOptions,
@@ -154,6 +156,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Damaged requests that the log has heard of. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
+  /** Fires when the runner is closed. */
+  readonly #ending = new AbortController();
 
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
@@ -316,10 +320,22 @@ export class LiveRunner<Out = string, Deps = unknown> {
     };
   }
 
-  /** Open requests over all threads, the oldest first; those that cannot be read are its `damaged`. */
+  /** Lists open requests over all threads, the oldest first, a page at a time; those that cannot be read are `damaged`. */
   async inbox(filter: InboxFilter = {}): Promise<Inbox> {
     this.#sessions.refuseIfClosed();
     return readInbox(this.#setup, this.#tenant, filter, this.#logged);
+  }
+
+  /** Lists the requests that were decided, the last decided first, a page at a time: approved, rejected, answered, expired or withdrawn. */
+  async requests(filter: RequestsFilter): Promise<DecidedPage> {
+    this.#sessions.refuseIfClosed();
+    return readDecided(this.#setup, this.#tenant, filter);
+  }
+
+  /** Returns one request, open or decided; undefined if there is none. */
+  async request(id: string): Promise<FoundRequest | undefined> {
+    this.#sessions.refuseIfClosed();
+    return readRequest(this.#setup, this.#tenant, id);
   }
 
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
@@ -483,6 +499,18 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return readThreads(this.#setup, this.#tenant, filter);
   }
 
+  /**
+   * Follows all threads of the tenant: `sync`, then hints from any process that a thread has changed. Hints are lossy and merge.
+   * Ends with `signal`, or when the runner is closed.
+   */
+  changes(options: ChangesOptions = {}): AsyncIterable<ThreadChange> {
+    this.#sessions.refuseIfClosed();
+    checkChanges(options);
+    const { signal } = options;
+    const ending = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal]);
+    return readChanges(this.#setup, this.#tenant, ending);
+  }
+
   /** session.label() for a thread that any process may be running. */
   async label(threadId: string, change: LabelChange, options: SendOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
@@ -639,6 +667,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
   async close(options: EndOptions = {}): Promise<void> {
+    this.#ending.abort();
     await this.#sessions.close(options);
   }
 }

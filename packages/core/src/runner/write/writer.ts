@@ -318,6 +318,8 @@ export class Writer {
       rest: requests?.rest,
       raise: requests?.raise,
       close: requests?.close,
+      amend: requests?.amend,
+      decided: requests?.decided,
       remember: requests?.remember,
       since,
       listed,
