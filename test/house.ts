@@ -61,6 +61,7 @@ export const arrows: Record<string, readonly string[]> = {
   // What an agent stands on, and what it is: known to whatever runs, and knowing only data.
   frame: [...data, "journal", "hooks", "log"],
   agent: [...data, "frame", "hooks"],
+  "describe-agent": ["describe", "agent"],
   // One reply of any agent, with the hooks around it.
   reply: [...data, "frame", "agent", "hooks"],
   // What code inside a call, or a custom agent, has done and asked.
@@ -95,6 +96,7 @@ export const arrows: Record<string, readonly string[]> = {
   index: [
     ...data,
     "sanitize-messages",
+    "describe-agent",
     "agent",
     "hooks",
     "log",

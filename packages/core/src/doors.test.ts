@@ -285,6 +285,16 @@ describe("V9: unknown options", () => {
     expect(members(runner()).sort()).toEqual([...Object.keys(ofRunner), "owner"].sort());
   });
 
+  test("section 19: an agent shows its name; a graph its diagram too; a foreign object is AGENT_INVALID", () => {
+    expect(Object.keys(one)).toEqual(["name"]);
+    expect(Object.keys(core.sequential({ name: "s", agents: [one] }))).toEqual(["name"]);
+    expect(Object.keys(steps.compile())).toEqual(["name", "toMermaid"]);
+    for (const foreign of [{ ...one }, { name: "a" }, null, "a"])
+      expect(() => createRunner({ agent: foreign as never })).toThrow(
+        expect.objectContaining({ code: "AGENT_INVALID" }),
+      );
+  });
+
   const all = [
     ...Object.entries(exported).map(([name, row]) => [`${name}()`, row] as const),
     ...Object.entries(ofRunner).map(([name, row]) => [`${name}()`, row] as const),

@@ -2,7 +2,7 @@
 //
 // Long, and still one piece: a list of verbs, each with its options and a few lines that read them.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import type { Breakpoint, Patch } from "../../event.ts";
 import type { Drift } from "../../fingerprint.ts";
@@ -13,7 +13,7 @@ import { readName } from "../../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Input } from "./input.ts";
 
-type AnyAgent = Agent<unknown, never>;
+type AnyAgent = Definition;
 
 /** The options of `run()`. */
 export interface RunOptions {
