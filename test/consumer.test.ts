@@ -36,7 +36,7 @@ function hovers(dist: string): Record<string, string> {
       const all =
         text.match(
           new RegExp(
-            `^export declare function ${name}\\b[^]*?;$(?=\\s*(?:export|declare|type|interface|/\\*\\*|$))`,
+            `^export declare function ${name}\\b[^]*?;$(?=\\s*(?:export|declare|type|interface|/\\*\\*|(?![^])))`,
             "gm",
           ),
         ) ?? [];
@@ -63,7 +63,7 @@ test("types: the published declarations serve a program under the strictest sett
   expect(hovers(join(folder, "dist"))).toMatchInlineSnapshot(`
     {
       "agent": "export declare function agent<S extends StandardSchema | undefined = undefined, Deps = unknown>(options: AgentOptions<S, Deps>): Agent<OutputOf<S>, Deps>;",
-      "createRunner": "export declare function createRunner<A extends Agent<unknown, never>>(options: Omit<RunnerOptions<never, never>, "agent" | "agents" | "deps"> & { readonly agents: readonly A[]; export declare function createRunner<Out = string, Deps = unknown>(options: RunnerOptions<Out, Deps> & NeededDeps<Deps>): Runner<Out, Deps>;",
+      "createRunner": "export declare function createRunner<A extends Agent<unknown, never>>(options: Omit<RunnerOptions<never, never>, "agent" | "agents" | "deps"> & { readonly agents: readonly A[]; } & NeededDeps<DepsOf<A>>): Runner<OutputOf<A>, DepsOf<A>>; export declare function createRunner<Out = string, Deps = unknown>(options: RunnerOptions<Out, Deps> & NeededDeps<Deps>): Runner<Out, Deps>;",
       "defineAgent": "export declare function defineAgent<Out = unknown, Deps = unknown>(options: CustomAgentOptions<Out, Deps>): Agent<Awaited<Out>, Deps>;",
       "fromAiSdk": "export declare function fromAiSdk(model: AiSdkModel, options?: FromAiSdkOptions): Model;",
       "graph": "export declare function graph<State extends object = Record<string, Json>, In = unknown, Out = unknown, Deps = unknown>(name: string): GraphBuilder<State, In, Out, Deps, never>;",

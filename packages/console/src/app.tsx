@@ -7,12 +7,12 @@ import { Empty, ProblemNote, Skeleton } from "./parts/states.tsx";
 import { Login } from "./shell/login.tsx";
 import { Shell, useOpenCount } from "./shell/shell.tsx";
 import { useTexts } from "./texts/texts.ts";
-import { ThreadPage } from "./thread/thread-page.tsx";
 import { ThreadsPage } from "./threads/threads-page.tsx";
 import { basePath } from "./wire/base.ts";
 import { Problem } from "./wire/problem.ts";
 import { inbox, me, queries } from "./wire/read.ts";
 
+const ThreadPage = lazy(() => import("./thread/thread-page.tsx").then((module) => ({ default: module.ThreadPage })));
 const ForkPage = lazy(() => import("./fork/fork-page.tsx").then((module) => ({ default: module.ForkPage })));
 const AgentsPage = lazy(() => import("./agents/agents-page.tsx").then((module) => ({ default: module.AgentsPage })));
 const PermissionsPage = lazy(() =>

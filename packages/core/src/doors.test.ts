@@ -128,7 +128,8 @@ const exported: Rows = {
 
 const ofRunner: Rows = {
   observe: ["ids", "id", async (o) => (await started()).observe("t", "hi", o)],
-  pause: NO_OPTIONS,
+  label: ["titles", "title", async (o) => (await started()).label("t", o)],
+  pause: ["segments", "segment", async (o) => (await started()).pause("t", o)],
   terminate: ["forced", "force", async (o) => (await started()).terminate("t", o)],
   agents: NO_OPTIONS,
   answer: ["ids", "id", (o) => runner().answer("r", core.approve(), o)],
@@ -164,7 +165,7 @@ const ofRunner: Rows = {
   setBreakpoint: ["nodes", "node", (o) => runner().setBreakpoint("t", { node: "a", ...(o as object) })],
   start: ["agents", "agent", (o) => runner().start("t", "hi", o)],
   steer: ["ids", "id", (o) => runner().steer("t", "hi", o)],
-  threads: NO_OPTIONS,
+  threads: ["agents", "agent", (o) => runner().threads(o)],
   withdraw: NO_OPTIONS,
   work: ["concurency", "concurrency", (o) => runner().work({ signal: AbortSignal.abort(), ...(o as object) })],
 };
@@ -178,7 +179,8 @@ const ofSession: Rows = {
   handle: NO_OPTIONS,
   interrupt: ["timeout", "timeoutMs", async (o) => (await session()).interrupt(o)],
   observe: ["ids", "id", async (o) => (await session()).observe("hi", o)],
-  pause: NO_OPTIONS,
+  label: ["titles", "title", async (o) => (await finished()).label(o)],
+  pause: ["segments", "segment", async (o) => (await session()).pause(o)],
   permission: DATA,
   removeRule: ["bye", "by", async (o) => (await session()).removeRule("r", o)],
   resume: ["inputs", "input", async (o) => (await finished()).resume(o)],

@@ -172,6 +172,14 @@ export interface BreakpointEvent extends EventBase {
   readonly breakpoint: Breakpoint;
 }
 
+/** The thread has another title, or other labels. `null` removes one. */
+export interface LabelEvent extends EventBase {
+  readonly type: "label";
+  readonly title?: string | null;
+  readonly labels?: Readonly<Record<string, string | null>>;
+  readonly by: string;
+}
+
 export interface Breakpoint {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
@@ -266,6 +274,7 @@ export type Fact =
   | DriftEvent
   | RuleRemovedEvent
   | BreakpointEvent
+  | LabelEvent
   | StateEvent
   | RunEndEvent;
 
@@ -369,6 +378,7 @@ export function isFact(event: BelayEvent): event is Fact {
     case "drift":
     case "rule-removed":
     case "breakpoint":
+    case "label":
     case "state":
     case "run-end":
       return true;

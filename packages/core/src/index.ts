@@ -64,8 +64,10 @@ export type { Runner } from "./runner/front/runner.ts";
 export { createRunner } from "./runner/front/runner.ts";
 export type { OpenOptions, RunnerOptions, StartOptions } from "./runner/front/runner-options.ts";
 export type { Session } from "./runner/front/session.ts";
+export type { ThreadFilter, ThreadItem, ThreadPage } from "./runner/front/threads.ts";
 export type { WorkOptions } from "./runner/front/work.ts";
 export type { Input, InputMessage } from "./runner/given/input.ts";
+export type { LabelChange } from "./runner/given/label.ts";
 export type {
   AnswerOptions,
   BreakpointOptions,

@@ -5,15 +5,16 @@ import type {
   Answer,
   DamagedRequest,
   Fact,
+  Inbox,
   InboxItem,
   Input,
   Look,
-  PauseType,
   Receipt,
   ResumeOptions,
   Run,
   Runner,
   SessionState,
+  ThreadItem,
 } from "@belay/core";
 import { BelayError } from "@belay/core";
 
@@ -32,34 +33,6 @@ export interface Started {
   readonly runId: string;
   readonly segment: number;
   readonly seq: number;
-}
-
-export interface ThreadQuery {
-  readonly state?: SessionState | undefined;
-  readonly pauseType?: PauseType | undefined;
-  readonly agent?: string | undefined;
-  readonly label?: Readonly<Record<string, string>> | undefined;
-  readonly search?: string | undefined;
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-}
-
-/** A row of a list of threads. */
-export interface ThreadItem {
-  readonly threadId: string;
-  readonly agent: string;
-  readonly state: SessionState;
-  readonly pauseType?: PauseType;
-  readonly runId?: string;
-  readonly title?: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly head: number;
-  /** The number of open requests. */
-  readonly open: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly parent?: { readonly threadId: string; readonly seq: number };
-  readonly damaged?: true;
 }
 
 export interface InboxQuery {
@@ -130,6 +103,8 @@ type Kept = Pick<
   | "steer"
   | "enqueue"
   | "withdraw"
+  | "threads"
+  | "label"
   | "events"
   | "fork"
   | "repair"
@@ -150,7 +125,6 @@ export interface Kernel extends Kept {
   observe(threadId: string, input: Input, options: CommandOptions): Promise<{ readonly id?: string }>;
   answer(id: string, answer: Answer, options: CommandOptions): Promise<{ readonly open: number }>;
   send(threadId: string, input: Input, options: SendOptions): Promise<Sent>;
-  threads(query: ThreadQuery): Promise<Page<ThreadItem>>;
   inbox(
     query: InboxQuery,
   ): Promise<Page<InboxItem & Partial<Approvals>> & { readonly damaged: readonly DamagedRequest[] }>;
@@ -162,14 +136,6 @@ export interface Kernel extends Kept {
   request(
     id: string,
   ): Promise<{ readonly item: InboxItem & Partial<Approvals>; readonly decided?: Decided } | undefined>;
-  label(
-    threadId: string,
-    labels: {
-      readonly title?: string | null | undefined;
-      readonly labels?: Readonly<Record<string, string | null>> | undefined;
-    },
-    options: CommandOptions,
-  ): Promise<void>;
   changes(options: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Change>;
 }
 
@@ -178,7 +144,7 @@ export interface StartedRun extends Run<unknown> {
 }
 
 /** Verbs that the runner has, and whose options it does not all take yet. */
-const narrowed: readonly string[] = ["start", "resume", "answer", "pause", "terminate", "threads", "inbox"];
+const narrowed: readonly string[] = ["start", "resume", "answer", "pause", "terminate", "inbox"];
 
 /** Returns the runner with every verb of the routes. */
 export function kernelOf(runner: Runner): Kernel {
@@ -195,22 +161,7 @@ const MOST_FACTS = 1000;
 const CHANGE_POLL_MS = 250;
 
 function standIns(runner: Runner): Partial<Kernel> {
-  const lists = runner as unknown as {
-    threads(): Promise<
-      {
-        threadId: string;
-        agent: string;
-        state: SessionState;
-        head: number;
-        createdAt: number;
-        updatedAt: number;
-        lease?: object;
-        damaged?: true;
-        parent?: { threadId: string; seq: number };
-      }[]
-    >;
-    inbox(filter: object): Promise<InboxItem[] & { readonly damaged: readonly DamagedRequest[] }>;
-  };
+  const inbox = (filter: object) => (runner as unknown as { inbox(filter: object): Promise<Inbox> }).inbox(filter);
 
   async function* facts(threadId: string): AsyncGenerator<Fact> {
     for (let after = 0; ; ) {
@@ -222,27 +173,13 @@ function standIns(runner: Runner): Partial<Kernel> {
   }
 
   async function rows(): Promise<ThreadItem[]> {
-    const open = new Map<string, number>();
-    for (const { threadId } of await lists.inbox({})) open.set(threadId, (open.get(threadId) ?? 0) + 1);
-    return Promise.all(
-      (await lists.threads()).map(async ({ threadId, agent, state, head, createdAt, updatedAt, ...row }) => {
-        const look: Partial<Look> = row.damaged ? {} : ((await runner.look(threadId).catch(() => undefined)) ?? {});
-        return {
-          threadId,
-          agent,
-          state: look.state ?? state,
-          ...(look.pauseType !== undefined && { pauseType: look.pauseType }),
-          ...(look.runId !== undefined && { runId: look.runId }),
-          labels: {},
-          head,
-          open: open.get(threadId) ?? 0,
-          createdAt,
-          updatedAt,
-          ...(row.parent && { parent: row.parent }),
-          ...(row.damaged && { damaged: true as const }),
-        };
-      }),
-    );
+    const all: ThreadItem[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await runner.threads({ limit: 200, cursor });
+      all.push(...page.items);
+      if (page.next === undefined) return all;
+      cursor = page.next;
+    }
   }
 
   function paged<Item>(items: readonly Item[], limit = 50, cursor = "0"): Page<Item> {
@@ -312,21 +249,12 @@ function standIns(runner: Runner): Partial<Kernel> {
         : await runner.start(threadId, input, { agent, id });
       return { how: paused ? "resume" : "run", runId: run.runId, id: id ?? run.runId };
     },
-    async threads({ limit, cursor, ...query }) {
-      const found = (await rows()).filter(
-        (row) =>
-          (query.state === undefined || row.state === query.state) &&
-          (query.pauseType === undefined || row.pauseType === query.pauseType) &&
-          (query.agent === undefined || row.agent === query.agent),
-      );
-      return paged(found, limit, cursor);
-    },
     async inbox({ limit, cursor, ...filter }) {
-      const items = await lists.inbox(filter);
+      const items = await inbox(filter);
       return { ...paged(items, limit, cursor), damaged: items.damaged };
     },
     async requests({ limit, cursor }) {
-      const all = await Promise.all((await lists.threads()).map(({ threadId }) => decidedOf(threadId)));
+      const all = await Promise.all((await rows()).map(({ threadId }) => decidedOf(threadId)));
       return paged(
         all.flat().sort((a, b) => b.at - a.at),
         limit,
@@ -334,17 +262,13 @@ function standIns(runner: Runner): Partial<Kernel> {
       );
     },
     async request(id) {
-      const item = (await lists.inbox({})).find((each) => each.id === id);
+      const item = (await inbox({})).find((each) => each.id === id);
       if (item !== undefined) return { item };
-      for (const { threadId } of await lists.threads()) {
+      for (const { threadId } of await rows()) {
         const decided = (await decidedOf(threadId)).find((each) => each.id === id);
         if (decided !== undefined) return { item: decided, decided };
       }
       return undefined;
-    },
-    async label(threadId) {
-      const words = `Thread ${threadId} cannot be labelled: this runner keeps no labels.`;
-      throw new BelayError("INVALID_STATE", words, "Leave `title` and `labels` out.", { threadId });
     },
     async *changes({ signal }) {
       yield { type: "sync" };

@@ -14,7 +14,7 @@
 
 import type { BelayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
-import type { SessionState } from "../lifecycle.ts";
+import type { PauseType, SessionState } from "../lifecycle.ts";
 
 /** Names a thread in a store. */
 export interface ThreadKey {
@@ -54,8 +54,64 @@ export interface ThreadRow {
   readonly parent?: Parent;
   /** Present while someone holds it; a lease past its end is not shown. */
   readonly lease?: Lease;
+  /** Its title and labels as the last append with `named` set them; undefined if no append has. */
+  readonly named?: Named;
   /** The store cannot read it: nothing but its id is told, and opening it says what is wrong. */
   readonly damaged?: true;
+}
+
+/** The title and labels of a thread, as lists show them. A copy: the journal has the truth. */
+export interface Named {
+  readonly title?: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The pause and the run of a thread, as lists show them. A copy: the journal has the truth. */
+export interface Listed {
+  readonly pauseType?: PauseType;
+  readonly runId?: string;
+}
+
+/** A thread in a list. */
+export interface ListedRow extends ThreadRow {
+  readonly pauseType?: PauseType;
+  readonly runId?: string;
+  /** How many of its requests are open. */
+  readonly open: number;
+  /** True for a thread of an earlier release that no append has changed since: its pause and its run are unknown. */
+  readonly unlisted?: true;
+}
+
+/** Which threads to list. Each property that is given must hold. */
+export interface ThreadQuery {
+  /** The state on record. */
+  readonly state?: SessionState | undefined;
+  /** `unlisted`: paused threads of which the store does not know the pause. */
+  readonly pauseType?: PauseType | "unlisted" | undefined;
+  readonly agent?: string | undefined;
+  /** Every pair must be among the labels. */
+  readonly label?: Readonly<Record<string, string>> | undefined;
+  /** Each must be the beginning of a word of the title or of a label's value, as `wordsOf` makes them. */
+  readonly words?: readonly string[] | undefined;
+  /** Only these threads. */
+  readonly threadIds?: readonly string[] | undefined;
+  /** Only threads after this place in the order of the list. */
+  readonly after?: ListPlace | undefined;
+  readonly limit: number;
+}
+
+/** A place in a list: by time, the last first, and then by id, as UTF-8, the last first. */
+export interface ListPlace {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Which requests to list. */
+export interface RequestQuery {
+  readonly threadId?: string | undefined;
+  /** Only requests after this place in the order of the list. */
+  readonly after?: ListPlace | undefined;
+  readonly limit: number;
 }
 
 /** The thread that a fork continues, and the seq after which it does. */
@@ -101,6 +157,12 @@ export interface RequestRow {
    * else is told.
    */
   readonly damaged?: true;
+}
+
+/** A request that was decided. */
+export interface DecidedRow extends Omit<RequestRow, "expiresAt"> {
+  /** The `at` of the append that closed it. */
+  readonly decidedAt: number;
 }
 
 /** A request as an append brings it. */
@@ -176,6 +238,14 @@ export interface Append {
   readonly raise?: readonly RaisedRequest[];
   /** Ids of the thread's requests that are open no more. Unknown ones are ignored. */
   readonly close?: readonly string[];
+  /** Requests of the thread that stay open, with another body. Unknown and closed ones are ignored. */
+  readonly amend?: readonly RaisedRequest[];
+  /** How requests that it closes were decided. A request that is closed without it is not listed among the decided ones. */
+  readonly decided?: readonly Pick<RequestRow, "id" | "body">[];
+  /** How lists show it from now on; without it, as they did. */
+  readonly listed?: Listed;
+  /** Its title and labels from now on; without it, those that it had. */
+  readonly named?: Named;
   /** Rules of the tenant that it adds; one whose id is there already stays as it is. */
   readonly remember?: readonly RuleRow[];
   /**
@@ -207,6 +277,13 @@ export type Appended =
 
 /** What has changed on a thread that is watched. */
 export type Change = "append" | "command";
+
+/** One end of the relay of a thread (L1). */
+export interface RelayLine {
+  /** Sends a body to the other side, at best once and in order. Never throws. */
+  say(body: string): void;
+  leave(): void;
+}
 
 /**
  * The place where journals live. Its contract is at the top of the file that declares it; `storeSuite()` in
@@ -245,6 +322,20 @@ export interface Store {
    * is not known which are missing, it throws `STORE_CORRUPT`.
    */
   requests(tenant: string): Promise<readonly RequestRow[]>;
+  /**
+   * Threads that `query` describes, at most `limit`, in the order of their last append, the last first. One that cannot be
+   * read is there as `damaged`, with the time that it is listed by.
+   */
+  page(tenant: string, query: ThreadQuery): Promise<readonly ListedRow[]>;
+  /** The decided requests that are on record, the last decided first, at most `limit`. */
+  decided(tenant: string, query: RequestQuery): Promise<readonly DecidedRow[]>;
+  /** One request, open or decided; undefined if there is none, or a release without lists decided it. */
+  request(tenant: string, id: string): Promise<RequestRow | DecidedRow | undefined>;
+  /**
+   * Calls `changed` some time after each append to a thread of the tenant, by whichever process, with the thread's id, or
+   * without one if any may have changed: a hint, never the truth. Returns a function that ends it.
+   */
+  watchTenant(tenant: string, changed: (threadId?: string) => void, background?: boolean): () => void;
   /** The thread of a request, open or not; undefined where no such request was ever raised, or its thread is deleted. */
   requestThread(tenant: string, id: string): Promise<string | undefined>;
   /** All rules of the tenant, the oldest first. */
@@ -262,6 +353,12 @@ export interface Store {
    * process alive.
    */
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void;
+  /**
+   * Joins the relay of a thread: bodies of its owner reach the readers in every process, those of a reader reach the owner.
+   * A body is opaque, and of any length. One may be lost; nothing is stored, and nothing depends on it. Undefined, like the
+   * method, if there is no way to relay. A line keeps no process alive.
+   */
+  relay?(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine | undefined;
   /**
    * Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. With `since`, the
    * thread that was made then; none where it is not there any more, whatever is there under its name.

@@ -10,8 +10,10 @@ import { commandCases } from "./store-cases/command.ts";
 import { damageCases } from "./store-cases/damage.ts";
 import { forkCases } from "./store-cases/fork.ts";
 import { leaseCases } from "./store-cases/lease.ts";
+import { listCases } from "./store-cases/list.ts";
 import { randomCases } from "./store-cases/random.ts";
 import { readingCases } from "./store-cases/reading.ts";
+import { relayCases } from "./store-cases/relay.ts";
 import { requestCases } from "./store-cases/request.ts";
 
 const cases = {
@@ -19,8 +21,10 @@ const cases = {
   ...leaseCases,
   ...commandCases,
   ...requestCases,
+  ...listCases,
   ...damageCases,
   ...readingCases,
+  ...relayCases,
   ...forkCases,
   ...randomCases,
 };

@@ -3,7 +3,7 @@
 import type { Store } from "../store/store.ts";
 
 export function wrapStore(store: Store, changes: Partial<Store>): Store {
-  const { linesSync } = store;
+  const { linesSync, relay } = store;
   return {
     load: (key, after) => store.load(key, after),
     past: (key, to) => store.past(key, to),
@@ -15,10 +15,15 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     threads: (tenant, movableAt) => store.threads(tenant, movableAt),
     requests: (tenant) => store.requests(tenant),
     requestThread: (tenant, id) => store.requestThread(tenant, id),
+    page: (tenant, query) => store.page(tenant, query),
+    decided: (tenant, query) => store.decided(tenant, query),
+    request: (tenant, id) => store.request(tenant, id),
+    watchTenant: (tenant, changed, background) => store.watchTenant(tenant, changed, background),
     rules: (tenant) => store.rules(tenant),
     removeRule: (tenant, id) => store.removeRule(tenant, id),
     delete: (key, head) => store.delete(key, head),
     watch: (key, changed, only, background) => store.watch(key, changed, only, background),
+    ...(relay !== undefined && { relay: (key, side, heard) => relay.call(store, key, side, heard) }),
     ...(linesSync !== undefined && { linesSync: (key, since) => linesSync.call(store, key, since) }),
     ...changes,
   };

@@ -323,11 +323,10 @@ export const control: readonly AnyRoute[] = [
       const { runner, params, body } = call;
       const as = body.as ?? call.id;
       const options = { ...body, ...(as !== undefined && { as }) } as Parameters<typeof runner.fork>[1];
-      // The same request again: the fork exists, and its parent is this thread.
-      const known = as === undefined ? undefined : await runner.look(as);
-      if (call.id !== undefined && known?.parent?.threadId === params.t) {
-        const effects = await runner.effects(params.t!, { after: known!.parent!.seq });
-        return { status: 201, body: { threadId: known!.threadId, effects } };
+      // The same request again: the fork exists, and was made of this thread.
+      const point = call.id === undefined || as === undefined ? undefined : await forkPoint(runner, as, params.t!);
+      if (point !== undefined) {
+        return { status: 201, body: { threadId: as, effects: await runner.effects(params.t!, { after: point }) } };
       }
       const { session, effects } = await runner.fork(params.t!, options);
       return { status: 201, body: { threadId: session.threadId, effects } };
@@ -362,6 +361,15 @@ export const control: readonly AnyRoute[] = [
     },
   }),
 ];
+
+/** Returns the point at which a thread was forked from another one; undefined if it was not. */
+async function forkPoint(runner: Call["runner"], threadId: string, parent: string): Promise<number | undefined> {
+  const known = await runner.look(threadId);
+  if (known?.parent?.threadId !== parent) return undefined;
+  // The fork shares whole lines: the fact that names its point is among the first of its own.
+  const { items } = await runner.journal(threadId, { after: known.parent.seq });
+  return items.flatMap((fact) => (fact.type === "state" && fact.forked ? [fact.forked.seq] : []))[0];
+}
 
 /** True if the thread began with this very request, sent before. */
 async function isFirst({ runner, id }: Call, threadId: string): Promise<boolean> {

@@ -2,7 +2,7 @@
 
 import { type Agent, definitionOf } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
-import { type BelayError, belayError } from "../../error.ts";
+import { type BelayError, belayError, shown } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
 import { consoleLog, type Log } from "../../log.ts";
@@ -11,7 +11,7 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
-import type { RunOptions } from "../given/options.ts";
+import { COMMAND, type RunOptions } from "../given/options.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
@@ -47,6 +47,8 @@ export interface RunnerOptions<Out, Deps> {
   readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were left alone for so long; by default none. */
   readonly ttlMs?: number | undefined;
+  /** Whether the first input of a thread makes its title, in the store and in lists; true by default. */
+  readonly titles?: boolean | undefined;
   /** Called around what every agent does, outside of its own: one object of hooks, or several, the outermost first. */
   readonly hooks?: HooksGiven<Deps> | undefined;
   /** Told what goes wrong beside a run and fails nothing, such as a hook after a step; the console by default. */
@@ -68,6 +70,7 @@ const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   maxHot: true,
   tokenTtlMs: true,
   ttlMs: true,
+  titles: true,
   hooks: true,
   log: true,
   clock: true,
@@ -83,7 +86,7 @@ export interface OpenOptions<Deps> {
 /** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
 export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
 
-const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
+const START: KnownOptions<StartOptions<never>> = { ...COMMAND, agent: true, deps: true };
 
 /** session.run() checks the values. */
 export function readStart<Deps>(options: StartOptions<Deps>): StartOptions<Deps> {
@@ -131,11 +134,17 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
     unattended: options.unattended ?? false,
     groups: readGroups(options.groups),
     tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
+    titles: readFlag("titles", options.titles) ?? true,
     hooks: readHooks(options.hooks),
     log,
     late: new LatePost(store, clock, log),
     hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
   };
+}
+
+function readFlag(option: string, value: unknown): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
 }
 
 function notAboveZero(option: string, value: number): BelayError {

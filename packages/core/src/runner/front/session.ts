@@ -16,16 +16,19 @@ import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import type { Input } from "../given/input.ts";
+import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkPause,
   checkRemoveRule,
   checkRun,
   type EndOptions,
   type EventOptions,
+  type GuardOptions,
   type InterruptOptions,
   type LookOptions,
   type ResumeOptions,
@@ -34,6 +37,8 @@ import {
   readEvents,
   readLook,
   type SendOptions,
+  type SteerOptions,
+  type TerminateOptions,
 } from "../given/options.ts";
 import type { Run } from "../read/run.ts";
 import { beginRun, resumeRun } from "../thread/begin-run.ts";
@@ -117,7 +122,7 @@ export class LiveSession<Out = string> {
   /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
   run(input: Input, options: RunOptions = {}): Run<Out> {
     checkRun(options);
-    return beginRun(this.#thread, input, options.id);
+    return beginRun(this.#thread, input, options);
   }
 
   /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
@@ -145,8 +150,8 @@ export class LiveSession<Out = string> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
     checkRun(options, "answer()");
-    const answer = readAnswer(id, given, setup.maxBytes);
-    return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
+    const answer = signed(id, readAnswer(id, given, setup.maxBytes), options);
+    return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()), options);
   }
 
   /** A new handle on the present pause; the one before it is void. */
@@ -169,13 +174,19 @@ export class LiveSession<Out = string> {
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
     checkRemoveRule(options, "session");
-    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
+    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()), options);
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()));
+    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()), options);
+  }
+
+  /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
+  async label(change: LabelChange, options: SendOptions = {}): Promise<void> {
+    const { setup } = this.#thread;
+    await submit(doorOf(this.#thread), labelCommand(this.threadId, change, options, setup.clock.id()));
   }
 
   /**
@@ -195,12 +206,13 @@ export class LiveSession<Out = string> {
   }
 
   /** Pauses the run at its next step boundary, whichever process is running it. Nothing is aborted. */
-  async pause(): Promise<Receipt> {
-    return stopOf(this.#thread, "pause", {});
+  async pause(options: GuardOptions = {}): Promise<Receipt> {
+    checkPause(options);
+    return stopOf(this.#thread, "pause", options);
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
-  async steer(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async steer(input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
     return { id: await send(this.#thread, "steer", input, options) };
   }
 
@@ -242,7 +254,7 @@ export class LiveSession<Out = string> {
   }
 
   /** Ends the thread for good, whichever process has it. Resolves when that is on record. */
-  terminate(options: EndOptions = {}): Promise<void> {
+  terminate(options: TerminateOptions = {}): Promise<void> {
     return terminate(doorOf(this.#thread), options);
   }
 

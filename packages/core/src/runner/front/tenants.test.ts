@@ -124,8 +124,12 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
         await reading;
         isOurs(heard);
       },
+      label: async (id) => {
+        const labelled = runner.label(id, { title: "ours" }).catch((error: { code: string }) => error);
+        expect(await labelled).toEqual((await has(id)) ? undefined : expect.objectContaining(unknown));
+      },
       threads: async () => {
-        for (const { threadId } of await runner.threads()) expect(await has(threadId)).toBe(true);
+        for (const { threadId } of (await runner.threads()).items) expect(await has(threadId)).toBe(true);
       },
       fork: async (id) => (await has(id)) || refused(runner.fork(id, { at: 1 })),
       history: async (id) => ((await has(id)) ? isOurs(await runner.history(id)) : refused(runner.history(id))),

@@ -20,6 +20,8 @@ export interface Setup {
   readonly groups: Groups;
   /** How long the token of a pause is valid; without it, for ever. */
   readonly tokenTtlMs: number | undefined;
+  /** The first input of a thread makes its title. */
+  readonly titles: boolean;
   readonly hooks: HookTable | undefined;
   readonly log: Log;
 }

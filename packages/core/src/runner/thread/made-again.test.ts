@@ -260,7 +260,7 @@ describe.each(eachStore)("on $name, a thread deleted elsewhere", ({ make }) => {
       expect(await old.session.run("and?").result).toMatchObject({ error: { code: "THREAD_UNKNOWN" } });
       await expect(old.session.terminate()).rejects.toMatchObject({ code: "THREAD_UNKNOWN" });
       await expect(old.session.steer("and?")).rejects.toMatchObject({ code: "THREAD_UNKNOWN" });
-      expect(await other.runner.threads()).toEqual([]);
+      expect((await other.runner.threads()).items).toEqual([]);
       expect(history(old.session.messages)).toEqual([]);
       await old.runner.close();
       await other.runner.close();

@@ -4,9 +4,14 @@
 //
 // A channel stays open for a while after its last watcher has left: the next run of the thread wants it again. What was
 // told meanwhile is told to whoever comes.
+//
+// A channel also carries the calls of readers to the owner of the thread; the drafts of the owner have a channel of their own,
+// which only readers hear (relay).
 
-import type { Change } from "../store.ts";
+import { RelayRoom, type Side } from "../relay-room.ts";
+import type { Change, RelayLine } from "../store.ts";
 import { holdProcess, type RedisClient, type RedisSubscriber } from "./client.ts";
+import { fromText } from "./keys.ts";
 
 export interface Watched {
   readonly tenantKey: string;
@@ -32,18 +37,28 @@ interface Channel extends Watched {
   idleSince: number;
 }
 
+/** The channel of all threads of a tenant. */
+interface TenantChannel {
+  readonly watchers: Set<{ readonly changed: (threadId?: string) => void }>;
+  listening: boolean;
+}
+
 const IDLE_MS = 5_000;
+/** Begins a call of a reader, which is no hint. */
+const CALL = "call:";
 
 export class Hints {
   readonly #client: RedisClient;
   readonly #look: Look;
   readonly #everyMs: number;
   readonly #channels = new Map<string, Channel>();
+  readonly #tenants = new Map<string, TenantChannel>();
   #subscriber: RedisSubscriber | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
   /** How many watchers keep the process alive: whoever follows a thread waits for something. */
   #foreground = 0;
+  readonly #room = new RelayRoom();
 
   constructor(client: RedisClient, look: Look, everyMs: number) {
     this.#client = client;
@@ -66,6 +81,54 @@ export class Hints {
       if (!background) this.#foreground -= 1;
       if (channel.watchers.size === 0) channel.idleSince = performance.now();
       this.#hold();
+    };
+  }
+
+  /** Calls `changed` with each thread that is appended to; without one when some may have been missed. */
+  watchTenant(name: string, changed: (threadId?: string) => void, background = false): () => void {
+    const channel = this.#tenants.get(name) ?? { watchers: new Set(), listening: false };
+    const watcher = { changed };
+    this.#tenants.set(name, channel);
+    channel.watchers.add(watcher);
+    if (!background) this.#foreground += 1;
+    this.#open();
+    this.#subscribeTenants();
+    return () => {
+      if (!channel.watchers.delete(watcher)) return;
+      if (!background) this.#foreground -= 1;
+      if (channel.watchers.size === 0 && this.#tenants.delete(name))
+        this.#subscriber?.unsubscribe(name).catch(() => {});
+      this.#hold();
+    };
+  }
+
+  #subscribeTenants(): void {
+    const subscriber = this.#subscriber;
+    if (subscriber === undefined) return;
+    for (const [name, channel] of this.#tenants) {
+      if (channel.listening) continue;
+      channel.listening = true;
+      subscriber.subscribe(name).then(
+        () => tellTenant(channel),
+        () => {
+          channel.listening = false;
+        },
+      );
+    }
+  }
+
+  /** One end of a relay. Someone must watch the thread meanwhile. */
+  relay(channel: string, side: Side, heard: (body: string) => void): RelayLine {
+    const down = `${channel}:live`;
+    const isFirst = side === "reader" && !this.#room.has(down, side);
+    const left = this.#room.add(side === "reader" ? down : channel, side, heard);
+    if (isFirst) this.#subscriber?.subscribe(down).catch(() => {});
+    const send = (to: string, body: string) => void this.#client.publish(to, body).catch(() => {});
+    return {
+      say: side === "owner" ? (body) => send(down, body) : (body) => send(channel, CALL + body),
+      leave: () => {
+        if (left() && side === "reader") this.#subscriber?.unsubscribe(down).catch(() => {});
+      },
     };
   }
 
@@ -92,12 +155,19 @@ export class Hints {
     // The store's own calls say what is wrong with the server.
     subscriber.on("error", () => {});
     subscriber.on("connect", () => this.#hold());
-    subscriber.on("message", (name, message) => this.#told(name, message as Change));
+    subscriber.on("message", (name, message) => {
+      const tenant = this.#tenants.get(name);
+      if (tenant === undefined) this.#told(name, message);
+      else tellTenant(tenant, fromText(message));
+    });
     subscriber.on("ready", () => {
       if (this.#subscriber !== subscriber) return;
       this.#hold();
       for (const channel of this.#channels.values()) if (channel.listening) tell(channel);
+      for (const channel of this.#tenants.values()) if (channel.listening) tellTenant(channel);
     });
+    const relayed = this.#room.threads("reader");
+    if (relayed.length > 0) subscriber.subscribe(...relayed).catch(() => {});
     subscriber.on("end", () => {
       if (this.#subscriber === subscriber) this.#forget();
     });
@@ -107,6 +177,7 @@ export class Hints {
     this.#client.off("end", this.#close);
     this.#subscriber = undefined;
     for (const channel of this.#channels.values()) channel.listening = false;
+    for (const channel of this.#tenants.values()) channel.listening = false;
   }
 
   #subscribe(channels: readonly Channel[]): void {
@@ -124,7 +195,10 @@ export class Hints {
     );
   }
 
-  #told(name: string, what: Change): void {
+  #told(name: string, message: string): void {
+    if (this.#room.has(name, "reader")) return this.#room.deliver(name, "reader", message);
+    if (message.startsWith(CALL)) return this.#room.deliver(name, "owner", message.slice(CALL.length));
+    const what = message as Change;
     const channel = this.#channels.get(name);
     if (channel === undefined) return;
     if (channel.watchers.size === 0) channel.missed.add(what);
@@ -140,8 +214,9 @@ export class Hints {
 
   async #tick(): Promise<void> {
     this.#leaveIdle();
-    if (this.#channels.size === 0) return this.#close();
+    if (this.#channels.size === 0 && this.#tenants.size === 0) return this.#close();
     if (this.#subscriber === undefined) this.#open();
+    this.#subscribeTenants();
     this.#subscribe([...this.#channels.values()].filter(({ listening }) => !listening));
     if (this.#looking) return;
     this.#looking = true;
@@ -191,6 +266,10 @@ function tell(channel: Channel, what?: Change): void {
   for (const { changed, only } of channel.watchers) {
     if (only === undefined || what === undefined || only === what) queueMicrotask(() => changed(what));
   }
+}
+
+function tellTenant({ watchers }: TenantChannel, threadId?: string): void {
+  for (const { changed } of watchers) queueMicrotask(() => changed(threadId));
 }
 
 function byTenant(channels: Iterable<Channel>): Map<string, Channel[]> {
