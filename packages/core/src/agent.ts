@@ -94,6 +94,8 @@ export interface Definition {
   readonly interruptMessage?: string | undefined;
   /** It is no agent to people: hooks around replies are not called for it. */
   readonly plain?: true;
+  /** It stands for an agent that this process does not have: nothing of it can run here. */
+  readonly absent?: true;
   /** What it is made of. */
   fingerprint(): Fingerprint;
   /** Returns it as JSON, with the agents inside it. */

@@ -6,6 +6,7 @@ export type { ErrorCode } from "./error.ts";
 export { BelayError, belayError, isBelayError } from "./error.ts";
 export type { Line } from "./journal/codec.ts";
 export type { SessionState } from "./lifecycle.ts";
+export { inListOrder } from "./store/list-order.ts";
 export { isGone } from "./store/owner.ts";
 export type {
   Append,
@@ -35,3 +36,4 @@ export type {
 } from "./store/store.ts";
 export { beforeRest, isMovable } from "./store/store.ts";
 export { fromText, toText } from "./store/text.ts";
+export { haveWords, wordsIn, wordsOf } from "./store/words.ts";
