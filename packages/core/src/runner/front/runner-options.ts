@@ -1,6 +1,6 @@
 // What a runner is made of, read when it is made: what it cannot work with is refused here.
 
-import type { Agent } from "../../agent.ts";
+import { type Agent, definitionOf } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { type BelayError, belayError, shown } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
@@ -107,9 +107,7 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
   refuseUnknown("createRunner()", options, OPTIONS);
   const agents = new Map<string, Agent<Out, Deps>>();
   for (const agent of agentsOf(options)) {
-    if (typeof agent?.run !== "function") {
-      throw belayError("AGENT_INVALID", { agent: String(agent), problem: "it was not made by agent(…)" });
-    }
+    definitionOf(agent);
     if (agents.has(agent.name)) {
       throw belayError("AGENT_INVALID", { agent: agent.name, problem: "another agent of this runner has that name" });
     }

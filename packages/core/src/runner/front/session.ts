@@ -1,7 +1,7 @@
 // The live handle on a thread: what people may ask of it, and see of it. What it is made of is beside it: the thread as
 // this process has it (live-thread), and what is done with that, one file for each thing that is asked.
 
-import type { Agent, Checkpoint } from "../../agent.ts";
+import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
@@ -79,7 +79,7 @@ export class LiveSession<Out = string> {
   constructor(host: SessionHost, key: ThreadKey, agent: Agent<Out, never>, deps: unknown) {
     this.threadId = key.threadId;
     this.agent = agent;
-    this.#thread = new LiveThread(host, key, agent, deps, () => void startWaiting(this.#thread));
+    this.#thread = new LiveThread(host, key, definitionOf(agent), deps, () => void startWaiting(this.#thread));
     threads.set(this, this.#thread);
   }
 

@@ -4,7 +4,7 @@
 // 2. Guards flip at once, events follow (R4).
 // 3. What runs, or waits here for a person, keeps the session: the runner only knows it weakly.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
@@ -60,7 +60,7 @@ export class LiveThread implements TenureHost, HotHost {
   readonly host: SessionHost;
   readonly setup: RunnerSetup;
   readonly key: ThreadKey;
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
   readonly deps: unknown;
   readonly feed: Feed;
   readonly recall: Recall;
@@ -83,7 +83,7 @@ export class LiveThread implements TenureHost, HotHost {
   /** The fence of a lease that could not be given back. */
   #held: number | undefined;
 
-  constructor(host: SessionHost, key: ThreadKey, agent: Agent<unknown, never>, deps: unknown, moreCame: () => void) {
+  constructor(host: SessionHost, key: ThreadKey, agent: Definition, deps: unknown, moreCame: () => void) {
     const { setup } = host;
     this.host = host;
     this.setup = setup;
