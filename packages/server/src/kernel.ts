@@ -2,38 +2,16 @@
 // that it has, until it does.
 
 import type {
-  Answer,
+  BelayError,
   DamagedRequest,
   Fact,
   Inbox,
   InboxItem,
   Input,
-  Look,
-  Receipt,
-  ResumeOptions,
-  Run,
   Runner,
   SessionState,
   ThreadItem,
 } from "@belay/core";
-import { BelayError } from "@belay/core";
-
-/** The options that every verb takes. */
-export interface CommandOptions {
-  readonly id?: string | undefined;
-  readonly by?: string | undefined;
-}
-
-export interface GuardOptions extends CommandOptions {
-  readonly runId?: string | undefined;
-  readonly segment?: number | undefined;
-}
-
-export interface Started {
-  readonly runId: string;
-  readonly segment: number;
-  readonly seq: number;
-}
 
 export interface InboxQuery {
   readonly kind?: InboxItem["kind"] | undefined;
@@ -73,7 +51,9 @@ export interface Page<Item> {
   readonly next?: string;
 }
 
-export interface SendOptions extends CommandOptions {
+export interface SendOptions {
+  readonly id?: string | undefined;
+  readonly by?: string | undefined;
   readonly agent?: string | undefined;
   readonly whenRunning?: "steer" | "enqueue" | "interrupt" | undefined;
   readonly whenAsked?: "withdraw" | "keep" | "answer" | undefined;
@@ -99,7 +79,13 @@ type Kept = Pick<
   | "rules"
   | "removeRule"
   | "setBreakpoint"
+  | "start"
+  | "resume"
   | "interrupt"
+  | "pause"
+  | "terminate"
+  | "answer"
+  | "observe"
   | "steer"
   | "enqueue"
   | "withdraw"
@@ -114,16 +100,6 @@ type Kept = Pick<
 >;
 
 export interface Kernel extends Kept {
-  start(
-    threadId: string,
-    input: Input,
-    options: CommandOptions & { readonly agent?: string | undefined },
-  ): Promise<StartedRun>;
-  resume(threadId: string, options: ResumeOptions & GuardOptions): Promise<StartedRun>;
-  pause(threadId: string, options: GuardOptions): Promise<Receipt>;
-  terminate(threadId: string, options: GuardOptions & { readonly force?: boolean | undefined }): Promise<void>;
-  observe(threadId: string, input: Input, options: CommandOptions): Promise<{ readonly id?: string }>;
-  answer(id: string, answer: Answer, options: CommandOptions): Promise<{ readonly open: number }>;
   send(threadId: string, input: Input, options: SendOptions): Promise<Sent>;
   inbox(
     query: InboxQuery,
@@ -139,12 +115,8 @@ export interface Kernel extends Kept {
   changes(options: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Change>;
 }
 
-export interface StartedRun extends Run<unknown> {
-  readonly started: Promise<Started>;
-}
-
 /** Verbs that the runner has, and whose options it does not all take yet. */
-const narrowed: readonly string[] = ["start", "resume", "answer", "pause", "terminate", "inbox"];
+const narrowed: readonly string[] = ["inbox"];
 
 /** Returns the runner with every verb of the routes. */
 export function kernelOf(runner: Runner): Kernel {
@@ -192,7 +164,7 @@ function standIns(runner: Runner): Partial<Kernel> {
     const raised = new Map<string, InboxItem>();
     const decided: DecidedRequest[] = [];
     for await (const fact of facts(threadId)) {
-      if (fact.type === "action" && fact.action.interrupted !== undefined) {
+      if (fact.type === "action" && fact.action.interrupted !== undefined && !("data" in fact.action.interrupted)) {
         const { interrupted } = fact.action;
         raised.set(interrupted.id, { ...interrupted, threadId, runId: fact.runId } as unknown as InboxItem);
       }
@@ -215,24 +187,6 @@ function standIns(runner: Runner): Partial<Kernel> {
   }
 
   return {
-    start: (threadId, input, { agent, id }) => runner.start(threadId, input, { agent, id }),
-    async resume(threadId, { id: _id, runId, segment, ...options }) {
-      const look = await runner.look(threadId);
-      if (look !== undefined && isStale(look, { runId, segment })) throw stale(look);
-      return runner.resume(threadId, options);
-    },
-    answer: (request, answer, { id }) => runner.answer(request, answer, { id }),
-    async pause(threadId, guard) {
-      const look = await runner.look(threadId);
-      if (look === undefined || !isStale(look, guard)) return runner.pause(threadId);
-      const { runId, segment } = look;
-      return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
-    },
-    async terminate(threadId, { force, ...guard }) {
-      const look = await runner.look(threadId);
-      if (look !== undefined && isStale(look, guard)) throw stale(look);
-      await runner.terminate(threadId, { force });
-    },
     async send(threadId, input, { agent, whenRunning = "steer", whenAsked = "withdraw", id, by }) {
       const look = await runner.look(threadId);
       const caller = { id, by };
@@ -271,11 +225,12 @@ function standIns(runner: Runner): Partial<Kernel> {
       return undefined;
     },
     async *changes({ signal }) {
+      const latest = async () => (await runner.threads({ limit: 200 })).items;
+      const known = new Map((await latest()).map((row) => [row.threadId, row.head]));
       yield { type: "sync" };
-      const known = new Map((await rows()).map((row) => [row.threadId, row.head]));
       while (!signal?.aborted) {
         await new Promise((resolve) => setTimeout(resolve, CHANGE_POLL_MS));
-        for (const { threadId, head, state, open } of await rows().catch((error: BelayError) => {
+        for (const { threadId, head, state, open } of await latest().catch((error: BelayError) => {
           if (error.code === "RUNNER_CLOSED") return [];
           throw error;
         })) {
@@ -286,14 +241,4 @@ function standIns(runner: Runner): Partial<Kernel> {
       }
     },
   };
-}
-
-function isStale(look: Look, { runId = look.runId, segment = look.segment }: GuardOptions): boolean {
-  return runId !== look.runId || segment !== look.segment;
-}
-
-function stale({ threadId, runId = "", segment = 0 }: Look): BelayError {
-  const words = `Thread ${threadId} is in segment ${segment} of run ${runId}, which the command was not for.`;
-  const hint = "Nothing was done. Look at the thread again, and decide anew.";
-  return new BelayError("STALE", words, hint, { threadId, runId, segment });
 }
