@@ -18,7 +18,7 @@ import { isBlank, type Message, messageText } from "../message.ts";
 import { readName } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
-import { type InsideInterrupt, readInsideInterrupt } from "../tool/context.ts";
+import { type InsideInterrupt, readInsideInterrupt, shortReason } from "../tool/context.ts";
 import { asGiven, type ChildEnd, runChild } from "./child.ts";
 import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
@@ -242,8 +242,15 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const key = `interrupt#${count}`;
     if (this.#steps.takes(key)) return;
     const { address } = this;
-    this.#ownStops = [...this.#ownStops, this.#frame.step(undefined, `${address}/s:${key}`, key, { value: null })];
-    this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason, message });
+    const before = this.#ownStops;
+    // Before the stop, which may end this code at once.
+    this.#ownStops = [...before, this.#frame.step(undefined, `${address}/s:${key}`, key, { value: null })];
+    try {
+      this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason, message });
+    } catch (error) {
+      this.#ownStops = before;
+      throw error;
+    }
     throw new UserInterrupt(this.#frame.signal.stop?.at, reason, this.#shownText);
   }
 
@@ -560,7 +567,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   #failed(error: unknown): void {
     if (error instanceof UserInterrupt && this.#frame.signal.stop === undefined) {
-      this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason: error.reason });
+      this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason: shortReason(error) });
     }
     if (this.#frame.signal.stop !== undefined) return this.#stop();
     if (error instanceof Rerun) return this.#asksAgain(error);

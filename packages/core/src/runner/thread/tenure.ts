@@ -294,7 +294,7 @@ export class Tenure {
         agent: host.agent.name,
         failed,
         mailbox: this.#mailbox,
-        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now()), stop),
+        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now(), host.setup.maxBytes), stop),
       });
       const from = state.head;
       this.#from = from;
