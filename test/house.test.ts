@@ -115,7 +115,7 @@ describe("the house", () => {
   });
 
   test("a package has the doors that its package.json names, and no private one", () => {
-    const named = ["client", "core", "server", "testkit"].flatMap((dir) => {
+    const named = ["cli", "client", "core", "server", "testkit"].flatMap((dir) => {
       const manifest = JSON.parse(readFileSync(join(root, "packages", dir, "package.json"), "utf8"));
       return Object.keys(manifest.exports).map((door) => join(manifest.name, door));
     });

@@ -63,9 +63,11 @@ export type { Look, OpenInterrupt } from "./runner/front/look-at-thread.ts";
 export type { Runner } from "./runner/front/runner.ts";
 export { createRunner } from "./runner/front/runner.ts";
 export type { OpenOptions, RunnerOptions, StartOptions } from "./runner/front/runner-options.ts";
+export type { Sent } from "./runner/front/send-to.ts";
 export type { Session } from "./runner/front/session.ts";
 export type { ThreadFilter, ThreadItem, ThreadPage } from "./runner/front/threads.ts";
 export type { WorkOptions } from "./runner/front/work.ts";
+export type { ChatOptions } from "./runner/given/chat-options.ts";
 export type { Input, InputMessage } from "./runner/given/input.ts";
 export type { LabelChange } from "./runner/given/label.ts";
 export type {
@@ -74,6 +76,7 @@ export type {
   DrainOptions,
   EffectsOptions,
   EndOptions,
+  EnqueueOptions,
   EventOptions,
   InterruptOptions,
   JournalOptions,
@@ -84,6 +87,7 @@ export type {
   RulesOptions,
   RunOptions,
   SendOptions,
+  WhereOptions,
 } from "./runner/given/options.ts";
 export type { ForkOptions } from "./runner/past/fork.ts";
 export type { PruneOptions } from "./runner/past/prune.ts";
