@@ -65,7 +65,7 @@ import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
-import { type Look, lookAtThread } from "./look-at-thread.ts";
+import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import {
   type OpenOptions,
@@ -264,10 +264,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#sessions.refuseIfClosed();
     const { start = this.#setup.start, rest } = readWhere(options);
     checkRun(rest, "answer()");
-    const answer = readAnswer(id, given, this.#setup.maxBytes);
-    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
+    const read = readAnswer(id, given, this.#setup.maxBytes);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
+    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read);
+    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const byWorker = start === "worker" || this.#startsNothing;
     return submit({ ...this.#door(threadId), byWorker }, command);
   }
