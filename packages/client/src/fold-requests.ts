@@ -17,10 +17,11 @@ export function act(next: NextView, { action, runPath, agentName, runId, segment
     const words = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
     const times = { askedAt: raisedAt, recordedAt: at };
     next.stops = [
-      ...next.stops,
+      ...next.stops.filter((each) => each.id !== id),
       { id, seq, kind, runId, segment, by, ...words, ...times, partialText, ...none, ...calls },
     ];
-  } else if (isRequest(interrupted)) {
+  } else if (isRequest(interrupted) && !("data" in interrupted)) {
+    // With `data` it is the view of a whole pause, which repeats the requests.
     raise(next, interrupted, runPath);
   }
 }
@@ -28,7 +29,7 @@ export function act(next: NextView, { action, runPath, agentName, runId, segment
 /** The view of a whole pause, which has `data`, repeats requests that were raised. */
 function isRequest(interrupt: Interrupt): boolean {
   const { kind } = interrupt;
-  return !("data" in interrupt) && kind !== "user" && kind !== "manual" && kind !== "node" && kind !== "rerun";
+  return !("data" in interrupt) && !["user", "manual", "node", "rerun"].includes(kind) && kind !== "rerun";
 }
 
 function raise(next: NextView, raised: Interrupt, runPath: string): void {

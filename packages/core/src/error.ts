@@ -295,6 +295,12 @@ export const catalogue = {
     (d) => `The permissions of ${d.owner} are not valid: ${d.problem}.`,
     "Correct them; a rule is { tool, args?, effect, id?, reason? }, effect one of allow, ask, always-ask, deny.",
   ),
+  RELAY_UNAVAILABLE: entry<Record<string, never>>(
+    "A thread runs under another runner, and its store cannot relay the text. Only the log reports this.",
+    () =>
+      "The store relays no text between runners: readers here get the facts of threads that run elsewhere, not their text.",
+    "Give sqliteStore() a database that is a file.",
+  ),
   REPLAY_DIVERGED: entry<{ address: string; problem: string }>(
     "Code that goes on after a pause does something else than what is on record.",
     (d) => `${d.address} went another way than before: ${d.problem}.`,
@@ -320,11 +326,6 @@ export const catalogue = {
     (d) => `Request ${d.id} was rejected by ${d.by}: ${d.reason}`,
     "Go on without the answer, or let it pass: the model is told.",
   ),
-  RUN_KNOWN: entry<{ threadId: string; id: string; runId: string }>(
-    "run() with an id that was given before, for a run that has not ended.",
-    (d) => `Thread ${d.threadId} began run ${d.runId} for id ${d.id} before, and it has not ended.`,
-    "Nothing was done twice. resume() goes on with that run; another input needs another id.",
-  ),
   RUNNER_CLOSED: entry(
     "A closed runner is used.",
     () => "This runner is closed.",
@@ -340,9 +341,19 @@ export const catalogue = {
     (d) => `The session on thread ${d.threadId} is closed.`,
     "Open the thread again with runner.open(threadId).",
   ),
-  STALE: entry<{ threadId: string; runId: string; segment: number }>(
+  STALE: entry<{
+    threadId: string;
+    runId: string | undefined;
+    segment: number | undefined;
+    present?: { readonly runId: string | undefined; readonly segment: number; readonly state: string };
+  }>(
     "A command names a run or a segment that the thread has left.",
-    (d) => `Thread ${d.threadId} is no longer in segment ${d.segment} of run ${d.runId}, which the command was for.`,
+    ({ threadId, runId, segment, present }) => {
+      const of = (run: string | undefined, at: number | undefined) =>
+        [at === undefined ? [] : `segment ${at}`, run === undefined ? [] : `run ${run}`].flat().join(" of ");
+      const now = present && ` It is ${present.state}, in ${of(present.runId ?? "none", present.segment)}.`;
+      return `Thread ${threadId} is no longer in ${of(runId, segment)}, which the command was for.${now ?? ""}`;
+    },
     "Nothing was done. Look at the thread again, and decide anew.",
   ),
   STORE_CONFLICT: entry<{ threadId: string; expected: number; found: number }>(

@@ -100,6 +100,8 @@ export interface Message {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly origin: "person" | "model" | "runtime" | "hook";
+  /** The person or program that said it, if the command named one. */
+  readonly by?: string;
   readonly interrupted?: Cut;
   /** Said after a stop, by an `onInterrupt` hook or as the agent's `interruptMessage`: for people. */
   readonly isInterrupted?: true;

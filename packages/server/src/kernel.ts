@@ -2,65 +2,16 @@
 // that it has, until it does.
 
 import type {
-  Answer,
+  BelayError,
   DamagedRequest,
   Fact,
+  Inbox,
   InboxItem,
   Input,
-  Look,
-  PauseType,
-  Receipt,
-  ResumeOptions,
-  Run,
   Runner,
   SessionState,
+  ThreadItem,
 } from "@belay/core";
-import { BelayError } from "@belay/core";
-
-/** The options that every verb takes. */
-export interface CommandOptions {
-  readonly id?: string | undefined;
-  readonly by?: string | undefined;
-}
-
-export interface GuardOptions extends CommandOptions {
-  readonly runId?: string | undefined;
-  readonly segment?: number | undefined;
-}
-
-export interface Started {
-  readonly runId: string;
-  readonly segment: number;
-  readonly seq: number;
-}
-
-export interface ThreadQuery {
-  readonly state?: SessionState | undefined;
-  readonly pauseType?: PauseType | undefined;
-  readonly agent?: string | undefined;
-  readonly label?: Readonly<Record<string, string>> | undefined;
-  readonly search?: string | undefined;
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-}
-
-/** A row of a list of threads. */
-export interface ThreadItem {
-  readonly threadId: string;
-  readonly agent: string;
-  readonly state: SessionState;
-  readonly pauseType?: PauseType;
-  readonly runId?: string;
-  readonly title?: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly head: number;
-  /** The number of open requests. */
-  readonly open: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly parent?: { readonly threadId: string; readonly seq: number };
-  readonly damaged?: true;
-}
 
 export interface InboxQuery {
   readonly kind?: InboxItem["kind"] | undefined;
@@ -100,7 +51,9 @@ export interface Page<Item> {
   readonly next?: string;
 }
 
-export interface SendOptions extends CommandOptions {
+export interface SendOptions {
+  readonly id?: string | undefined;
+  readonly by?: string | undefined;
   readonly agent?: string | undefined;
   readonly whenRunning?: "steer" | "enqueue" | "interrupt" | undefined;
   readonly whenAsked?: "withdraw" | "keep" | "answer" | undefined;
@@ -126,10 +79,18 @@ type Kept = Pick<
   | "rules"
   | "removeRule"
   | "setBreakpoint"
+  | "start"
+  | "resume"
   | "interrupt"
+  | "pause"
+  | "terminate"
+  | "answer"
+  | "observe"
   | "steer"
   | "enqueue"
   | "withdraw"
+  | "threads"
+  | "label"
   | "events"
   | "fork"
   | "repair"
@@ -139,18 +100,7 @@ type Kept = Pick<
 >;
 
 export interface Kernel extends Kept {
-  start(
-    threadId: string,
-    input: Input,
-    options: CommandOptions & { readonly agent?: string | undefined },
-  ): Promise<StartedRun>;
-  resume(threadId: string, options: ResumeOptions & GuardOptions): Promise<StartedRun>;
-  pause(threadId: string, options: GuardOptions): Promise<Receipt>;
-  terminate(threadId: string, options: GuardOptions & { readonly force?: boolean | undefined }): Promise<void>;
-  observe(threadId: string, input: Input, options: CommandOptions): Promise<{ readonly id?: string }>;
-  answer(id: string, answer: Answer, options: CommandOptions): Promise<{ readonly open: number }>;
   send(threadId: string, input: Input, options: SendOptions): Promise<Sent>;
-  threads(query: ThreadQuery): Promise<Page<ThreadItem>>;
   inbox(
     query: InboxQuery,
   ): Promise<Page<InboxItem & Partial<Approvals>> & { readonly damaged: readonly DamagedRequest[] }>;
@@ -162,23 +112,11 @@ export interface Kernel extends Kept {
   request(
     id: string,
   ): Promise<{ readonly item: InboxItem & Partial<Approvals>; readonly decided?: Decided } | undefined>;
-  label(
-    threadId: string,
-    labels: {
-      readonly title?: string | null | undefined;
-      readonly labels?: Readonly<Record<string, string | null>> | undefined;
-    },
-    options: CommandOptions,
-  ): Promise<void>;
   changes(options: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Change>;
 }
 
-export interface StartedRun extends Run<unknown> {
-  readonly started: Promise<Started>;
-}
-
 /** Verbs that the runner has, and whose options it does not all take yet. */
-const narrowed: readonly string[] = ["start", "resume", "answer", "pause", "terminate", "threads", "inbox"];
+const narrowed: readonly string[] = ["inbox"];
 
 /** Returns the runner with every verb of the routes. */
 export function kernelOf(runner: Runner): Kernel {
@@ -195,22 +133,7 @@ const MOST_FACTS = 1000;
 const CHANGE_POLL_MS = 250;
 
 function standIns(runner: Runner): Partial<Kernel> {
-  const lists = runner as unknown as {
-    threads(): Promise<
-      {
-        threadId: string;
-        agent: string;
-        state: SessionState;
-        head: number;
-        createdAt: number;
-        updatedAt: number;
-        lease?: object;
-        damaged?: true;
-        parent?: { threadId: string; seq: number };
-      }[]
-    >;
-    inbox(filter: object): Promise<InboxItem[] & { readonly damaged: readonly DamagedRequest[] }>;
-  };
+  const inbox = (filter: object) => (runner as unknown as { inbox(filter: object): Promise<Inbox> }).inbox(filter);
 
   async function* facts(threadId: string): AsyncGenerator<Fact> {
     for (let after = 0; ; ) {
@@ -222,27 +145,13 @@ function standIns(runner: Runner): Partial<Kernel> {
   }
 
   async function rows(): Promise<ThreadItem[]> {
-    const open = new Map<string, number>();
-    for (const { threadId } of await lists.inbox({})) open.set(threadId, (open.get(threadId) ?? 0) + 1);
-    return Promise.all(
-      (await lists.threads()).map(async ({ threadId, agent, state, head, createdAt, updatedAt, ...row }) => {
-        const look: Partial<Look> = row.damaged ? {} : ((await runner.look(threadId).catch(() => undefined)) ?? {});
-        return {
-          threadId,
-          agent,
-          state: look.state ?? state,
-          ...(look.pauseType !== undefined && { pauseType: look.pauseType }),
-          ...(look.runId !== undefined && { runId: look.runId }),
-          labels: {},
-          head,
-          open: open.get(threadId) ?? 0,
-          createdAt,
-          updatedAt,
-          ...(row.parent && { parent: row.parent }),
-          ...(row.damaged && { damaged: true as const }),
-        };
-      }),
-    );
+    const all: ThreadItem[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await runner.threads({ limit: 200, cursor });
+      all.push(...page.items);
+      if (page.next === undefined) return all;
+      cursor = page.next;
+    }
   }
 
   function paged<Item>(items: readonly Item[], limit = 50, cursor = "0"): Page<Item> {
@@ -255,7 +164,7 @@ function standIns(runner: Runner): Partial<Kernel> {
     const raised = new Map<string, InboxItem>();
     const decided: DecidedRequest[] = [];
     for await (const fact of facts(threadId)) {
-      if (fact.type === "action" && fact.action.interrupted !== undefined) {
+      if (fact.type === "action" && fact.action.interrupted !== undefined && !("data" in fact.action.interrupted)) {
         const { interrupted } = fact.action;
         raised.set(interrupted.id, { ...interrupted, threadId, runId: fact.runId } as unknown as InboxItem);
       }
@@ -278,24 +187,6 @@ function standIns(runner: Runner): Partial<Kernel> {
   }
 
   return {
-    start: (threadId, input, { agent, id }) => runner.start(threadId, input, { agent, id }),
-    async resume(threadId, { id: _id, runId, segment, ...options }) {
-      const look = await runner.look(threadId);
-      if (look !== undefined && isStale(look, { runId, segment })) throw stale(look);
-      return runner.resume(threadId, options);
-    },
-    answer: (request, answer, { id }) => runner.answer(request, answer, { id }),
-    async pause(threadId, guard) {
-      const look = await runner.look(threadId);
-      if (look === undefined || !isStale(look, guard)) return runner.pause(threadId);
-      const { runId, segment } = look;
-      return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
-    },
-    async terminate(threadId, { force, ...guard }) {
-      const look = await runner.look(threadId);
-      if (look !== undefined && isStale(look, guard)) throw stale(look);
-      await runner.terminate(threadId, { force });
-    },
     async send(threadId, input, { agent, whenRunning = "steer", whenAsked = "withdraw", id, by }) {
       const look = await runner.look(threadId);
       const caller = { id, by };
@@ -312,21 +203,12 @@ function standIns(runner: Runner): Partial<Kernel> {
         : await runner.start(threadId, input, { agent, id });
       return { how: paused ? "resume" : "run", runId: run.runId, id: id ?? run.runId };
     },
-    async threads({ limit, cursor, ...query }) {
-      const found = (await rows()).filter(
-        (row) =>
-          (query.state === undefined || row.state === query.state) &&
-          (query.pauseType === undefined || row.pauseType === query.pauseType) &&
-          (query.agent === undefined || row.agent === query.agent),
-      );
-      return paged(found, limit, cursor);
-    },
     async inbox({ limit, cursor, ...filter }) {
-      const items = await lists.inbox(filter);
+      const items = await inbox(filter);
       return { ...paged(items, limit, cursor), damaged: items.damaged };
     },
     async requests({ limit, cursor }) {
-      const all = await Promise.all((await lists.threads()).map(({ threadId }) => decidedOf(threadId)));
+      const all = await Promise.all((await rows()).map(({ threadId }) => decidedOf(threadId)));
       return paged(
         all.flat().sort((a, b) => b.at - a.at),
         limit,
@@ -334,24 +216,21 @@ function standIns(runner: Runner): Partial<Kernel> {
       );
     },
     async request(id) {
-      const item = (await lists.inbox({})).find((each) => each.id === id);
+      const item = (await inbox({})).find((each) => each.id === id);
       if (item !== undefined) return { item };
-      for (const { threadId } of await lists.threads()) {
+      for (const { threadId } of await rows()) {
         const decided = (await decidedOf(threadId)).find((each) => each.id === id);
         if (decided !== undefined) return { item: decided, decided };
       }
       return undefined;
     },
-    async label(threadId) {
-      const words = `Thread ${threadId} cannot be labelled: this runner keeps no labels.`;
-      throw new BelayError("INVALID_STATE", words, "Leave `title` and `labels` out.", { threadId });
-    },
     async *changes({ signal }) {
+      const latest = async () => (await runner.threads({ limit: 200 })).items;
+      const known = new Map((await latest()).map((row) => [row.threadId, row.head]));
       yield { type: "sync" };
-      const known = new Map((await rows()).map((row) => [row.threadId, row.head]));
       while (!signal?.aborted) {
         await new Promise((resolve) => setTimeout(resolve, CHANGE_POLL_MS));
-        for (const { threadId, head, state, open } of await rows().catch((error: BelayError) => {
+        for (const { threadId, head, state, open } of await latest().catch((error: BelayError) => {
           if (error.code === "RUNNER_CLOSED") return [];
           throw error;
         })) {
@@ -362,14 +241,4 @@ function standIns(runner: Runner): Partial<Kernel> {
       }
     },
   };
-}
-
-function isStale(look: Look, { runId = look.runId, segment = look.segment }: GuardOptions): boolean {
-  return runId !== look.runId || segment !== look.segment;
-}
-
-function stale({ threadId, runId = "", segment = 0 }: Look): BelayError {
-  const words = `Thread ${threadId} is in segment ${segment} of run ${runId}, which the command was not for.`;
-  const hint = "Nothing was done. Look at the thread again, and decide anew.";
-  return new BelayError("STALE", words, hint, { threadId, runId, segment });
 }

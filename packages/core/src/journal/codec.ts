@@ -100,7 +100,7 @@ type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
 /** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
 export type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
-  Pick<Message, "interrupted" | "isInterrupted" | "remembered" | "continues" | "model" | "summary"> & {
+  Pick<Message, "by" | "interrupted" | "isInterrupted" | "remembered" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
     readonly finish?: Message["finish"] | null;
   };
@@ -211,6 +211,8 @@ function versionOf(fact: Fact): 1 | 2 {
 /** True if it has something that version 3 cannot hold. */
 function isNew(fact: Fact): boolean {
   switch (fact.type) {
+    case "message":
+      return fact.message.by !== undefined || fact.message.remembered === true;
     case "action":
       return isView(fact.action.interrupted) || isNewKind(fact.action.interrupted);
     case "state":
@@ -218,8 +220,6 @@ function isNew(fact: Fact): boolean {
     case "tool-end":
     case "tool-late":
       return fact.values !== undefined;
-    case "message":
-      return fact.message.remembered === true;
     case "run-end":
       return fact.values !== undefined || fact.outputKey !== undefined;
     case "label":
@@ -397,11 +397,11 @@ function isInside({ callId, key, edited }: Interrupt): boolean {
 
 function writeMessage(fact: MessageEvent, input: number): Written {
   const { turn, message } = fact;
-  const { id, role, at, origin, interrupted, continues, model, usage, finish, summary } = message;
+  const { id, role, at, origin, by, interrupted, continues, model, usage, finish, summary } = message;
   const known = defaults(fact, turn, input);
   const m = writeParts(message.parts);
   const usual = id === known.id && role === known.role && at === known.at && origin === known.origin;
-  const told = interrupted ?? continues ?? summary ?? message.isInterrupted;
+  const told = interrupted ?? continues ?? summary ?? message.isInterrupted ?? by;
   // Most answers, in one literal.
   if (
     usual &&
@@ -417,6 +417,7 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   if (role !== known.role) written.role = role;
   if (at !== known.at) written.at = at;
   if (origin !== known.origin) written.origin = origin;
+  if (by !== undefined) written.by = by;
   if (interrupted !== undefined) written.interrupted = interrupted;
   if (message.isInterrupted) written.isInterrupted = true;
   if (message.remembered) written.remembered = true;
@@ -761,6 +762,7 @@ export function messageOf(written: WrittenMessage, place: EventBase, input: numb
     if (usage !== undefined) message.usage = usage;
     if (finish) message.finish = finish;
   }
+  if (written.by !== undefined) message.by = written.by;
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
   if (written.isInterrupted) message.isInterrupted = true;

@@ -10,6 +10,7 @@ import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { LineList } from "./line-list.ts";
 import { listedAs, matches } from "./list-in-memory.ts";
 import { inListOrder } from "./list-order.ts";
+import { RelayRoom } from "./relay-room.ts";
 import {
   type Append,
   type Appended,
@@ -25,6 +26,7 @@ import {
   type Named,
   type Parent,
   type Past,
+  type RelayLine,
   type RequestQuery,
   type RequestRow,
   type Rest,
@@ -385,6 +387,14 @@ class MemoryStore implements Store {
 
   #changed({ tenant, threadId }: ThreadKey): void {
     for (const changed of this.#tenantWatchers.get(tenant) ?? []) queueMicrotask(() => changed(threadId));
+  }
+
+  // The relay of drafts between runners on this store.
+
+  readonly #relay = new RelayRoom();
+
+  relay(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine {
+    return this.#relay.join(name(key), side, heard);
   }
 
   #find(key: ThreadKey): Thread | undefined {

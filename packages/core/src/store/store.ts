@@ -278,6 +278,13 @@ export type Appended =
 /** What has changed on a thread that is watched. */
 export type Change = "append" | "command";
 
+/** One end of the relay of a thread (L1). */
+export interface RelayLine {
+  /** Sends a body to the other side, at best once and in order. Never throws. */
+  say(body: string): void;
+  leave(): void;
+}
+
 /**
  * The place where journals live. Its contract is at the top of the file that declares it; `storeSuite()` in
  * `@belay/core/testing` checks a store against it.
@@ -346,6 +353,12 @@ export interface Store {
    * process alive.
    */
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void;
+  /**
+   * Joins the relay of a thread: bodies of its owner reach the readers in every process, those of a reader reach the owner.
+   * A body is opaque, and of any length. One may be lost; nothing is stored, and nothing depends on it. Undefined, like the
+   * method, if there is no way to relay. A line keeps no process alive.
+   */
+  relay?(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine | undefined;
   /**
    * Where reading needs no waiting: lets idle sessions forget their history until someone looks at it. With `since`, the
    * thread that was made then; none where it is not there any more, whatever is there under its name.

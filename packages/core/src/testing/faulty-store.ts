@@ -3,7 +3,7 @@
 
 import type { Store } from "../store/store.ts";
 
-export type FaultyOperation = Exclude<keyof Store, "watch" | "watchTenant" | "linesSync">;
+export type FaultyOperation = Exclude<keyof Store, "watch" | "watchTenant" | "relay" | "linesSync">;
 
 /** What happens to one operation. Times are rounds of the event loop: nothing really waits. */
 export interface Fault {
@@ -110,5 +110,9 @@ export function faultyStore(store: Store): FaultyStore {
     delete: (key, head) => through("delete", () => store.delete(key, head)),
     watch: (key, changed, only, background) =>
       store.watch(key, (what) => dead || frozen !== undefined || changed(what), only, background),
+    relay(key, side, heard) {
+      const line = store.relay?.(key, side, (body) => dead || frozen !== undefined || heard(body));
+      return line && { say: (body) => dead || frozen !== undefined || line.say(body), leave: () => line.leave() };
+    },
   };
 }

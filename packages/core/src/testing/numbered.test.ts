@@ -16,7 +16,7 @@ test("each promise of a store that settles is a point, by whatever name it is as
     () => {},
   );
   const asked: {
-    [Name in Exclude<keyof Store, "append" | "watch" | "watchTenant" | "linesSync">]: () => Promise<unknown>;
+    [Name in Exclude<keyof Store, "append" | "watch" | "watchTenant" | "relay" | "linesSync">]: () => Promise<unknown>;
   } = {
     load: () => store.load(key),
     past: () => store.past(key),

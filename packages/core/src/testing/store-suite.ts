@@ -13,6 +13,7 @@ import { leaseCases } from "./store-cases/lease.ts";
 import { listCases } from "./store-cases/list.ts";
 import { randomCases } from "./store-cases/random.ts";
 import { readingCases } from "./store-cases/reading.ts";
+import { relayCases } from "./store-cases/relay.ts";
 import { requestCases } from "./store-cases/request.ts";
 
 const cases = {
@@ -23,6 +24,7 @@ const cases = {
   ...listCases,
   ...damageCases,
   ...readingCases,
+  ...relayCases,
   ...forkCases,
   ...randomCases,
 };

@@ -3,7 +3,7 @@
 import type { Store } from "../store/store.ts";
 
 export function wrapStore(store: Store, changes: Partial<Store>): Store {
-  const { linesSync } = store;
+  const { linesSync, relay } = store;
   return {
     load: (key, after) => store.load(key, after),
     past: (key, to) => store.past(key, to),
@@ -23,6 +23,7 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     removeRule: (tenant, id) => store.removeRule(tenant, id),
     delete: (key, head) => store.delete(key, head),
     watch: (key, changed, only, background) => store.watch(key, changed, only, background),
+    ...(relay !== undefined && { relay: (key, side, heard) => relay.call(store, key, side, heard) }),
     ...(linesSync !== undefined && { linesSync: (key, since) => linesSync.call(store, key, since) }),
     ...changes,
   };

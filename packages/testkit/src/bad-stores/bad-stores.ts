@@ -360,6 +360,21 @@ export const badStores: Record<string, BadStore> = {
     change: () => ({ delete: async () => true }),
     caught: "a deleted thread is gone with its commands, and can be made again from nothing",
   },
+  "relays bodies to readers that have left": {
+    change: (store) => ({
+      relay(key, side, heard) {
+        const line = store.relay!(key, side, heard)!;
+        return { say: line.say, leave: () => {} };
+      },
+    }),
+    caught:
+      "the owner's bodies reach every reader of its thread, and a reader's the owner, whole and in order, until they leave",
+  },
+  "relays the bodies of one thread to the readers of another": {
+    change: (store) => ({ relay: ({ tenant }, side, heard) => store.relay!({ tenant, threadId: "" }, side, heard) }),
+    caught:
+      "the owner's bodies reach every reader of its thread, and a reader's the owner, whole and in order, until they leave",
+  },
   "tells watchers nothing": {
     change: () => ({ watch: () => () => {} }),
     caught: "a watcher is told of appends and commands, also of a thread that was not there, until it leaves",

@@ -86,6 +86,7 @@ function observedClient(client: RedisClient, passed: Passed): RedisClient {
       });
     },
     eval: (script, keys, ...args) => client.eval(script, keys, ...args),
+    publish: (channel, message) => client.publish(channel, message),
     duplicate: () => client.duplicate(),
     once: (event, listener) => client.once(event, listener),
     off: (event, listener) => client.off(event, listener),

@@ -8,6 +8,7 @@ import {
   type Clock,
   createRunner,
   type Handle,
+  type Interrupt,
   type Run,
   type Runner,
   type RunnerOptions,
@@ -17,7 +18,7 @@ import {
 } from "@belay/core";
 import { type FaultyStore, faultyStore, isRequest } from "@belay/core/inside";
 import { Reader } from "./reader.ts";
-import { type Actor, LEASE_MS, THREAD, type Watched } from "./segment.ts";
+import { type Actor, LEASE_MS, placeOf, THREAD, type Watched } from "./segment.ts";
 import type { Witness } from "./witness.ts";
 
 export interface ProcessOptions {
@@ -154,6 +155,7 @@ export class Process implements Actor {
     const reader = live
       ? new Reader(`run of p${this.number}`, {
           misses: () => false,
+          isHere: () => true,
           rollsBack: this.#options.rollsBack,
           turns: this.#options.turns,
           first: undefined,
@@ -181,7 +183,8 @@ export class Process implements Actor {
     if (result.status !== "failed") this.witness.note(`  ${here}: ${result.status} ${type}`);
     if (result.status !== "interrupted") return;
     this.witness.issued(result.handle);
-    if (type === "tool_interrupt" && !result.interrupts.some(isRequest)) {
+    const waits = ({ kind }: Interrupt) => kind === "rerun";
+    if (type === "tool_interrupt" && !result.interrupts.some((each) => isRequest(each) || waits(each))) {
       this.witness.problem(`${here} waits for people, and asks them nothing`);
     }
   }
@@ -264,6 +267,7 @@ export class Process implements Actor {
     const { rollsBack, turns } = this.#options;
     const reader = new Reader(`reader of p${this.number}`, {
       misses: () => witness.disturbed,
+      isHere: (event) => this.watched.some(({ run }) => placeOf(run) === placeOf(event)),
       rollsBack,
       turns,
       first: 1,

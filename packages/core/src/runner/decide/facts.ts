@@ -127,10 +127,11 @@ export function inputFacts(
   place: FramePlace,
   inputs: readonly { readonly id?: string; readonly parts: readonly Part[] }[],
   at: number,
+  by?: string,
 ): MessageEvent[] {
   return inputs.map(({ id, parts }, i) => {
     const own = id ?? `${place.runId}.i${place.segment}.${i}`;
-    const message: Message = { id: own, role: "user", parts, at, origin: "person" };
+    const message: Message = { id: own, role: "user", parts, at, origin: "person", ...(by !== undefined && { by }) };
     const { threadId, runId, segment, agentName, runPath } = place;
     return {
       type: "message",

@@ -9,7 +9,7 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { absentAgent, agentUnknown } from "../given/absent-agent.ts";
 import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from "../given/options.ts";
-import { Feed, type Reader } from "../read/feed.ts";
+import { Feed, type FeedHost, type Reader } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { firstLoad } from "../read/recall.ts";
 import { busy } from "../read/store-error.ts";
@@ -35,6 +35,7 @@ export class OpenSessions<Out, Deps> {
   readonly #sessions = new WeakTable<Session<Out>>();
   /** Readers keep theirs, and so does a session. */
   readonly #feeds = new WeakTable<Feed>();
+  readonly #feedHost: FeedHost;
   /** Those whose thread is still being read. */
   readonly #openings = new Map<string, Promise<Session<Out>>>();
   /** Those that somebody goes on with by a handle. */
@@ -53,6 +54,14 @@ export class OpenSessions<Out, Deps> {
     this.#tenant = tenant;
     this.#agents = agents;
     this.#deps = deps;
+    const { store, clock, owner, log } = setup;
+    const place = { threadId: "", runId: "", agentName: "", runPath: "" };
+    let told = false;
+    const cannotRelay = () => {
+      if (!told) log({ level: "warn", error: belayError("RELAY_UNAVAILABLE", {}), ...place });
+      told = true;
+    };
+    this.#feedHost = { store, clock, owner, cannotRelay };
     this.#leases = new Leases(setup.clock, setup.leaseTtlMs);
     this.#host = {
       setup,
@@ -135,7 +144,7 @@ export class OpenSessions<Out, Deps> {
 
   #feed(threadId: string): Feed {
     const key: ThreadKey = { tenant: this.#tenant, threadId };
-    return this.#feeds.get(threadId) ?? this.#feeds.set(threadId, new Feed(this.#setup.store, key));
+    return this.#feeds.get(threadId) ?? this.#feeds.set(threadId, new Feed(this.#feedHost, key));
   }
 
   /** What happens on a thread, whoever has it, until this runner is closed. */
@@ -236,7 +245,7 @@ export class OpenSessions<Out, Deps> {
 
   /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */
   async close(options: EndOptions): Promise<void> {
-    readEnd(options, "close()");
+    readEnd(options);
     this.closed = true;
     await Promise.all(this.#sessions.values.map((session) => session.close(options)));
     await this.#setup.late.close();

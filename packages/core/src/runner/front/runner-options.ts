@@ -12,6 +12,7 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
+import { COMMAND } from "../given/command-options.ts";
 import { type RunOptions, readWhere } from "../given/options.ts";
 import type { Where } from "../given/setup.ts";
 import type { RunnerSetup } from "../write/desk.ts";
@@ -97,7 +98,7 @@ export interface OpenOptions<Deps> {
 /** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
 export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
 
-const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
+const START: KnownOptions<StartOptions<never>> = { ...COMMAND, agent: true, deps: true };
 
 /** session.run() checks the values. */
 export function readStart<Deps>(options: StartOptions<Deps>): StartOptions<Deps> {

@@ -6,23 +6,27 @@ import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
+import { keyOf } from "../../journal/taken.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand, breakpointCommand, labelCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
+import type { CommandOptions, GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkPause,
   checkRemoveRule,
   checkRun,
+  checkTerminate,
   type DrainOptions,
   type EffectsOptions,
   type EndOptions,
@@ -43,6 +47,8 @@ import {
   readRules,
   readWhere,
   type SendOptions,
+  type SteerOptions,
+  type TerminateOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
 import { type ForkOptions, forkThread, readFork } from "../past/fork.ts";
@@ -53,7 +59,9 @@ import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
 import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
-import { resumeRun } from "../thread/begin-run.ts";
+import { busy } from "../read/store-error.ts";
+import { untilFree, WAIT_MS } from "../read/until-taken.ts";
+import { followed, resumeRun } from "../thread/begin-run.ts";
 import { terminate } from "../thread/let-go.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
@@ -176,7 +184,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
     checkRun(options);
     if (options.id !== undefined) return this.start(options.id, input, options);
-    const run = (await this.open()).run(input);
+    const run = (await this.open()).run(input, options);
     await run.started;
     return run;
   }
@@ -184,7 +192,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
     const { agent, deps, ...given } = readStart(options);
-    return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
+    return this.#begin(threadId, { agent, deps }, given, (session) => session.run(input, given));
   }
 
   /**
@@ -192,12 +200,12 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
    */
   async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
-    if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
+    if (typeof from === "string") return this.#begin(from, "resume", options, (session) => session.resume(options));
     const { threadId } = readHandle(from);
-    return this.#begin(threadId, "resume", (session) => {
+    return this.#begin(threadId, "resume", options, (session) => {
       const thread = threadOf(session);
       const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
-      return resumeRun(thread, options, undefined, tokenHash);
+      return resumeRun(thread, options, tokenHash);
     });
   }
 
@@ -205,26 +213,46 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async #begin(
     threadId: string,
     how: OpenOptions<Deps> | "resume",
+    command: CommandOptions,
     begin: (session: Session<Out>) => Run<Out>,
   ): Promise<Run<Out>> {
     const sessions = this.#sessions;
     const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
     const over = sessions.goOn(threadId);
-    let run: Run<Out>;
+    let run: Run<Out> | undefined;
     try {
-      const session = await sessions.with(threadId, async () => {
-        const known = sessions.known(threadId);
-        const opened = await sessions.open(threadId, options, isResumed);
-        if (known !== undefined) await threadOf(opened).refresh();
-        return opened;
-      });
-      run = begin(session);
+      while (run === undefined) {
+        const session = await sessions.with(threadId, async () => {
+          const known = sessions.known(threadId);
+          const opened = await sessions.open(threadId, options, isResumed).catch(unlessBusy);
+          if (known !== undefined && opened !== undefined) await threadOf(opened).refresh();
+          return opened;
+        });
+        run = session === undefined ? await this.#whileBusy(threadId, command) : begin(session);
+      }
     } finally {
       over();
     }
     // No event is missed: the caller gets the run before the model is called.
     await run.started;
     return run;
+  }
+
+  /**
+   * Another process has the thread: returns a run that follows the one it was asked for under the same id, or waits until the
+   * thread is free. Rejects with ALREADY_RUNNING if it runs there.
+   */
+  async #whileBusy(threadId: string, { id, waitMs = WAIT_MS, signal }: CommandOptions): Promise<Run<Out> | undefined> {
+    const thread = threadOf(await this.#sessions.looker(threadId));
+    await thread.refresh();
+    const taken = id === undefined ? undefined : thread.recall.now().taken?.get(keyOf.run(id));
+    if (taken !== undefined) return followed(thread, taken);
+    const { state, runId = "" } = thread.standing;
+    if (state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId });
+    const key = this.#key(threadId);
+    if (await untilFree(this.#setup, key, { waitMs, signal })) return undefined;
+    const lease = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
+    throw busy(threadId, lease?.owner ?? "another process", lease?.until ?? this.#setup.clock.now());
   }
 
   /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
@@ -236,13 +264,15 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.pause() for a thread that any process may be running. */
-  async pause(threadId: string): Promise<Receipt> {
+  async pause(threadId: string, options: GuardOptions = {}): Promise<Receipt> {
+    checkPause(options);
     const session = this.#sessions.known(threadId);
-    return session?.state === "running" ? session.pause() : stopAnywhere(this.#door(threadId), "pause", {});
+    return session?.state === "running" ? session.pause(options) : stopAnywhere(this.#door(threadId), "pause", options);
   }
 
   /** session.terminate() for a thread that any process may be running. */
-  async terminate(threadId: string, options: EndOptions = {}): Promise<void> {
+  async terminate(threadId: string, options: TerminateOptions = {}): Promise<void> {
+    checkTerminate(options);
     const session = this.#sessions.known(threadId);
     if (session?.state === "running") return session.terminate(options);
     await this.#refuseUnknown(threadId);
@@ -264,13 +294,13 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#sessions.refuseIfClosed();
     const { start = this.#setup.start, rest } = readWhere(options);
     checkRun(rest, "answer()");
-    const read = readAnswer(id, given, this.#setup.maxBytes);
+    const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
     const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read);
     const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const byWorker = start === "worker" || this.#startsNothing;
-    return submit({ ...this.#door(threadId), byWorker }, command);
+    return submit({ ...this.#door(threadId), byWorker }, command, rest);
   }
 
   /** The door of a thread that any process may have. */
@@ -313,7 +343,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     checkRemoveRule(options, "runner");
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
-    return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()));
+    return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()), options);
   }
 
   /** session.setBreakpoint() by thread id. */
@@ -322,7 +352,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
     if (agent === undefined || agent.absent) throw agentUnknown(agent?.name ?? "(none)");
     const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
-    await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()));
+    await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
   }
 
   /** session.handle() by thread id: a new handle on the present pause. The one before it is void. */
@@ -367,7 +397,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.steer() for a thread that any process may be running. */
-  async steer(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async steer(threadId: string, input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
     return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).steer(input, options));
   }
 

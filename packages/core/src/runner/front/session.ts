@@ -16,14 +16,16 @@ import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import { answerCommand, breakpointCommand, labelCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkPause,
   checkRemoveRule,
   checkRun,
   type EndOptions,
@@ -38,6 +40,8 @@ import {
   readLook,
   readWhere,
   type SendOptions,
+  type SteerOptions,
+  type TerminateOptions,
 } from "../given/options.ts";
 import type { Run } from "../read/run.ts";
 import { beginRun, resumeRun } from "../thread/begin-run.ts";
@@ -123,7 +127,7 @@ export class LiveSession<Out = string> {
   /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
   run(input: Input, options: RunOptions = {}): Run<Out> {
     checkRun(options);
-    return beginRun(this.#thread, input, options.id);
+    return beginRun(this.#thread, input, options);
   }
 
   /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
@@ -152,10 +156,11 @@ export class LiveSession<Out = string> {
     this.#thread.refuseIfClosed();
     const { start = setup.start, rest } = readWhere(options);
     checkRun(rest, "answer()");
-    const answer = await vouchedFor(setup, this.#thread.key, id, readAnswer(id, given, setup.maxBytes));
+    const read = signed(id, readAnswer(id, given, setup.maxBytes), rest);
+    const answer = await vouchedFor(setup, this.#thread.key, id, read);
     const byWorker = start === "worker" || this.#thread.agent.absent === true;
     const door = { ...doorOf(this.#thread), byWorker };
-    return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()));
+    return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()), rest);
   }
 
   /** A new handle on the present pause; the one before it is void. */
@@ -178,13 +183,13 @@ export class LiveSession<Out = string> {
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
     checkRemoveRule(options, "session");
-    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
+    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()), options);
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()));
+    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()), options);
   }
 
   /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
@@ -210,12 +215,13 @@ export class LiveSession<Out = string> {
   }
 
   /** Pauses the run at its next step boundary, whichever process is running it. Nothing is aborted. */
-  async pause(): Promise<Receipt> {
-    return stopOf(this.#thread, "pause", {});
+  async pause(options: GuardOptions = {}): Promise<Receipt> {
+    checkPause(options);
+    return stopOf(this.#thread, "pause", options);
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
-  async steer(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async steer(input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
     return { id: await send(this.#thread, "steer", input, options) };
   }
 
@@ -284,7 +290,7 @@ export class LiveSession<Out = string> {
   }
 
   /** Ends the thread for good, whichever process has it. Resolves when that is on record. */
-  terminate(options: EndOptions = {}): Promise<void> {
+  terminate(options: TerminateOptions = {}): Promise<void> {
     return terminate(doorOf(this.#thread), options);
   }
 

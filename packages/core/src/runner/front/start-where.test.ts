@@ -27,7 +27,7 @@ describe.each(eachStore)("which process starts an input ($name)", ({ make }) => 
     const states = async () =>
       Object.fromEntries((await store.threads("default")).map(({ threadId, state }) => [threadId, state]));
     const ended = { two: "completed", three: "completed" };
-    await until(async () => (await states())["two"] === "completed" && (await states())["three"] === "completed");
+    await until(async () => (await states()).two === "completed" && (await states()).three === "completed");
     await settle();
     expect(await states()).toMatchObject({ one: "initialized", ...ended, four: "initialized", five: "initialized" });
     expect((await kit.runner.look("one"))!.waiting).toMatchObject([{ kind: "input", id: left.id }]);

@@ -1,8 +1,11 @@
-import type { KnownOptions } from "../../refuse-unknown.ts";
-import { refuseUnknown } from "../../refuse-unknown.ts";
-import { checkCaller, checkSend, oneOf, type SendOptions, type WhereOptions } from "./options.ts";
+// The options of send(), the chat box.
 
-/** Of send(). */
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { oneOf } from "./check.ts";
+import { COMMAND, checkCaller } from "./command-options.ts";
+import { checkSend, type SendOptions, type WhereOptions } from "./options.ts";
+
+/** The options of `send()`. */
 export interface ChatOptions extends SendOptions, WhereOptions {
   /** What becomes of the input while a run is under way: `"steer"` by default. */
   readonly whenRunning?: "steer" | "enqueue" | "interrupt" | undefined;
@@ -10,7 +13,7 @@ export interface ChatOptions extends SendOptions, WhereOptions {
   readonly whenAsked?: "withdraw" | "keep" | "answer" | undefined;
 }
 
-const CHAT: KnownOptions<ChatOptions> = { start: true, id: true, by: true, whenRunning: true, whenAsked: true };
+const CHAT: KnownOptions<ChatOptions> = { ...COMMAND, start: true, whenRunning: true, whenAsked: true };
 
 /** Checks the options of send(); `more` are those of runner.send() alone. */
 export function checkChat(options: ChatOptions, more: Readonly<Record<string, true>> = {}): void {

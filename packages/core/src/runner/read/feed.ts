@@ -2,51 +2,104 @@
 // 1. A reader gets every fact after its cursor once, in order, whether it comes live or from the store.
 // 2. A slow reader never slows the run (E3): its queue is bounded; deltas merge in it; past the bound it is emptied,
 //    the reader gets `gap`, and reads the facts again from the store.
-// 3. A draft older than a fact already handed out is not handed out.
+// 3. A draft is void once the answer that it is of is on record, or its segment is over: it is not handed out. Other drafts
+//    older than the last fact handed out come from another agent; only text and progress are worth handing out then.
 // 4. A reader that joins in mid-answer, or that gets `gap`, gets the text so far after the facts, as one delta at offset 0 (L2).
 // 5. A reader of one run gets nothing of what the thread did after it.
 // 6. A thread has one feed in a runner, whichever session writes: who listened before it was opened hears its drafts, too.
-// 7. A reader ends when what it was asked for from is closed, after what had been said.
+// 7. While readers in other processes follow the thread, its owner relays drafts to them through the store; while this
+//    process does not write, it follows the owner (L1).
+// 8. A reader ends when what it was asked for from is closed, after what had been said.
 
-import { type BelayEvent, type DeltaEvent, type Draft, type Fact, isFact } from "../../event.ts";
+import type { Clock } from "../../clock.ts";
+import { type BelayEvent, type Draft, type Fact, isFact } from "../../event.ts";
 import type { Speech } from "../../frame.ts";
 import type { Store, ThreadKey } from "../../store/store.ts";
+import { mergeDeltas } from "./merge-deltas.ts";
 import { readFacts } from "./read-facts.ts";
+import { RelayIn } from "./relay-in.ts";
+import { type Followers, RelayOut } from "./relay-out.ts";
 
 const MOST_QUEUED = 1024;
 
 /** Reads the facts after a cursor from the store. */
 type ReadFacts = (after: number) => Promise<readonly Fact[]>;
 
+/** The parts of a runner that its feeds use. */
+export interface FeedHost {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Unique for each runner. */
+  readonly owner: string;
+  /** The store has no way to relay. */
+  cannotRelay(): void;
+}
+
+/** Counts the ends of relays, to tell them apart. */
+let ends = 0;
+
 export class Feed {
   /** Undefined while there are none: most sessions sleep. */
   #readers: Set<Reader> | undefined;
-  readonly #store: Store;
+  readonly #host: FeedHost;
   readonly #key: ThreadKey;
+  /** The relay to readers elsewhere, while this process writes. */
+  #out: RelayOut | undefined;
+  readonly #followers: Followers = new Map();
+  /** The relay from the owner, while another process may write. */
+  #in: RelayIn | undefined;
   #unwatch: (() => void) | undefined;
   /** While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and the store's hints say nothing new. */
   #live: (() => number) | undefined;
   /** The answers that stream now. Undefined while there are none. */
   #speeches: Set<Speech> | undefined;
 
-  constructor(store: Store, key: ThreadKey) {
-    this.#store = store;
+  constructor(host: FeedHost, key: ThreadKey) {
+    this.#host = host;
     this.#key = key;
   }
 
+  /** True while a reader, here or elsewhere, gets drafts. */
   get watched(): boolean {
-    return this.#readers !== undefined;
+    return this.#readers !== undefined || this.#out?.followed === true;
   }
 
   /** This process writes to the thread from now on. `head` returns the last fact that it has published. */
   begin(head: () => number): void {
     this.#live = head;
+    this.#unfollow();
+    const { store, clock, owner } = this.#host;
+    if (store.relay === undefined) return;
+    const join = (heard: (body: string) => void) => store.relay?.(this.#key, "owner", heard);
+    this.#out = new RelayOut(`${owner}.${++ends}`, clock, this.#followers, () => this.#said(), join);
   }
 
   /** It writes no more. */
   rest(): void {
     this.#live = undefined;
     this.#speeches = undefined;
+    this.#out?.leave();
+    this.#out = undefined;
+  }
+
+  #follow(facts: readonly Fact[]): void {
+    if (this.#live !== undefined || this.#readers === undefined) return;
+    const { store, clock, owner } = this.#host;
+    if (store.relay === undefined) return;
+    this.#in ??= new RelayIn(
+      `${owner}.${++ends}`,
+      clock,
+      (draft) => this.#hand(draft),
+      (heard) => store.relay?.(this.#key, "reader", heard),
+    );
+    this.#in.moved(facts);
+    const state = this.#in.isOpen ? undefined : facts.findLast((fact) => fact.type === "state");
+    if (state?.type === "state" && state.state === "running") this.#host.cannotRelay();
+  }
+
+  #unfollow(): void {
+    this.#in?.leave();
+    this.#in = undefined;
   }
 
   speak(speech: Speech): void {
@@ -58,13 +111,21 @@ export class Feed {
     this.#speeches?.delete(speech);
   }
 
-  readonly #soFar = (): Draft[] => {
+  /** Returns the answers of this process so far. */
+  #said(): Draft[] {
     const drafts: Draft[] = [];
     for (const speech of this.#speeches ?? []) drafts.push(...speech.soFar());
     return drafts;
-  };
+  }
+
+  readonly #soFar = (): Draft[] => this.#in?.soFar() ?? this.#said();
 
   publish(event: BelayEvent): void {
+    this.#hand(event);
+    if (this.#out?.followed && !isFact(event)) this.#out.push(event);
+  }
+
+  #hand(event: BelayEvent): void {
     if (this.#readers !== undefined) for (const reader of this.#readers) reader.push(event);
   }
 
@@ -72,7 +133,8 @@ export class Feed {
   reader(cursor: number | undefined, signal?: AbortSignal, from?: object): Reader {
     const stop = () => reader.end();
     const read: ReadFacts = async (after) => {
-      const facts = await readFacts(this.#store, this.#key, after);
+      const facts = await readFacts(this.#host.store, this.#key, after);
+      this.#follow(facts);
       // The store has a fact before it is published, together with what was said around it.
       const last = this.#live?.() ?? Number.POSITIVE_INFINITY;
       return facts.filter(({ seq }) => seq <= last);
@@ -84,7 +146,7 @@ export class Feed {
     const reader = new Reader(read, this.#soFar, cursor, leave, from);
     this.#readers ??= new Set();
     this.#readers.add(reader);
-    this.#unwatch ??= this.#store.watch(this.#key, () => {
+    this.#unwatch ??= this.#host.store.watch(this.#key, () => {
       if (this.#live === undefined) this.lookAgain();
     });
     if (signal?.aborted) stop();
@@ -113,6 +175,7 @@ export class Feed {
     this.#readers = undefined;
     this.#unwatch?.();
     this.#unwatch = undefined;
+    this.#unfollow();
   }
 }
 
@@ -122,6 +185,9 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   readonly #soFar: () => Draft[];
   readonly #leave: () => void;
   #cursor: number | undefined;
+  /** The seq of the fact before which drafts are void: of all agents, and of one agent by its path. */
+  #since: number;
+  #answered: Map<string, number> | undefined;
   #queue: BelayEvent[];
   #next = 0;
   /** Those who wait for something to happen: one, unless next() is called again before it has answered. */
@@ -146,6 +212,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
     this.#soFar = soFar;
     this.#queue = soFar();
     this.#cursor = cursor;
+    this.#since = cursor ?? 0;
     this.#leave = leave;
   }
 
@@ -153,6 +220,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   begin(cursor: number, live: boolean): void {
     if (this.#cursor !== undefined) return;
     this.#cursor = cursor;
+    this.#since = cursor;
     this.#behind = !live;
     if (live) {
       this.#queue = [];
@@ -164,7 +232,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   push(event: BelayEvent): void {
     const { length } = this.#queue;
     const last = length > this.#next ? this.#queue[length - 1] : undefined;
-    const merged = last === undefined ? undefined : merge(last, event);
+    const merged = last === undefined ? undefined : mergeDeltas(last, event);
     if (merged !== undefined) this.#queue[length - 1] = merged;
     else this.#queue.push(event);
     if (this.#queue.length - this.#next > MOST_QUEUED) {
@@ -243,12 +311,25 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
       }
       if (!isFact(event)) {
         if (event.seq === cursor) return event;
+        if (isStreamed(event) && !this.#isVoid(event)) return { ...event, seq: cursor };
       } else if (event.seq === cursor + 1) {
         this.#cursor = event.seq;
+        this.#note(event);
         return event;
       }
     }
     return undefined;
+  }
+
+  #note(fact: Fact): void {
+    if (fact.type === "state") this.#since = fact.seq;
+    if (fact.type !== "message" || fact.message.role !== "assistant") return;
+    this.#answered ??= new Map();
+    this.#answered.set(fact.runPath, fact.seq);
+  }
+
+  #isVoid({ seq, runPath }: Draft): boolean {
+    return seq < this.#since || seq < (this.#answered?.get(runPath) ?? 0);
   }
 
   /** What was said after the last fact, the end of a turn for one, still belongs to it: a new run begins with a fact. */
@@ -298,11 +379,7 @@ export class Reader implements AsyncIterableIterator<BelayEvent> {
   }
 }
 
-/** Two pieces of one text that nobody has read yet are one piece. */
-function merge(last: BelayEvent, next: BelayEvent): DeltaEvent | undefined {
-  if (last.type !== next.type || (next.type !== "text-delta" && next.type !== "reasoning-delta")) return undefined;
-  const before = last as DeltaEvent;
-  if (before.messageId !== next.messageId || before.attempt !== next.attempt) return undefined;
-  if (before.offset + before.text.length !== next.offset) return undefined;
-  return { ...before, text: before.text + next.text };
+/** Drafts of an answer or a call, which facts of other agents do not make void. */
+function isStreamed({ type }: Draft): boolean {
+  return type === "text-delta" || type === "reasoning-delta" || type === "superseded" || type === "tool-progress";
 }

@@ -8,8 +8,7 @@ import type { Agent } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
-import type { ThreadState } from "../../journal/state.ts";
-import { keyOf } from "../../journal/taken.ts";
+import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
@@ -18,13 +17,14 @@ import type { IdleFacts } from "../decide/idle.ts";
 import type { Opening } from "../decide/opening.ts";
 import { woken } from "../decide/openings.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
+import type { CommandOptions } from "../given/command-options.ts";
 import type { Feed } from "../read/feed.ts";
 import { Recall, type Standing, standingOf } from "../read/recall.ts";
-import { replay } from "../read/replay.ts";
 import { LiveRun } from "../read/run.ts";
 import { appendIdle } from "../write/append-idle.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
+import { follow } from "./follow.ts";
 import type { GoingOn } from "./going-on.ts";
 import { hasNotices, notify } from "./notify.ts";
 import type { Slots } from "./slots.ts";
@@ -160,9 +160,9 @@ export class LiveThread implements TenureHost, HotHost {
     return this.place(runId ?? this.setup.clock.id(), Math.max(segment, 1));
   }
 
-  /** `says`: a person's words are in it, which are heard whatever happens. */
-  start(place: FramePlace, opening: Opening, id?: string, says = true): LiveRun {
-    const tenure = this.#tenureFor(place, { mayCallModel: true, askedBy: id });
+  /** Begins a segment. `says`: it has a person's words, which are recorded in any case. */
+  start(place: FramePlace, opening: Opening, command: CommandOptions = {}, says = true): LiveRun {
+    const tenure = this.#tenureFor(place, { mayCallModel: true, command });
     // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
     if (this.tenure !== undefined) void this.tenure.precede(tenure, opening, says);
     else {
@@ -220,9 +220,8 @@ export class LiveThread implements TenureHost, HotHost {
     return whole ? this.recall.load(fresh) : this.recall.loadOpen(fresh);
   }
 
-  replay(id: string, run: LiveRun): void {
-    const known = this.recall.now().taken?.get(keyOf.run(id));
-    if (known !== undefined) void replay(this.setup.store, this.key, known, run);
+  follow(taken: Taken, run: LiveRun): void {
+    void follow(this, taken, run);
   }
 
   opened(_tenure: Tenure, state: ThreadState): void {

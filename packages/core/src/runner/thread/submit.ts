@@ -8,6 +8,7 @@
 import { type BelayError, errorFromRecord } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
+import { decode } from "../../journal/codec.ts";
 import { fold } from "../../journal/fold.ts";
 import { sketch } from "../../journal/sketch.ts";
 import { newThread, type Taken, type ThreadState } from "../../journal/state.ts";
@@ -20,7 +21,7 @@ import type { Opening } from "../decide/opening.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { busy } from "../read/store-error.ts";
-import { untilTaken } from "../read/until-taken.ts";
+import { type Patience, untilTaken, WAIT_MS } from "../read/until-taken.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Tenure } from "./tenure.ts";
 
@@ -39,33 +40,43 @@ export function doorOf(thread: LiveThread): Door {
   return { setup: thread.setup, key: thread.key, here: (ask) => ask(thread) };
 }
 
-/** Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. */
-export async function submit<C extends Command>(door: Door, command: C, isSent = false): Promise<Outcome<C>> {
+/**
+ * Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. `isSent`: a row of the
+ * store holds it already. If another process has the thread for longer than `waitMs`, the command is taken back.
+ */
+export async function submit<C extends Command>(
+  door: Door,
+  command: C,
+  { waitMs = WAIT_MS, signal }: Patience = {},
+  isSent = false,
+): Promise<Outcome<C>> {
   const { setup, key } = door;
+  const { clock, store } = setup;
+  const due = clock.now() + waitMs;
+  let isTakenBack = false;
   for (let sent = isSent; ; ) {
     const toWorker = door.byWorker === true && command.do === "answer";
     const tried = await door.here((thread) => submitHere(thread, command, sent, toWorker));
     if (tried?.how === "done") return tried.outcome;
     const state = await foldOf(door);
     const taken = state.taken?.get(command.key);
-    if (sent && taken !== undefined) return recorded(command, state, taken);
+    if (sent && taken !== undefined) return recorded(door, command, taken);
     if (!sent) {
-      const decision = decide(state, command, {
-        place: anywhere(key),
-        now: setup.clock.now(),
-        groups: setup.groups,
-        ...dry,
-      });
-      if ("known" in decision) return recorded(command, state, decision.known);
+      const context = { place: anywhere(key), now: clock.now(), groups: setup.groups, ...dry };
+      const decision = decide(state, command, context);
+      if ("known" in decision) return recorded(door, command, decision.known);
       if ("refusal" in decision) throw decision.refusal;
-      if (command.do !== "answer") throw await busyElsewhere(door);
-      const isNew = await setup.store.send(key, rowOf(command, setup.clock.now()));
-      if (!isNew && taken?.refused !== undefined) return recorded(command, state, taken);
+      const isNew = await store.send(key, rowOf(command, clock.now()));
+      if (!isNew && taken?.refused !== undefined) return recorded(door, command, taken);
       sent = true;
     }
     if (toWorker && (await leaseOf(door)) === undefined) return sentOutcome(command, state, setup);
-    // Taken, or free again: the next round sees which.
-    await untilTaken(setup, key, command.key, state.head);
+    // Taken, or free again: the next round sees which. A row that is gone was consumed.
+    const patience = isTakenBack ? {} : { waitMs: due - clock.now(), signal };
+    if (await untilTaken(setup, key, command.key, state.head, patience)) continue;
+    signal?.throwIfAborted();
+    if (await store.withdraw(key, command.key)) throw await busyElsewhere(door);
+    isTakenBack = true;
   }
 }
 
@@ -90,7 +101,10 @@ async function submitHere<C extends Command>(
     // It reads its rows itself: taken twice, the row would be gone the second time.
     if (sent && tenure.state !== undefined) return { how: "elsewhere" };
     const taken = await tenure.take(command);
-    if (taken !== undefined) return { how: "done", outcome: taken.outcome };
+    if (taken !== undefined) {
+      const outcome = "known" in taken ? await recorded(thread, command, taken.known) : taken.outcome;
+      return { how: "done", outcome };
+    }
     await tenure.over;
   }
 }
@@ -112,13 +126,13 @@ async function atRest<C extends Command>(thread: LiveThread, command: C, sent: b
       const tenure = begin(thread, command, make, sent);
       refusal = await tenure.opening;
       seen = tenure.state ?? seen;
-    } else await thread.append(make);
+    } else await thread.append(make, sent ? command.key : undefined);
   } catch (error) {
     refusal = error as BelayError;
   }
   const decided = decision as Decision | undefined;
   if (decided !== undefined && "known" in decided) {
-    return { how: "done", outcome: recorded(command, seen!, decided.known) };
+    return { how: "done", outcome: await recorded(thread, command, decided.known) };
   }
   if (refusal === undefined) {
     const facts = decided !== undefined && "facts" in decided ? decided.facts : [];
@@ -152,10 +166,21 @@ async function consume(thread: LiveThread, command: Command, refusal: BelayError
   await thread.append((place) => [commandFact(place, command, refusal)], command.key).catch(() => {});
 }
 
-/** Returns the outcome of a command that is on record. */
-function recorded<C extends Command>(command: C, state: ThreadState, { refused }: Taken): Outcome<C> {
+/** Returns the outcome of a command that is on record: in the state after the append that took it (V2). */
+async function recorded<C extends Command>(
+  door: Pick<Door, "setup" | "key">,
+  command: C,
+  { refused, seq }: Taken,
+): Promise<Outcome<C>> {
   if (refused !== undefined) throw errorFromRecord(refused);
-  return outcomeOf(command, state, []);
+  const lines = (await loadThread(door.setup.store, door.key))?.lines ?? [];
+  const then = newThread(door.key.threadId);
+  fold(
+    then,
+    lines.filter((line) => line.seq <= seq),
+  );
+  const own = lines.findLast((line) => line.seq <= seq);
+  return outcomeOf(command, then, own === undefined ? [] : decode(door.key.threadId, own));
 }
 
 const dry = { callsRun: false, byRow: false };

@@ -60,6 +60,7 @@ describe.each(eachStore)("never mind ($name)", ({ make }) => {
       "answered withdraw by ann",
       "answered withdraw by ann",
       "state running rethink",
+      expect.stringMatching(/^command run:.*\.2 by ann$/),
       "message user: something else",
       "turn-start 2",
       "text done",

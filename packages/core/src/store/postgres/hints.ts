@@ -7,6 +7,7 @@
 // 2. One connection listens, only while someone watches. When it is cut, another one takes its place, and all watchers
 //    are told to look: what came meanwhile was heard by nobody.
 // 3. Only who watches in the foreground keeps the process alive.
+// 4. Other channels may be heard on the same connection, for as long as it is open (relay.ts).
 
 import { randomBytes } from "node:crypto";
 import type { Change, ThreadKey } from "../store.ts";
@@ -72,6 +73,8 @@ export class Hints {
   #client: PostgresClient | undefined;
   #connecting = false;
   #reconnectMs = RECONNECT_MS;
+  /** Listeners on other channels. */
+  readonly #others = new Map<string, (payload: string) => void>();
 
   constructor(pool: PostgresPool, calls: Calls, channel: string, pollMs: number) {
     this.#pool = pool;
@@ -116,6 +119,17 @@ export class Hints {
 
   get #isWatched(): boolean {
     return this.#watchers.size > 0 || this.#tenants.size > 0;
+  }
+
+  /** Listens on another channel. Returns how to end it. Someone must watch meanwhile. */
+  hear(channel: string, heard: (payload: string) => void): () => void {
+    this.#others.set(channel, heard);
+    void this.#client?.query({ text: `LISTEN ${channel}`, query_timeout: ANSWER_MS }).catch(ignore);
+    return () => {
+      if (this.#others.get(channel) !== heard) return;
+      this.#others.delete(channel);
+      void this.#client?.query({ text: `UNLISTEN ${channel}`, query_timeout: ANSWER_MS }).catch(ignore);
+    };
   }
 
   /** This store changed the thread. */
@@ -219,7 +233,10 @@ export class Hints {
     try {
       client = await this.#calls.connect();
       const listening = client;
-      const heard = ({ payload }: { readonly payload?: string }) => this.#heard(payload);
+      const heard = ({ channel, payload }: { readonly channel: string; readonly payload?: string }) => {
+        if (channel === this.#channel) this.#heard(payload);
+        else this.#others.get(channel)?.(payload ?? "");
+      };
       const lost = () => this.#lost(listening);
       this.#detach.set(client, () => {
         listening.removeListener("notification", heard);
@@ -230,7 +247,9 @@ export class Hints {
       client.on("error", lost);
       client.on("end", lost);
       this.#client = client;
-      await client.query({ text: `LISTEN ${this.#channel}`, query_timeout: ANSWER_MS });
+      const channels = [this.#channel, ...this.#others.keys()];
+      const listen = channels.map((channel) => `LISTEN ${channel}`).join("; ");
+      await client.query({ text: listen, query_timeout: ANSWER_MS });
       this.#connecting = false;
       this.#reconnectMs = RECONNECT_MS;
       if (!this.#isWatched) return this.#leave();
@@ -294,7 +313,7 @@ export class Hints {
     this.#client = undefined;
     this.#recent.clear();
     try {
-      await client.query({ text: `UNLISTEN ${this.#channel}`, query_timeout: ANSWER_MS });
+      await client.query({ text: "UNLISTEN *", query_timeout: ANSWER_MS });
       this.#letGo(client, false);
     } catch {
       this.#letGo(client, true);
@@ -346,3 +365,6 @@ export class Hints {
     else this.#client?.unref?.();
   }
 }
+
+/** A connection that is cut is replaced, and listens to all channels again. */
+function ignore(): void {}

@@ -23,6 +23,7 @@ import type {
   ListedRow,
   Loaded,
   Past,
+  RelayLine,
   RequestQuery,
   RequestRow,
   RuleRow,
@@ -38,6 +39,7 @@ import { Hints } from "./hints.ts";
 import { namedOf, shownListed } from "./listing.ts";
 import type { PostgresPool } from "./pool.ts";
 import { type PageRow, readLines, readRest } from "./read-lines.ts";
+import { Relay } from "./relay.ts";
 import {
   bytes,
   closedSum,
@@ -101,7 +103,10 @@ class PostgresStore implements Store {
 
   constructor(pool: PostgresPool, { schema = "belay", pollMs = POLL_MS, retryMs = RETRY_MS }: PostgresStoreOptions) {
     this.#calls = new Calls(pool, quoted(schema), retryMs);
-    this.#hints = new Hints(pool, this.#calls, `belay_${nameOf(schema, "")}`, pollMs);
+    const channel = `belay_${nameOf(schema, "")}`;
+    this.#hints = new Hints(pool, this.#calls, channel, pollMs);
+    // Names of channels have at most 63 letters.
+    this.#relay = pool.options?.max === 1 ? undefined : new Relay(this.#calls, this.#hints, channel.slice(0, 22));
     if (heard.has(pool)) return;
     heard.add(pool);
     // An idle connection that is cut is no failure: whoever needs one gets another.
@@ -327,6 +332,14 @@ class PostgresStore implements Store {
 
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void {
     return this.#hints.watch(threadName(key), changed, only, background);
+  }
+
+  // The relay of drafts between processes. A pool of one connection has none to listen on.
+
+  readonly #relay: Relay | undefined;
+
+  relay(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine | undefined {
+    return this.#relay?.join(threadName(key), side, heard);
   }
 
   async #call(key: ThreadKey | undefined, name: StatementName, values: unknown[]): Promise<Rows> {

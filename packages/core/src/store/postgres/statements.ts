@@ -164,5 +164,6 @@ function texts(s: string) {
     names: `SELECT encode(tenant_name, 'hex') AS tenant_name, id FROM ${s}.thread WHERE name = ANY ($1)`,
     // A hint is not kept: its commit waits for no disk, and has nobody else wait for one.
     notify: "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)",
+    relay: "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, part) FROM unnest($2::text[]) AS part",
   };
 }

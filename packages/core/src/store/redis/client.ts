@@ -5,6 +5,7 @@ export interface RedisClient {
   readonly status: string;
   evalsha(sha: string, keys: number, ...args: string[]): Promise<unknown>;
   eval(script: string, keys: number, ...args: string[]): Promise<unknown>;
+  publish(channel: string, message: string): Promise<unknown>;
   duplicate(): RedisSubscriber;
   once(event: "end", listener: () => void): unknown;
   off(event: "end", listener: () => void): unknown;

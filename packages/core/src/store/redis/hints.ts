@@ -4,8 +4,12 @@
 //
 // A channel stays open for a while after its last watcher has left: the next run of the thread wants it again. What was
 // told meanwhile is told to whoever comes.
+//
+// A channel also carries the calls of readers to the owner of the thread; the drafts of the owner have a channel of their own,
+// which only readers hear (relay).
 
-import type { Change } from "../store.ts";
+import { RelayRoom, type Side } from "../relay-room.ts";
+import type { Change, RelayLine } from "../store.ts";
 import { holdProcess, type RedisClient, type RedisSubscriber } from "./client.ts";
 import { fromText } from "./keys.ts";
 
@@ -40,6 +44,8 @@ interface TenantChannel {
 }
 
 const IDLE_MS = 5_000;
+/** Begins a call of a reader, which is no hint. */
+const CALL = "call:";
 
 export class Hints {
   readonly #client: RedisClient;
@@ -52,6 +58,7 @@ export class Hints {
   #looking = false;
   /** How many watchers keep the process alive: whoever follows a thread waits for something. */
   #foreground = 0;
+  readonly #room = new RelayRoom();
 
   constructor(client: RedisClient, look: Look, everyMs: number) {
     this.#client = client;
@@ -110,6 +117,21 @@ export class Hints {
     }
   }
 
+  /** One end of a relay. Someone must watch the thread meanwhile. */
+  relay(channel: string, side: Side, heard: (body: string) => void): RelayLine {
+    const down = `${channel}:live`;
+    const isFirst = side === "reader" && !this.#room.has(down, side);
+    const left = this.#room.add(side === "reader" ? down : channel, side, heard);
+    if (isFirst) this.#subscriber?.subscribe(down).catch(() => {});
+    const send = (to: string, body: string) => void this.#client.publish(to, body).catch(() => {});
+    return {
+      say: side === "owner" ? (body) => send(down, body) : (body) => send(channel, CALL + body),
+      leave: () => {
+        if (left() && side === "reader") this.#subscriber?.unsubscribe(down).catch(() => {});
+      },
+    };
+  }
+
   #channel(of: Watched): Channel {
     const found = this.#channels.get(of.channel);
     if (found !== undefined) return found;
@@ -135,7 +157,7 @@ export class Hints {
     subscriber.on("connect", () => this.#hold());
     subscriber.on("message", (name, message) => {
       const tenant = this.#tenants.get(name);
-      if (tenant === undefined) this.#told(name, message as Change);
+      if (tenant === undefined) this.#told(name, message);
       else tellTenant(tenant, fromText(message));
     });
     subscriber.on("ready", () => {
@@ -144,6 +166,8 @@ export class Hints {
       for (const channel of this.#channels.values()) if (channel.listening) tell(channel);
       for (const channel of this.#tenants.values()) if (channel.listening) tellTenant(channel);
     });
+    const relayed = this.#room.threads("reader");
+    if (relayed.length > 0) subscriber.subscribe(...relayed).catch(() => {});
     subscriber.on("end", () => {
       if (this.#subscriber === subscriber) this.#forget();
     });
@@ -171,7 +195,10 @@ export class Hints {
     );
   }
 
-  #told(name: string, what: Change): void {
+  #told(name: string, message: string): void {
+    if (this.#room.has(name, "reader")) return this.#room.deliver(name, "reader", message);
+    if (message.startsWith(CALL)) return this.#room.deliver(name, "owner", message.slice(CALL.length));
+    const what = message as Change;
     const channel = this.#channels.get(name);
     if (channel === undefined) return;
     if (channel.watchers.size === 0) channel.missed.add(what);

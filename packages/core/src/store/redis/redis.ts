@@ -19,6 +19,7 @@ import type {
   ListedRow,
   Loaded,
   Past,
+  RelayLine,
   RequestQuery,
   RequestRow,
   RuleRow,
@@ -258,6 +259,13 @@ class RedisStore implements Store {
     const tenant = this.#tenant(key.tenant);
     const channel = keyPrefixOf(this.#client) + channelOf(tenant, key.threadId);
     return this.#hints.watch({ tenantKey: tenant, threadId: key.threadId, channel }, changed, only, background);
+  }
+
+  // The relay of drafts between processes.
+
+  relay(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine {
+    const channel = keyPrefixOf(this.#client) + channelOf(this.#tenant(key.tenant), key.threadId);
+    return this.#hints.relay(channel, side, heard);
   }
 
   #call(script: keyof typeof scripts, key: ThreadKey, ...args: readonly string[]): Promise<Reply> {

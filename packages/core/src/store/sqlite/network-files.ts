@@ -20,9 +20,14 @@ const NETWORK: Readonly<Record<number, string>> = {
 
 export type Statfs = (folder: string) => { readonly type: number };
 
-export function refuseNetworkFiles(db: DatabaseSync, statfs: Statfs = statfsSync): void {
+/** Returns the path of the database; empty or undefined if it has none. */
+export function fileOf(db: DatabaseSync): string | undefined {
   const rows = db.prepare("PRAGMA database_list").all() as { readonly name: string; readonly file: string }[];
-  const file = rows.find((row) => row.name === "main")?.file;
+  return rows.find((row) => row.name === "main")?.file;
+}
+
+export function refuseNetworkFiles(db: DatabaseSync, statfs: Statfs = statfsSync): void {
+  const file = fileOf(db);
   if (!file) return;
   let type: number;
   try {

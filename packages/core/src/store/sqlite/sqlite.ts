@@ -28,6 +28,7 @@ import {
   type Loaded,
   type Parent,
   type Past,
+  type RelayLine,
   type RequestQuery,
   type RequestRow,
   type Rest,
@@ -41,9 +42,11 @@ import {
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { dropThread } from "./drop-thread.ts";
 import { isMove, Pages, readNamed, writeListing } from "./listing.ts";
+import { fileOf } from "./network-files.ts";
 import { lengthenLog, openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
 import { LAST, lineEndingAt, readLines, readPast } from "./read-lines.ts";
+import { RelayFiles } from "./relay-files.ts";
 import {
   amendRequests,
   closeRequests,
@@ -118,6 +121,8 @@ class SqliteStore implements Store {
       this.#sql = prepare(db);
       this.#pages = new Pages(db);
       this.#poll = new Poll(db, options.pollMs ?? 10);
+      const file = fileOf(db);
+      this.#relay = file ? new RelayFiles(file) : undefined;
     } catch (error) {
       throw asStoreError(undefined, error);
     }
@@ -499,6 +504,7 @@ class SqliteStore implements Store {
   async delete(key: ThreadKey, head?: number): Promise<boolean> {
     const done = await this.#guarded(key, () => this.#writing(() => this.#delete(key, head)));
     if (!done) return false;
+    this.#relay?.drop(name(key));
     this.#poll.changed(name(key), "append");
     this.#poll.changedIn(key);
     return true;
@@ -523,6 +529,14 @@ class SqliteStore implements Store {
 
   watch(key: ThreadKey, changed: (what?: Change) => void, only?: Change, background?: boolean): () => void {
     return this.#poll.watch(name(key), changed, only, background);
+  }
+
+  // The relay of drafts between processes.
+
+  readonly #relay: RelayFiles | undefined;
+
+  relay(key: ThreadKey, side: "owner" | "reader", heard: (body: string) => void): RelayLine | undefined {
+    return this.#relay?.join(name(key), side, heard);
   }
 
   #row(key: ThreadKey): Row | undefined {

@@ -1,0 +1,165 @@
+// A reader's end of a relay: it follows a thread that another process runs, and puts the drafts together again. Invariants:
+// 1. Readers here get the text of a message without holes and without repeats. After a lost batch they get `gap`, and the
+//    text continues when the owner has sent the text so far.
+// 2. The owner knows of this reader within a moment: it says so when it begins to follow, when it sees facts of an owner that
+//    it has not heard, and again before its time is over.
+
+import type { Clock } from "../../clock.ts";
+import type { DeltaEvent, Draft, Fact, GapEvent } from "../../event.ts";
+import type { RelayLine } from "../../store/store.ts";
+import { type Follow, readBatch } from "./relay-words.ts";
+
+/** How long the owner counts a reader that says nothing more. */
+const TTL_MS = 10_000;
+const AGAIN_MS = 3_000;
+/** Between two calls for an owner that may not have heard the last one. */
+const CALL_MS = 50;
+
+/** An answer as far as it was heard: its last pieces, with all of the text. */
+interface Heard {
+  readonly messageId: string;
+  readonly attempt: number;
+  text: DeltaEvent | undefined;
+  reasoning: DeltaEvent | undefined;
+}
+
+export class RelayIn {
+  readonly #clock: Clock;
+  readonly #reader: string;
+  readonly #publish: (draft: Draft) => void;
+  readonly #line: RelayLine | undefined;
+  /** By the path of the agent. */
+  readonly #answers = new Map<string, Heard>();
+  #owner: string | undefined;
+  #n = 0;
+  /** The present owner has heard of this reader. */
+  #isKnown = false;
+  #calledAt = Number.NEGATIVE_INFINITY;
+  #callTimer: unknown;
+  #againTimer: unknown;
+
+  constructor(
+    reader: string,
+    clock: Clock,
+    publish: (draft: Draft) => void,
+    join: (heard: (body: string) => void) => RelayLine | undefined,
+  ) {
+    this.#reader = reader;
+    this.#clock = clock;
+    this.#publish = publish;
+    this.#line = join((body) => this.#heard(body));
+    if (this.#line !== undefined) this.#call();
+  }
+
+  /** False if the store has no way to relay. */
+  get isOpen(): boolean {
+    return this.#line !== undefined;
+  }
+
+  /** The thread has these facts: it may have an owner that has not heard of this reader. */
+  moved(facts: readonly Fact[]): void {
+    if (this.#line === undefined || facts.length === 0) return;
+    if (facts.some((fact) => fact.type === "state" && fact.state === "running")) this.#isKnown = false;
+    if (!this.#isKnown) this.#callSoon();
+  }
+
+  soFar(): Draft[] {
+    return [...this.#answers.values()].flatMap(({ reasoning, text }) => [reasoning ?? [], text ?? []].flat());
+  }
+
+  leave(): void {
+    this.#clock.clearTimeout(this.#callTimer);
+    this.#clock.clearTimeout(this.#againTimer);
+    this.#say(0);
+    this.#line?.leave();
+  }
+
+  #heard(body: string): void {
+    const batch = readBatch(body);
+    if (batch === undefined) return;
+    const { owner, n, drafts, over } = batch;
+    if (owner !== this.#owner) this.#answers.clear();
+    else if (n <= this.#n) return;
+    else if (n > this.#n + 1) this.#lost(drafts[0]);
+    this.#owner = owner;
+    this.#n = n;
+    for (const draft of drafts) this.#take(draft);
+    this.#isKnown = !over;
+  }
+
+  #lost(next: Draft | undefined): void {
+    const known = next ?? [...this.#answers.values()].at(-1)?.text;
+    if (known !== undefined) {
+      const { seq, at, threadId, runId, segment, attempt, agentName, runPath } = known;
+      const gap: GapEvent = { type: "gap", seq, at, threadId, runId, segment, attempt, agentName, runPath };
+      this.#publish(gap);
+    }
+    this.#callSoon();
+  }
+
+  #take(draft: Draft): void {
+    switch (draft.type) {
+      case "text-delta":
+        return this.#takeText(draft, "text");
+      case "reasoning-delta":
+        return this.#takeText(draft, "reasoning");
+      case "superseded":
+        this.#answers.delete(draft.runPath);
+        break;
+      default:
+    }
+    this.#publish(draft);
+  }
+
+  #takeText(delta: DeltaEvent, kind: "text" | "reasoning"): void {
+    const { runPath, messageId, attempt, offset } = delta;
+    let heard = this.#answers.get(runPath);
+    if (heard?.messageId !== messageId || heard.attempt < attempt) {
+      heard = { messageId, attempt, text: undefined, reasoning: undefined };
+      this.#answers.set(runPath, heard);
+    }
+    if (attempt < heard.attempt) return;
+    const known = heard[kind]?.text ?? "";
+    // The owner was asked for the text so far.
+    if (offset > known.length) return this.#callSoon();
+    const text = delta.text.slice(known.length - offset);
+    if (text === "") return;
+    heard[kind] = { ...delta, offset: 0, text: known + text };
+    this.#publish({ ...delta, offset: known.length, text });
+  }
+
+  #callSoon(): void {
+    if (this.#callTimer !== undefined) return;
+    const waitMs = this.#calledAt + CALL_MS - this.#clock.now();
+    if (waitMs <= 0) return this.#call();
+    this.#callTimer = inBackground(this.#clock.setTimeout(() => this.#call(), waitMs));
+  }
+
+  #call(): void {
+    this.#clock.clearTimeout(this.#callTimer);
+    this.#callTimer = undefined;
+    this.#calledAt = this.#clock.now();
+    this.#say(TTL_MS, true);
+    this.#again();
+  }
+
+  #again(): void {
+    this.#clock.clearTimeout(this.#againTimer);
+    const again = () => {
+      this.#say(TTL_MS);
+      this.#again();
+    };
+    this.#againTimer = inBackground(this.#clock.setTimeout(again, AGAIN_MS));
+  }
+
+  #say(ttlMs: number, want = false): void {
+    const follow: Follow = { reader: this.#reader, ttlMs, ...(want && { want }) };
+    this.#line?.say(JSON.stringify(follow));
+  }
+}
+
+/** A timer that keeps no process alive. */
+function inBackground(timer: unknown): unknown {
+  (timer as { unref?(): void } | undefined)?.unref?.();
+  return timer;
+}
