@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { foldAll, type Heard, listen, until } from "@belay/testkit";
 import { bundlePrograms, type Child, type OpenStore, openStore, places, startChild } from "@belay/testkit/processes";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { BelayEvent } from "../event.ts";
-import { agent, createRunner, type Runner } from "../index.ts";
+import { agent, type BelayEvent, createRunner, type Runner } from "../index.ts";
 import { scriptedModel } from "../testing/index.ts";
 
 let programs: string;
