@@ -79,7 +79,7 @@ await inFolder(async (folder) => {
   const listed = [];
   for (let i = 0; i < 5; i++) {
     const started = performance.now();
-    const rows = await runner.threads();
+    const rows = (await runner.threads()).items;
     listed.push(performance.now() - started);
     if (rows.length !== threads) throw new Error(`There are ${rows.length} threads.`);
   }

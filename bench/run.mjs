@@ -23,6 +23,7 @@ const questions = [
   "approval",
   "nested",
   "terminal",
+  "server",
 ];
 
 const asked = process.argv.slice(2);

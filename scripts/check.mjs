@@ -5,6 +5,7 @@ import { ensureInstalled, runBin } from "./ensure.mjs";
 const checks = {
   "format and lint": ["biome", ["check", "--error-on-warnings", "."]],
   types: ["tsc", ["-p", "."]],
+  "types of the console": ["tsc", ["-p", "packages/console"]],
 };
 const house = { house: ["vitest", ["run", "test/house.test.ts"]] };
 

@@ -16,7 +16,7 @@ export async function demoProgram() {
   await ensureConsole();
   const folder = await cachedBundle("console-demo", (outdir) =>
     build({
-      entryPoints: { main: join(root, "packages/console/demo/main.ts") },
+      entryPoints: { main: join(root, "packages/console/src/demo/main.ts") },
       outdir,
       bundle: true,
       splitting: true,

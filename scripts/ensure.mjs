@@ -80,7 +80,13 @@ const parts = [
   // Not before the install: the bundler comes with it.
   { name: "core", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh) },
   { name: "client", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh, "neutral") },
-  { name: "server", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh, "neutral") },
+  {
+    name: "server",
+    // It carries the pages of the console.
+    needs: ["packages/console/src", "packages/console/index.html", "packages/console/vite.config.ts"],
+    before: async () => (await import("./build-console.mjs")).ensureConsole(),
+    bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh, "neutral"),
+  },
   { name: "cli", bundleTo: async (dir, fresh) => (await import("./bundle-cli.mjs")).bundleCli(dir, fresh) },
 ];
 
@@ -89,6 +95,7 @@ const dirOf = ({ name }) => join(root, "packages", name);
 async function buildParts(chosen) {
   for (const part of chosen) {
     const dir = dirOf(part);
+    await part.before?.();
     const code = await buildPackage(dir, (fresh) => part.bundleTo(dir, fresh));
     if (code !== 0) return code;
   }
@@ -104,7 +111,8 @@ export async function ensureBuilt() {
   const shared = ["tsconfig.base.json", "scripts/bundle.mjs", "scripts/bundle-cli.mjs"].map((path) => join(root, path));
   const isStale = (part) => {
     const own = ["src", "package.json", "tsconfig.build.json"].map((path) => join(dirOf(part), path));
-    return modifiedAt(join(dirOf(part), "dist")) < Math.max(...[...own, ...shared].map(newest));
+    const needs = (part.needs ?? []).map((path) => join(root, path));
+    return modifiedAt(join(dirOf(part), "dist")) < Math.max(...[...own, ...needs, ...shared].map(newest));
   };
   const first = parts.findIndex(isStale);
   if (first !== -1) await step("building", () => buildParts(parts.slice(first)));

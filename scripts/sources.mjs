@@ -6,10 +6,12 @@ const source = (/** @type {string} */ path) => fileURLToPath(new URL(`../package
 export const sources = {
   "@belay/core": source("core/src/index.ts"),
   "@belay/core/sqlite": source("core/src/sqlite.ts"),
+  "@belay/core/store": source("core/src/store.ts"),
   "@belay/core/postgres": source("core/src/postgres.ts"),
   "@belay/core/redis": source("core/src/redis.ts"),
   "@belay/core/testing": source("core/src/testing/index.ts"),
   "@belay/core/inside": source("core/src/inside.ts"),
+  "@belay/cli": source("cli/src/index.ts"),
   "@belay/client": source("client/src/index.ts"),
   "@belay/client/react": source("client/src/react.ts"),
   "@belay/server": source("server/src/index.ts"),

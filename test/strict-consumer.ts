@@ -83,7 +83,7 @@ export async function product({ text, count, flag, at, signal }: Asked): Promise
   await session.steer("there", { id: text, by: text });
   for await (const event of session.events({ after: count, signal })) if (event.type === "gap") break;
   for await (const event of runner.events("thread", { after: count, signal })) if (event.type === "gap") break;
-  const [item] = await runner.inbox({ threadId: text, by: text });
+  const [item] = (await runner.inbox({ threadId: text, by: text })).items;
   for (const answer of [approve({ note: text, by: text }), reject("no", { by: text }), respond(1, { by: text })]) {
     await runner.answer(item!.id, answer, { id: text });
   }

@@ -1,10 +1,11 @@
-// People answer from a web page: the page sends what they decided, the server says who they are.
+// People answer from a page: the server says who they are, the request decides whether they may.
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { approve, connect, type RequestError } from "@belay/client";
 import { agent, createRunner, humanApproval, jsonSchema, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
+import { belayServer, type Login } from "@belay/server";
+import { serve } from "@hono/node-server";
 
 const deploy = tool({
   name: "deploy",
@@ -14,63 +15,48 @@ const deploy = tool({
   execute: ({ version }) => `${version} is live`,
 });
 const model = scriptedModel([[{ call: "deploy", args: { version: "1.4" } }], "Done."]);
+
+// region server
 const runner = createRunner({
   agent: agent({ name: "ops", model, tools: [deploy] }),
   groups: { leads: ["anna", "ben"] },
 });
-
-// Your own login: a session cookie in earnest.
-const people = new Map([
-  ["cookie-a", "anna"],
-  ["cookie-b", "ben"],
-  ["cookie-c", "carl"],
-]);
-
-// region server
-const server = createServer(async (request, response) => {
-  const by = people.get(request.headers.cookie ?? "");
-  if (by === undefined) return response.writeHead(401).end();
-  try {
-    if (request.method === "GET") {
-      const items = await runner.inbox({ by });
-      // JSON has no place in a list for what is missing from it.
-      return response.end(JSON.stringify({ items, damaged: items.damaged }));
-    }
-    const { id, answer } = JSON.parse(await text(request));
-    // Who answers is what the login says, never what the page says; and a page does not make rules for next time.
-    const { remember: _, ...said } = answer;
-    response.end(JSON.stringify(await runner.answer(id, { ...said, by })));
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    response.writeHead(code?.startsWith("ANSWER_") ? 409 : 500).end(JSON.stringify({ code, message }));
-  }
+// Your own login: a session cookie in earnest. `user` becomes `by`; a page that sends `by` is refused.
+const people: Record<string, Login> = {
+  "token-a": { user: "anna", role: ["operator", "approver"] },
+  "token-b": { user: "ben", role: "approver" },
+  "token-c": { user: "carl", role: "approver" },
+  "token-d": { user: "dora", role: "viewer" },
+};
+const server = belayServer({
+  runner,
+  auth: (request) => people[request.headers.get("authorization")?.replace("Bearer ", "") ?? ""],
 });
 // endregion
+const http = serve({ fetch: server.fetch, hostname: "127.0.0.1", port: 0 });
+await once(http, "listening");
+const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+const page = (token: string) => connect({ url, token });
 
-server.listen(0, "127.0.0.1");
-await once(server, "listening");
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-
-const run = await runner.run("Deploy 1.4.", { id: "release" });
+const run = await page("token-a").run("Deploy 1.4.", { threadId: "release" });
 await run.result;
+const { items } = await page("token-a").inbox({ mine: true });
+const [item] = items;
+console.log(
+  `anna sees: ${item!.reason}; carl sees ${(await page("token-c").inbox({ mine: true })).items.length} requests`,
+);
 
-// What the pages do.
-const page = (cookie: string, body?: object) =>
-  fetch(url, { headers: { cookie }, ...(body && { method: "POST", body: JSON.stringify(body) }) });
-const inboxOf = async (cookie: string) =>
-  (await (await page(cookie)).json()) as { items: { id: string; reason: string }[]; damaged: { id: string }[] };
-const [item] = (await inboxOf("cookie-a")).items;
-console.log(`anna sees: ${item!.reason}; carl sees ${(await inboxOf("cookie-c")).items.length} requests`);
-
-for (const cookie of ["cookie-x", "cookie-c", "cookie-a", "cookie-a", "cookie-b"]) {
-  const answered = await page(cookie, { id: item!.id, answer: { type: "approve", by: "ben" } });
-  const { code, open } = (await answered.json().catch(() => ({}))) as { code?: string; open?: number };
-  console.log(
-    `${people.get(cookie) ?? "somebody"}: ${answered.status}, ${code ?? (open === undefined ? "who is that?" : `open: ${open}`)}`,
-  );
+for (const token of ["token-x", "token-d", "token-c", "token-a", "token-a", "token-b"]) {
+  const said = await page(token)
+    .answer(item!.id, approve())
+    .then(({ open }) => `open: ${open}`)
+    .catch(({ status, code }: RequestError) => `${status}, ${code}`);
+  console.log(`${people[token]?.user ?? "somebody"}: ${said}`);
 }
 
-const session = await runner.open("release");
-const result = await session.resume().result;
-console.log(result.status === "completed" ? result.text : result.status);
-server.close();
+const thread = page("token-a").open("release");
+while ((await thread.look()).state !== "completed") await new Promise((resolve) => setTimeout(resolve, 20));
+const [last] = (await thread.messages({ limit: 1 })).items;
+console.log(last?.parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+await server.close();
+http.close();

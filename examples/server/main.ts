@@ -1,99 +1,91 @@
-// An agent behind HTTP: a page follows the thread as server-sent events, has a stop button, and goes on after its connection broke.
+// An agent as a service: one server, and a page that follows, stops, steers and approves. With --serve it waits for a browser.
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
-import { agent, BelayError, createRunner } from "@belay/core";
+import { fileURLToPath } from "node:url";
+import { approve, connect, isThreadEvent } from "@belay/client";
+import { agent, createRunner, humanApproval, jsonSchema, tool } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
+import { belayServer } from "@belay/server";
+import { serve } from "@hono/node-server";
 
-const model = scriptedModel([[{ text: ["A belay ", "has a rope,"] }, { stall: true }], "The device brakes the rope."]);
-const runner = createRunner({ agent: agent({ name: "guide", model }) });
-
-// region events
-async function follow(threadId: string, request: IncomingMessage, response: ServerResponse) {
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
-  // A browser that connects again says what it has seen; it gets every fact after that, and then what happens.
-  const after = Number(request.headers["last-event-id"] ?? 0);
-  const events = runner.events(threadId, { after, signal: gone.signal });
-  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-  response.flushHeaders();
-  for await (const event of events) {
-    // Tell the page what it needs: events also hold the arguments and results of tools.
-    if (event.type !== "text-delta" && event.type !== "message" && event.type !== "state") continue;
-    const sent = response.write(`id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`);
-    // A page that reads slowly slows nobody: meanwhile deltas merge, and past a bound they are left out; facts are not.
-    if (!sent) await once(response, "drain", { signal: gone.signal }).catch(() => {});
-  }
-  response.end();
-}
-// endregion
+const book = tool({
+  name: "book",
+  description: "Books a hut.",
+  input: jsonSchema<{ hut: string }>({ type: "object", properties: { hut: { type: "string" } } }),
+  needsApproval: ({ hut }) => humanApproval(`Book ${hut}?`),
+  execute: ({ hut }) => `${hut} is booked`,
+});
+const model = scriptedModel([
+  [{ text: ["A belay ", "has a rope,"] }, { stall: true }],
+  "The device brakes the rope.",
+  [{ call: "book", args: { hut: "Höllentalangerhütte" } }],
+  "You sleep at the hut.",
+]);
 
 // region server
-const server = createServer(async (request, response) => {
-  const [, threadId = "", action] = request.url!.split("/");
-  try {
-    if (action === "events") return await follow(threadId, request, response);
-    const { input } = JSON.parse((await text(request)) || "{}");
-    if (action === "stop") return response.end(JSON.stringify(await runner.interrupt(threadId, { by: "page" })));
-    const session = await runner.open(threadId);
-    // The run goes on by itself: what becomes of it is told by its events, to whoever follows them.
-    const { runId } = action === "resume" ? session.resume({ input }) : session.run(input);
-    response.end(JSON.stringify({ runId }));
-  } catch (error) {
-    if (response.headersSent) return response.destroy(); // in the middle of events: the page connects again
-    const known = error instanceof BelayError;
-    response.writeHead(known ? 409 : 500).end(JSON.stringify(known ? error : { message: "That went wrong." }));
-  }
+const runner = createRunner({ agent: agent({ name: "guide", model, tools: [book] }) });
+const belay = belayServer({ runner, user: "anna" });
+
+const file = (name: string) => readFileSync(fileURLToPath(new URL(name, import.meta.url)));
+const pages: Record<string, () => Promise<Response>> = {
+  "/": async () => new Response(file("page.html"), { headers: { "content-type": "text/html" } }),
+  "/client.js": async () => new Response(await clientForBrowsers(), { headers: { "content-type": "text/javascript" } }),
+};
+const http = serve({
+  fetch: (request) => (pages[new URL(request.url).pathname] ?? (() => belay.fetch(request)))(),
+  hostname: "127.0.0.1",
+  port: 0,
 });
 // endregion
+await once(http, "listening");
+const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
 
-server.listen(0, "127.0.0.1");
-await once(server, "listening");
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/climbing`;
+/** Your bundler does this. */
+async function clientForBrowsers(): Promise<string> {
+  const { build } = await import("esbuild");
+  const entryPoints = [fileURLToPath(import.meta.resolve("@belay/client"))];
+  const { outputFiles } = await build({ entryPoints, bundle: true, format: "esm", write: false, target: "es2023" });
+  return outputFiles[0]!.text;
+}
 
-// What a page does; in a browser it is new EventSource(…).
-type Told = { seq: number; type: string; text?: string; state?: string; message?: { role: string } };
-const line = ({ type, text, state, message }: Told) => `${type} ${text ?? state ?? message?.role}`;
-
-async function* page(after = 0): AsyncGenerator<Told> {
-  const response = await fetch(`${url}/events`, { headers: { "last-event-id": String(after) } });
-  let rest = "";
-  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-    const blocks = (rest + chunk).split("\n\n");
-    rest = blocks.pop()!;
-    for (const block of blocks) yield JSON.parse(block.slice(block.indexOf("data: ") + 6));
+if (process.argv.includes("--serve")) {
+  console.log(`${url}/#t=${belay.token}`);
+  await once(process, "SIGTERM");
+} else {
+  // region client
+  const thread = connect({ url, token: belay.token }).open("climbing");
+  const run = await thread.run("What is a belay?");
+  for await (const event of run) {
+    if (event.type !== "text-delta" || !event.text.endsWith("rope,")) continue;
+    console.log("kept:", (await run.interrupt({ reason: "add_info" })).partialText);
   }
-}
-const press = async (action: string, body: object = {}) =>
-  (await fetch(`${url}/${action}`, { method: "POST", body: JSON.stringify(body) })).json() as Promise<{
-    code?: string;
-    partialText?: string;
-  }>;
+  const second = await thread.resume({ input: "Only the device." });
+  const result = await second.result;
+  console.log(result.status === "completed" ? result.text : result.status);
+  // endregion
 
-let seen = 0;
-let said = "";
-const first = page();
-const begun = first.next(); // connected before the thread is there
-await press("run", { input: "What is a belay?" });
-console.log((await press("run", { input: "And a rope?" })).code);
-for (let step = await begun; !step.done; step = await first.next()) {
-  const event = step.value;
-  seen = event.seq;
-  if (event.type !== "text-delta") console.log(line(event));
-  else said += event.text;
-  if (said.endsWith("rope,")) break; // the connection is gone; the run is not
-}
-console.log(`shown: "${said}"`);
-console.log(`kept:  "${(await press("stop")).partialText}"`);
+  // A page that is loaded again reads the same facts from the first on.
+  const gone = new AbortController();
+  for await (const event of thread.events({ drafts: false, signal: gone.signal })) {
+    if (isThreadEvent(event) && event.type === "state") console.log("state", event.state);
+    if (event.type === "live") gone.abort();
+  }
 
-console.log("— the page is back");
-await press("resume", { input: "Only the device." });
-for await (const event of page(seen)) {
-  if (event.type !== "text-delta") console.log(line(event));
-  if (event.state === "completed") break;
+  console.log("sent as", (await thread.send("Book a hut.")).how);
+  // region inbox
+  const people = connect({ url, token: belay.token });
+  for await (const { items } of people.inbox({ mine: true }).live()) {
+    const [item] = items;
+    if (item === undefined) continue;
+    console.log(item.reason, await people.answer(item.id, approve({ note: "two beds" })));
+    break;
+  }
+  // endregion
+  await thread.events({ after: (await thread.look()).head, signal: AbortSignal.timeout(2000) }).next();
+  while ((await thread.look()).state !== "completed") await new Promise((resolve) => setTimeout(resolve, 20));
+  const [last] = (await thread.messages({ limit: 1 })).items;
+  console.log(last?.parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
 }
-
-await runner.close();
-server.close();
-server.closeAllConnections();
+await belay.close();
+http.close();

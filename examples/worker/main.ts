@@ -14,7 +14,8 @@ const front = createRunner({ agent: clerk, store });
 const run = await front.run("File this.", { id: "office" });
 for await (const event of run) if (event.type === "text-delta") break;
 await front.close();
-console.log(`— left behind: ${(await front.threads())[0]?.state}`);
+const [left] = (await front.threads()).items;
+console.log(`— left behind: ${left?.state}, ${left?.pauseType}`);
 
 // region worker
 const runner = createRunner({ agent: clerk, store });

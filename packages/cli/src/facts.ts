@@ -1,6 +1,7 @@
 // The facts of a thread up to where it stands now; any process may be running it meanwhile.
 
 import type { BelayEvent, Draft, Fact, Runner } from "@belay/core";
+import { allThreads } from "./all-threads.ts";
 
 const drafts: ReadonlySet<string> = new Set<Draft["type"]>([
   "turn-start",
@@ -18,7 +19,7 @@ export function isFact(event: BelayEvent): event is Fact {
 
 /** Up to the head that is known, else to where the thread stands now. */
 export async function factsOf(runner: Runner, threadId: string, known?: number): Promise<Fact[]> {
-  const head = known ?? (await runner.threads()).find((each) => each.threadId === threadId)?.head ?? 0;
+  const head = known ?? (await allThreads(runner)).find((each) => each.threadId === threadId)?.head ?? 0;
   const facts: Fact[] = [];
   if (head === 0) return facts;
   const end = new AbortController();

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { approve, type Session } from "@belay/core";
 import { afterEach, expect, test } from "vitest";
+import { allThreads } from "./all-threads.ts";
 import { noteThread, readNote } from "./data/thread-notes.ts";
 import { type BelaySetup, openBelay } from "./setup.ts";
 
@@ -85,7 +86,7 @@ test("Q5: wherever a fork for another folder is cut off, what was allowed counts
     await cut.close();
 
     const [there, here] = [await open(away), await open(home)];
-    const fork = (await there.runner.threads()).find((row) => row.threadId !== threadId)!.threadId;
+    const fork = (await allThreads(there.runner)).find((row) => row.threadId !== threadId)!.threadId;
     await expect(there.openThread(fork), last).rejects.toMatchObject({ code: "FOLDER_OTHER" });
     expect((await here.openThread(fork)).rules, last).toHaveLength(1);
     await here.runner.delete(fork);

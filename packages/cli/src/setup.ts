@@ -15,6 +15,7 @@ import {
   type Tool,
 } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
+import { allThreads } from "./all-threads.ts";
 import { configFolderOf, currentFolder, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
 import { checkFolder, noteThread, readNote } from "./data/thread-notes.ts";
@@ -194,7 +195,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
     },
     async forkThread(threadId, point) {
       const about = readNote(dataFolder, threadId)?.folder;
-      const head = (await runner.threads()).find((row) => row.threadId === threadId)?.head ?? 0;
+      const head = (await allThreads(runner)).find((row) => row.threadId === threadId)?.head ?? 0;
       const { threadId: as } = await runner.open();
       // Whenever this process dies: with what was allowed in it, the fork is about the folder that it was allowed for.
       if (about !== undefined) noteThread(dataFolder, as, { folder: about });

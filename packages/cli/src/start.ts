@@ -1,5 +1,6 @@
 // Opens what was asked for, and hands it to the screen or, without one, to a single run.
 
+import { allThreads } from "./all-threads.ts";
 import { findId } from "./commands/find.ts";
 import { currentFolder, dataFolderOf } from "./data/folders.ts";
 import { stillRunning } from "./data/running-commands.ts";
@@ -76,7 +77,7 @@ export async function start(options: StartOptions): Promise<number> {
 
 /** Commands of the thread that outlived a crash are named: without a person there is nobody to decide about them. */
 async function warnOfLeft(setup: BelaySetup, threadId: string, texts: Texts): Promise<void> {
-  const row = (await setup.runner.threads()).find((each) => each.threadId === threadId);
+  const row = (await allThreads(setup.runner)).find((each) => each.threadId === threadId);
   const commands = row?.lease === undefined ? stillRunning(setup.dataFolder, threadId) : [];
   for (const { pid, command } of commands)
     process.stderr.write(`${sanitizeLine(texts.left.found(`pid ${pid} · ${command}`), 400)}\n`);
@@ -119,7 +120,7 @@ function filled(text: string): string | undefined {
 
 async function threadOf(setup: BelaySetup, options: StartOptions): Promise<string | undefined> {
   if (options.resume === true || (options.resume === undefined && !options.continue)) return undefined;
-  const rows = await setup.runner.threads();
+  const rows = await allThreads(setup.runner);
   const ids = rows.map(({ threadId }) => threadId);
   if (options.resume !== undefined) return findId("thread", ids, options.resume);
   const last = ids.find((id) => readNote(setup.dataFolder, id)?.folder === setup.folder);

@@ -119,6 +119,7 @@ function foldFact(next: NextView, fact: Fact): void {
     case "state":
       return moveTo(next, fact);
     case "command":
+    case "label":
       return;
     default:
       fact satisfies never;

@@ -45,10 +45,15 @@ class Store<Value> {
 
   set(value: Value): void {
     this.#value = value;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      for (const listener of this.#listeners) listener();
-    }, REDRAW_MS);
+    this.#timer ??= setTimeout(() => this.show(this.#value), REDRAW_MS);
+  }
+
+  /** Sets the value and draws it at once: the person has just done something. */
+  show(value: Value): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#value = value;
+    for (const listener of this.#listeners) listener();
   }
 }
 
@@ -153,7 +158,7 @@ export function useInbox(belay: Client, filter: InboxFilter = {}) {
   const answer = useCallback(
     async (item: string | Pick<InboxItem, "id">, said: Answer) => {
       const id = typeof item === "string" ? item : item.id;
-      store.set({ ...store.get(), hidden: new Set([...store.get().hidden, id]), error: undefined });
+      store.show({ ...store.get(), hidden: new Set([...store.get().hidden, id]), error: undefined });
       try {
         return await belay.answer(id, said);
       } catch (refusal) {

@@ -61,6 +61,8 @@ export interface Agent<out Out = unknown, in Deps = never> {
   readonly interruptMessage?: string | undefined;
   /** It is no agent to people: hooks around replies are not called for it. */
   readonly plain?: true;
+  /** It stands for an agent that this process does not have: nothing of it can run here. */
+  readonly absent?: true;
   /** What it is made of. */
   fingerprint(): Fingerprint;
   /** Returns it as JSON, with the agents inside it. */

@@ -1,5 +1,6 @@
 // Time and ids come from here and nowhere else, so that a test can hold them still.
 
+/** The source of time and ids. `fakeClock()` in `@belay/core/testing` is one that a test moves. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -14,6 +15,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
 
+/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimeout: (run, ms) => setTimeout(run, Math.min(ms, LONGEST_MS)),

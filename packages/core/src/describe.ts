@@ -3,6 +3,7 @@
 import { belayError } from "./error.ts";
 import type { Json } from "./json.ts";
 
+/** An agent as JSON. */
 export interface AgentDescription {
   readonly name: string;
   readonly kind: "chat" | "sequential" | "parallel" | "loop" | "custom" | "graph";
@@ -20,6 +21,7 @@ export interface AgentDescription {
   readonly graph?: GraphDescription;
 }
 
+/** A tool as JSON. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
@@ -40,6 +42,7 @@ export interface ToolDescription {
   readonly agent?: string;
 }
 
+/** The shape of a graph as JSON. */
 export interface GraphDescription {
   /** `agent` is the name of the agent that the node runs; undefined if the node is a function. */
   readonly nodes: readonly { readonly key: string; readonly agent?: string }[];

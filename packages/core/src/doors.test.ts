@@ -10,6 +10,7 @@ import * as redis from "./redis.ts";
 import { redisStore } from "./redis.ts";
 import * as sqlite from "./sqlite.ts";
 import { sqliteStore } from "./sqlite.ts";
+import * as store from "./store.ts";
 import * as testing from "./testing/index.ts";
 import { interruptAnywhere, scriptedModel, storeSuite } from "./testing/index.ts";
 
@@ -90,6 +91,7 @@ const exported: Rows = {
   hub: ["form", "from", async (o) => core.hub([await session()], o)],
   humanApproval: ["approver", "approvers", (o) => core.humanApproval("May I?", o)],
   humanInput: ["shema", "schema", (o) => core.humanInput("Who?", o)],
+  isBelayError: DATA,
   jsonSchema: DATA,
   loop: ["maxIteration", "maxIterations", (o) => core.loop({ name: "l", agents: [one], ...(o as object) })],
   memoryStore: ["clocks", "clock", (o) => memoryStore(o)],
@@ -112,6 +114,13 @@ const exported: Rows = {
     (o) => interruptAnywhere({ agent: () => one, input: "go", faults: ["stop"], mostPoints: 1, ...(o as object) }),
   ],
   promptProblems: DATA,
+  reached: NO_OPTIONS,
+  beforeRest: DATA,
+  belayError: "makes an error of the catalogue",
+  fromText: DATA,
+  isGone: DATA,
+  isMovable: DATA,
+  toText: DATA,
   scriptedModel: ["chunk", "chunkSize", (o) => scriptedModel("hi", o)],
   speak: NO_OPTIONS,
   storeSuite: ["skips", "skip", (o) => storeSuite(() => ({ store: memoryStore() }), o)],
@@ -123,6 +132,7 @@ const ofRunner: Rows = {
   terminate: ["forced", "force", async (o) => (await started()).terminate("t", o)],
   agents: NO_OPTIONS,
   answer: ["ids", "id", (o) => runner().answer("r", core.approve(), o)],
+  changes: ["signals", "signal", (o) => runner().changes(o)],
   checkpoint: ["too", "to", async (o) => (await started()).checkpoint("t", o)],
   close: ["forced", "force", (o) => runner().close(o)],
   delete: NO_OPTIONS,
@@ -136,12 +146,15 @@ const ofRunner: Rows = {
   inbox: ["tools", "tool", (o) => runner().inbox(o)],
   interrupt: ["timeout", "timeoutMs", (o) => runner().interrupt("t", o)],
   journal: ["limits", "limit", (o) => runner().journal("t", o)],
+  label: ["titel", "title", (o) => runner().label("t", o)],
   look: NO_OPTIONS,
   open: ["dep", "deps", (o) => runner().open("t", o)],
   permission: DATA,
   prune: ["idle", "idleMs", (o) => runner().prune({ idleMs: 1, ...(o as object) })],
   removeRule: ["thread", "threadId", (o) => runner().removeRule("r", o)],
   repair: ["ass", "as", (o) => runner().repair("t", o)],
+  request: NO_OPTIONS,
+  requests: ["limits", "limit", (o) => runner().requests({ state: "decided", ...(o as object) })],
   resume: [
     "answer",
     "answers",
@@ -152,10 +165,11 @@ const ofRunner: Rows = {
   ],
   rules: ["thread", "threadId", (o) => runner().rules(o)],
   run: ["ids", "id", (o) => runner().run("hi", o)],
+  send: ["whenAskd", "whenAsked", (o) => runner().send("t", "hi", o)],
   setBreakpoint: ["nodes", "node", (o) => runner().setBreakpoint("t", { node: "a", ...(o as object) })],
   start: ["agents", "agent", (o) => runner().start("t", "hi", o)],
   steer: ["ids", "id", (o) => runner().steer("t", "hi", o)],
-  threads: NO_OPTIONS,
+  threads: ["stat", "state", (o) => runner().threads(o)],
   withdraw: NO_OPTIONS,
   work: ["concurency", "concurrency", (o) => runner().work({ signal: AbortSignal.abort(), ...(o as object) })],
 };
@@ -168,6 +182,7 @@ const ofSession: Rows = {
   events: ["afer", "after", async (o) => (await session()).events(o)],
   handle: NO_OPTIONS,
   interrupt: ["timeout", "timeoutMs", async (o) => (await session()).interrupt(o)],
+  label: ["titel", "title", async (o) => (await session()).label(o)],
   observe: ["ids", "id", async (o) => (await session()).observe("hi", o)],
   pause: NO_OPTIONS,
   permission: DATA,
@@ -175,6 +190,7 @@ const ofSession: Rows = {
   resume: ["inputs", "input", async (o) => (await finished()).resume(o)],
   resumeWithInput: NO_OPTIONS,
   run: ["ids", "id", async (o) => (await session()).run("hi", o)],
+  send: ["whenAskd", "whenAsked", async (o) => (await session()).send("hi", o)],
   setBreakpoint: ["nodes", "node", async (o) => (await session()).setBreakpoint({ node: "a", ...(o as object) })],
   steer: ["ids", "id", async (o) => (await session()).steer("hi", o)],
   terminate: ["forced", "force", async (o) => (await session()).terminate(o)],
@@ -247,7 +263,7 @@ const methodsOf = (of: object) =>
 
 describe("V9: unknown options", () => {
   test("V9: every public function has a row in this table", async () => {
-    const doors = [core, sqlite, postgres, redis, testing].flatMap(functionsOf);
+    const doors = [core, store, sqlite, postgres, redis, testing].flatMap(functionsOf);
     expect(Object.keys(exported).sort()).toEqual([...new Set(doors)].sort());
     expect(Object.keys(ofRunner).sort()).toEqual(methodsOf(runner()).sort());
     expect(Object.keys(ofSession).sort()).toEqual(methodsOf(await session()).sort());

@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { belayError, UserInterrupt } from "./error.ts";
+import { expect, it, vi } from "vitest";
+import { BelayError, belayError, isBelayError, UserInterrupt } from "./error.ts";
 import { agent, createRunner, jsonSchema, tool } from "./index.ts";
 import { scriptedModel } from "./testing/index.ts";
 
@@ -14,6 +14,22 @@ it("an error that is sent as JSON keeps its words", () => {
     code: "USER_INTERRUPT",
     message: expect.stringContaining("later"),
   });
+});
+
+it("section 19: isBelayError() knows errors of another installed copy", async () => {
+  vi.resetModules();
+  const other = await import("./error.ts");
+  const foreign = other.belayError("THREAD_UNKNOWN", { threadId: "t" });
+  expect(foreign instanceof BelayError).toBe(false);
+  expect(
+    [foreign, new other.UserInterrupt(1), belayError("THREAD_UNKNOWN", { threadId: "t" })].map(isBelayError),
+  ).toEqual([true, true, true]);
+  expect([new Error("x"), { code: "THREAD_UNKNOWN" }, undefined, "x"].map(isBelayError)).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
 });
 
 it("section 14: a hint fits the problem", () => {

@@ -132,6 +132,11 @@ export const catalogue = {
     (d) => `The history does not fit the context of ${d.model}: ${d.reason}.`,
     "Shorten the thread, or use a model with a larger context, or raise the agent's maxTokens; then resume(). Nothing recorded is lost.",
   ),
+  CURSOR_INVALID: entry<{ problem: string }>(
+    "A list was asked for with a cursor that is not one of its own.",
+    (d) => `That is not a cursor of this list: ${d.problem}.`,
+    "Pass `next` of the page before, as it was, with the same filter and by a runner of the same tenant; or leave it out, to begin with the first page.",
+  ),
   DRIFT_REFUSED: entry<{ threadId: string; changes: string }>(
     'resume({ drift: "refuse" }) and the agent is not the one that the run began with.',
     (d) => `The agent of thread ${d.threadId} has changed since the run began: ${d.changes}.`,
@@ -222,6 +227,11 @@ export const catalogue = {
     "Two steps or asks of one call have the same key.",
     (d) => `${d.address} uses the key ${JSON.stringify(d.key)} twice.`,
     "Keys are unique in a call; in a loop add the index.",
+  ),
+  LABELS_INVALID: entry<{ threadId: string; problem: string }>(
+    "A title or a label that a thread cannot have, or too many labels.",
+    (d) => `Thread ${d.threadId} cannot be labelled so: ${d.problem}.`,
+    "A title has 1–256 characters. A thread has at most 16 labels, each with a key of 1–64 and a value of 1–256 characters; null removes one.",
   ),
   LATE_LOST: entry<{ threadId: string; callId: string; tool: string; reason: string }>(
     "A call that was left behind has ended, and the store did not take what it gave before the runner was closed.",
@@ -316,11 +326,6 @@ export const catalogue = {
     (d) => `Request ${d.id} was rejected by ${d.by}: ${d.reason}`,
     "Go on without the answer, or let it pass: the model is told.",
   ),
-  RUN_KNOWN: entry<{ threadId: string; id: string; runId: string }>(
-    "run() with an id that was given before, for a run that has not ended.",
-    (d) => `Thread ${d.threadId} began run ${d.runId} for id ${d.id} before, and it has not ended.`,
-    "Nothing was done twice. resume() goes on with that run; another input needs another id.",
-  ),
   RUNNER_CLOSED: entry(
     "A closed runner is used.",
     () => "This runner is closed.",
@@ -336,9 +341,19 @@ export const catalogue = {
     (d) => `The session on thread ${d.threadId} is closed.`,
     "Open the thread again with runner.open(threadId).",
   ),
-  STALE: entry<{ threadId: string; runId: string; segment: number }>(
+  STALE: entry<{
+    threadId: string;
+    runId: string | undefined;
+    segment: number | undefined;
+    present?: { readonly runId: string | undefined; readonly segment: number; readonly state: string };
+  }>(
     "A command names a run or a segment that the thread has left.",
-    (d) => `Thread ${d.threadId} is no longer in segment ${d.segment} of run ${d.runId}, which the command was for.`,
+    ({ threadId, runId, segment, present }) => {
+      const of = (run: string | undefined, at: number | undefined) =>
+        [at === undefined ? [] : `segment ${at}`, run === undefined ? [] : `run ${run}`].flat().join(" of ");
+      const now = present && ` It is ${present.state}, in ${of(present.runId ?? "none", present.segment)}.`;
+      return `Thread ${threadId} is no longer in ${of(runId, segment)}, which the command was for.${now ?? ""}`;
+    },
     "Nothing was done. Look at the thread again, and decide anew.",
   ),
   STORE_CONFLICT: entry<{ threadId: string; expected: number; found: number }>(
@@ -445,11 +460,18 @@ export const catalogue = {
   ),
 } as const;
 
+/** The code of a `BelayError`. Each is explained in docs/errors.md. */
 export type ErrorCode = keyof typeof catalogue;
+/** The same symbol in every copy. */
+const MARK: unique symbol = Symbol.for("belay.error") as never;
+
 export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof catalogue)[C]["message"]>[0];
 
+/** Every error that Belay throws or reports: `code` for programs, `message` with the values, `hint` with what to do. */
 export class BelayError extends Error {
   override readonly name: string = "BelayError";
+  /** Marks errors of every installed copy of this package. */
+  readonly [MARK] = true as const;
   readonly code: ErrorCode;
   readonly hint: string;
   readonly details: Readonly<Record<string, unknown>>;
@@ -466,6 +488,14 @@ export class BelayError extends Error {
     const { name, code, message, hint, details } = this;
     return { name, code, message, hint, details };
   }
+}
+
+/**
+ * Returns whether `error` is a `BelayError`, also one of another installed copy of this package, for which `instanceof` is
+ * false.
+ */
+export function isBelayError(error: unknown): error is BelayError {
+  return error instanceof Error && (error as Partial<BelayError>)[MARK] === true;
 }
 
 /** Makes the error of the catalogue with its values filled in. */

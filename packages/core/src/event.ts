@@ -172,6 +172,14 @@ export interface BreakpointEvent extends EventBase {
   readonly breakpoint: Breakpoint;
 }
 
+/** The thread has another title, or other labels. `null` removes one. */
+export interface LabelEvent extends EventBase {
+  readonly type: "label";
+  readonly title?: string | null;
+  readonly labels?: Readonly<Record<string, string | null>>;
+  readonly by: string;
+}
+
 export interface Breakpoint {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
@@ -250,6 +258,7 @@ export interface RunEndEvent extends EventBase {
 /** Values of the top-level keys that changed. */
 export type Patch = Readonly<Record<string, Json>>;
 
+/** An event on record. Facts are numbered by `seq`, one after the other. */
 export type Fact =
   | RunStartEvent
   | MessageEvent
@@ -265,6 +274,7 @@ export type Fact =
   | DriftEvent
   | RuleRemovedEvent
   | BreakpointEvent
+  | LabelEvent
   | StateEvent
   | RunEndEvent;
 
@@ -338,6 +348,7 @@ export interface GapEvent extends EventBase {
   readonly type: "gap";
 }
 
+/** An event that is not recorded: text as it streams, progress, the start and end of a turn. */
 export type Draft =
   | TurnStartEvent
   | TurnEndEvent
@@ -348,6 +359,7 @@ export type Draft =
   | SupersededEvent
   | GapEvent;
 
+/** Anything that happens on a thread: a fact, which is on record before it is seen, or a draft. */
 export type BelayEvent = Fact | Draft;
 
 export function isFact(event: BelayEvent): event is Fact {
@@ -366,6 +378,7 @@ export function isFact(event: BelayEvent): event is Fact {
     case "drift":
     case "rule-removed":
     case "breakpoint":
+    case "label":
     case "state":
     case "run-end":
       return true;

@@ -26,6 +26,7 @@ export interface FingerprintParts {
   }[];
 }
 
+/** What has changed in an agent since its run began. */
 export interface DriftReport {
   readonly model?: { readonly was?: string; readonly is?: string };
   readonly instructions?: true;

@@ -6,6 +6,7 @@
 
 import { belayError } from "./error.ts";
 
+/** Any value that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /**

@@ -2,6 +2,7 @@
 
 import { belayError } from "./error.ts";
 
+/** The state of a thread. docs/language.md lists the moves between them. */
 export type SessionState = "created" | "initialized" | "running" | "paused" | "completed" | "terminated" | "error";
 
 /** Why a thread is paused; `"crash"` is derived: it was running, and nobody holds its lease. */

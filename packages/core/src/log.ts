@@ -2,6 +2,7 @@
 
 import type { BelayError } from "./error.ts";
 
+/** Something that went wrong beside a run and failed nothing. */
 export interface LogEntry {
   readonly level: "warn";
   readonly error: BelayError;
@@ -12,6 +13,7 @@ export interface LogEntry {
   readonly runPath: string;
 }
 
+/** Receives what goes wrong beside a run. The console by default. */
 export type Log = (entry: LogEntry) => void;
 
 export const consoleLog: Log = ({ error, threadId }) => {

@@ -2,6 +2,7 @@
 
 import type { Json } from "./json.ts";
 
+/** Who a message is from. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
 /** Opaque data of the provider that made a part: it goes back verbatim, to that provider only. */
@@ -10,12 +11,14 @@ export interface ProviderData {
   readonly data: Json;
 }
 
+/** Text in a message. */
 export interface TextPart {
   readonly type: "text";
   readonly text: string;
   readonly provider?: ProviderData;
 }
 
+/** A file in a message. */
 export interface FilePart {
   readonly type: "file";
   readonly mediaType: string;
@@ -32,6 +35,7 @@ export interface ReasoningPart {
   readonly provider?: ProviderData;
 }
 
+/** A call that a model asked for. */
 export interface CallPart {
   readonly type: "call";
   readonly id: string;
@@ -45,8 +49,10 @@ export interface CallPart {
   readonly provider?: ProviderData;
 }
 
+/** How a call ended. */
 export type Outcome = "ok" | "error" | "rejected" | "not-executed" | "interrupted" | "unknown";
 
+/** The result of a call. */
 export interface ResultPart {
   readonly type: "result";
   /** The id of the call it answers. */
@@ -64,8 +70,10 @@ export interface OpaquePart {
   readonly provider: ProviderData;
 }
 
+/** A part of a message. */
 export type Part = TextPart | FilePart | ReasoningPart | CallPart | ResultPart | OpaquePart;
 
+/** The tokens that model calls took. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -73,6 +81,7 @@ export interface Usage {
   readonly reasoningTokens?: number;
 }
 
+/** Why a model ended its answer. */
 export type Finish = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
 
 /** Who cut an answer short, and when. */
@@ -83,6 +92,7 @@ export interface Cut {
   readonly reason?: string;
 }
 
+/** A message of a thread. Messages are immutable. */
 export interface Message {
   readonly id: string;
   readonly role: Role;
@@ -90,6 +100,8 @@ export interface Message {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly origin: "person" | "model" | "runtime" | "hook";
+  /** The person or program that said it, if the command named one. */
+  readonly by?: string;
   readonly interrupted?: Cut;
   /** Said after a stop, by an `onInterrupt` hook or as the agent's `interruptMessage`: for people. */
   readonly isInterrupted?: true;

@@ -32,6 +32,7 @@ export interface Sanitized {
   readonly removed: Removal[];
 }
 
+/** Removes from a history of another system the messages and parts that no provider takes, and reports them. */
 export function sanitizeMessages(messages: readonly Message[]): Sanitized {
   check(messages);
   const kept: Message[] = [];

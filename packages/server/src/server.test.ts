@@ -97,3 +97,31 @@ test("the OpenAPI document is valid and has every route", async () => {
   expect(errors).toBeUndefined();
   expect(valid).toBe(true);
 });
+
+test("threads are found by state, label and title, a page at a time, without the inner side of a lease", async () => {
+  const model = scriptedModel(["One.", "Two.", [{ text: "Three" }, { stall: true }]]);
+  const runner = createRunner({ agent: agent({ name: "guide", model }) });
+  await using server = await startServer({ runner });
+  await server.post("/threads", { threadId: "a", input: "Climb the Zugspitze", labels: { env: "prod" } });
+  await server.post("/threads", { threadId: "b", input: "Climb the Watzmann", title: "A walk" });
+  await expect.poll(async () => (await server.get("/threads?state=completed")).body.items.length).toBe(2);
+  await server.post("/threads", { threadId: "c", input: "Wait" });
+  const found = async (query: string) =>
+    (await server.get(`/threads?${query}`)).body.items.map(({ threadId }: { threadId: string }) => threadId);
+  expect(await found("label=env:prod")).toEqual(["a"]);
+  expect(await found("search=zugsp")).toEqual(["a"]);
+  expect(await found("search=walk")).toEqual(["b"]);
+  expect(await found("state=running")).toEqual(["c"]);
+  const running = (await server.get("/threads?state=running")).body.items[0];
+  expect(running).toMatchObject({ title: "Wait", open: 0, owner: { name: runner.owner } });
+  expect(running).not.toHaveProperty("lease");
+  const first = (await server.get("/threads?limit=2")).body;
+  const second = (await server.get(`/threads?limit=2&cursor=${encodeURIComponent(first.next)}`)).body;
+  expect([...first.items, ...second.items]).toHaveLength(3);
+  expect((await server.get("/threads?cursor=x")).body).toMatchObject({ status: 400, code: "CURSOR_INVALID" });
+  const labelled = await server.send("PATCH", "/threads/a", {
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ title: "Up", labels: { env: null, team: "red" } }),
+  });
+  expect(labelled.body).toMatchObject({ title: "Up", labels: { team: "red" } });
+});

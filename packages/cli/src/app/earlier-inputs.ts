@@ -1,6 +1,7 @@
 // What a person said before, over all threads: the last of them first, each once.
 
 import { messageText, type Runner } from "@belay/core";
+import { allThreads } from "../all-threads.ts";
 import { readNote } from "../data/thread-notes.ts";
 import { factsOf } from "../facts.ts";
 import type { HistoryItem } from "../view/view.ts";
@@ -12,7 +13,7 @@ const MOST_INPUTS = 500;
 export async function earlierInputs(runner: Runner, dataFolder: string): Promise<readonly HistoryItem[]> {
   const found = new Map<string, HistoryItem & { readonly at: number }>();
   let left = MOST_FACTS;
-  for (const { threadId, head, damaged } of await runner.threads()) {
+  for (const { threadId, head, damaged } of await allThreads(runner)) {
     if (damaged === true || head > left) continue;
     left -= head;
     const detail = readNote(dataFolder, threadId)?.folder.split("/").at(-1) ?? "";

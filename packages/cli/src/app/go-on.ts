@@ -13,7 +13,7 @@ const MOST_TRIES = 40;
 export async function goOn(session: Session, isShown: () => boolean, refuse: (error: BelayError) => void) {
   for (let tries = 0; isShown() && session.state === "paused"; tries += 1) {
     const result = await session.resume().result;
-    if (result.status !== "failed" || OVER.has(result.error.code)) return;
+    if (result.status !== "failed" || OVER.has(result.error.code) || result.error.code === "ALREADY_RUNNING") return;
     if (result.error.code !== "THREAD_BUSY" || tries > MOST_TRIES) return refuse(result.error);
     await sleep(TRY_EVERY_MS);
   }

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadStream, WriteStream } from "node:tty";
 import { BelayError, type Session } from "@belay/core";
+import { allThreads } from "../all-threads.ts";
 import { guideNames, guidesDigest, readGuides } from "../guides.ts";
 import { type Key, KeyDecoder } from "../keys/decoder.ts";
 import { escapeWait } from "../keys/escape-wait.ts";
@@ -199,7 +200,7 @@ class App {
     this.#reading = new AbortController();
     this.#session = session;
     const { threadId } = session;
-    const row = (await this.#setup.runner.threads()).find((each) => each.threadId === threadId);
+    const row = (await allThreads(this.#setup.runner)).find((each) => each.threadId === threadId);
     // Another terminal may have begun to run it since it was opened.
     const begun = row?.state === "running" && row.lease !== undefined && session.pauseType !== "crash";
     this.#take({ type: "opened", threadId });

@@ -1,5 +1,6 @@
 // The threads there are, for choosing one: the last changed first, by what was asked first.
 
+import { allThreads } from "../all-threads.ts";
 import { titleOf } from "../commands/titles.ts";
 import { readNote } from "../data/thread-notes.ts";
 import type { BelaySetup } from "../setup.ts";
@@ -10,7 +11,7 @@ import type { Popup, ThreadItem } from "../view/view.ts";
 const MOST_THREADS = 50;
 
 async function threadItems({ runner, dataFolder }: BelaySetup, texts: Texts): Promise<readonly ThreadItem[]> {
-  const rows = (await runner.threads()).filter(({ damaged }) => damaged !== true).slice(0, MOST_THREADS);
+  const rows = (await allThreads(runner)).filter(({ damaged }) => damaged !== true).slice(0, MOST_THREADS);
   const now = Date.now();
   return Promise.all(
     rows.map(async ({ threadId, updatedAt, state, head }) => {

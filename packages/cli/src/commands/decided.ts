@@ -1,6 +1,7 @@
 // Requests that are open no more: who decided them, when, and how.
 
 import type { Fact, Runner } from "@belay/core";
+import { allThreads } from "../all-threads.ts";
 import { factsOf } from "../facts.ts";
 import { writeJson } from "../headless/write-json.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
@@ -14,7 +15,7 @@ const LOOK_AT = 50;
 /** Of the threads that were changed last, by the request's id. */
 export async function decidedLately(runner: Runner): Promise<ReadonlyMap<string, Decided>> {
   const all = new Map<string, Decided>();
-  for (const { threadId, head, damaged } of (await runner.threads()).slice(0, LOOK_AT)) {
+  for (const { threadId, head, damaged } of (await allThreads(runner)).slice(0, LOOK_AT)) {
     if (!damaged)
       for (const [id, fact] of decidedIn(await factsOf(runner, threadId, head).catch(() => []))) all.set(id, fact);
   }

@@ -2,6 +2,7 @@
 // before.
 
 import { createInterface } from "node:readline";
+import { allThreads } from "../all-threads.ts";
 import { forgetThread } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { errorLines } from "../headless/run-headless.ts";
@@ -20,7 +21,7 @@ export interface DeleteCommand extends CommandOptions {
 export async function deleteThreads(options: DeleteCommand, io: CommandIo): Promise<number> {
   const desk = await openDesk(options);
   try {
-    const rows = await desk.runner.threads();
+    const rows = await allThreads(desk.runner);
     const ids = rows.map(({ threadId }) => threadId);
     // All of them are known before one is gone.
     const chosen = new Set(options.threads.map((given) => findId("thread", ids, given)));

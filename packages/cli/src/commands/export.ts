@@ -2,6 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { type Fact, type Message, messageText, type Part } from "@belay/core";
+import { allThreads } from "../all-threads.ts";
 import { writing } from "../data/folders.ts";
 import { readNote } from "../data/thread-notes.ts";
 import { factsOf } from "../facts.ts";
@@ -24,7 +25,7 @@ export interface ExportCommand extends CommandOptions {
 export async function exportThread(options: ExportCommand, io: CommandIo): Promise<number> {
   const desk = await openDesk(options);
   try {
-    const rows = await desk.runner.threads();
+    const rows = await allThreads(desk.runner);
     const threadId = findId(
       "thread",
       rows.map((row) => row.threadId),

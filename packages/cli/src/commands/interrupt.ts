@@ -1,5 +1,6 @@
 // belay interrupt: stops a thread's run, whichever process is running it, and says what that did.
 
+import { allThreads } from "../all-threads.ts";
 import { factsOf } from "../facts.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { receiptLine } from "../headless/receipt-line.ts";
@@ -18,7 +19,7 @@ export interface InterruptCommand extends CommandOptions {
 export async function interrupt(options: InterruptCommand, io: CommandIo): Promise<number> {
   const desk = await openDesk(options);
   try {
-    const ids = (await desk.runner.threads()).map(({ threadId }) => threadId);
+    const ids = (await allThreads(desk.runner)).map(({ threadId }) => threadId);
     const threadId = findId("thread", ids, options.thread);
     const { reason, force, by } = options;
     const receipt = await desk.runner.interrupt(threadId, { by, ...(reason && { reason }), ...(force && { force }) });

@@ -1,6 +1,7 @@
 // belay log: a thread as a timeline, one line for each thing that happened. With --json, the facts themselves.
 
 import { type Fact, type Json, type Message, messageText } from "@belay/core";
+import { allThreads } from "../all-threads.ts";
 import { factsOf, isFact } from "../facts.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
@@ -22,7 +23,7 @@ export interface LogCommand extends CommandOptions {
 export async function log(options: LogCommand, io: CommandIo): Promise<number> {
   const desk = await openDesk(options);
   try {
-    const ids = (await desk.runner.threads()).map(({ threadId }) => threadId);
+    const ids = (await allThreads(desk.runner)).map(({ threadId }) => threadId);
     const threadId = findId("thread", ids, options.thread);
     const tell = options.json ? (fact: Fact) => io.stdout.write(`${writeJson(fact)}\n`) : timeline(io);
     const facts = await factsOf(desk.runner, threadId);

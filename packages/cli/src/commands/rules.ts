@@ -3,7 +3,8 @@
 // folder and do not apply; they are listed to be kept for a folder, or removed.
 
 import { realpathSync } from "node:fs";
-import type { Json, PermissionRule, RememberedRule } from "@belay/core";
+import type { Json, PermissionRule, RememberedRule, Runner } from "@belay/core";
+import { allThreads } from "../all-threads.ts";
 import { configFolderOf, currentFolder, dataFolderOf } from "../data/folders.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
@@ -171,13 +172,10 @@ function describeRule({ id, tool, args, effect, reason }: PermissionRule): strin
     .join("  ");
 }
 
-async function threadOf(
-  runner: { threads(): Promise<readonly { threadId: string }[]> },
-  given: string,
-): Promise<string> {
+async function threadOf(runner: Pick<Runner, "threads">, given: string): Promise<string> {
   return findId(
     "thread",
-    (await runner.threads()).map(({ threadId }) => threadId),
+    (await allThreads(runner)).map(({ threadId }) => threadId),
     given,
   );
 }

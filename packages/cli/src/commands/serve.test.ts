@@ -59,3 +59,21 @@ test("belay serve is not opened to other machines without a token", async () => 
   expect(taken.code).toBe(2);
   expect(taken.stderr).toContain("--port");
 });
+
+test("a server killed in mid-answer leaves a crash, and the next one resumes it", async () => {
+  const home = program.home();
+  const first = await served(home);
+  const thread = connect({ url: first.url, token: first.token }).open("long");
+  const run = await thread.run("Say hello, and tell me what you can do.");
+  for await (const event of run) if (event.type === "text-delta") break;
+  first.child.kill("SIGKILL");
+  await first.ended;
+  const next = await served(home);
+  const again = connect({ url: next.url, token: next.token }).open("long");
+  await expect.poll(async () => (await again.look()).pauseType).toBe("crash");
+  const resumed = await again.resume();
+  expect(resumed.runId).toBe(run.runId);
+  expect(await resumed.result).toMatchObject({ status: "completed" });
+  const facts = (await again.facts({ limit: 1000 })).items;
+  expect(facts.filter(({ type }) => type === "run-start")).toHaveLength(1);
+});

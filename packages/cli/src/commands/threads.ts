@@ -1,6 +1,7 @@
 // belay threads: what there is to go on with.
 
 import type { Runner } from "@belay/core";
+import { allThreads } from "../all-threads.ts";
 import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
@@ -9,7 +10,7 @@ import { type Desk, openDesk } from "./desk.ts";
 import { ago, table } from "./table.ts";
 import { titleOf } from "./titles.ts";
 
-type ThreadRow = Awaited<ReturnType<Runner["threads"]>>[number];
+type ThreadRow = Awaited<ReturnType<Runner["threads"]>>["items"][number];
 
 export interface ThreadsOptions extends CommandOptions {
   /** Only those of this folder. */
@@ -20,7 +21,7 @@ export interface ThreadsOptions extends CommandOptions {
 export async function threads(options: ThreadsOptions, io: CommandIo): Promise<number> {
   const desk = await openDesk(options);
   try {
-    const all = (await desk.runner.threads()).map((row) => ({
+    const all = (await allThreads(desk.runner)).map((row) => ({
       row,
       folder: readNote(desk.dataFolder, row.threadId)?.folder,
     }));
@@ -57,7 +58,7 @@ export function describeThreads(desk: Desk, rows: readonly ThreadRow[]): Promise
   return Promise.all(
     rows.map(async (row) => ({
       id: row.threadId,
-      state: row.damaged ? "damaged" : row.state === "running" && row.lease === undefined ? "crashed" : row.state,
+      state: row.damaged ? "damaged" : row.pauseType === "crash" ? "crashed" : row.state,
       updatedAt: row.updatedAt,
       folder: readNote(desk.dataFolder, row.threadId)?.folder ?? null,
       title: row.damaged ? null : ((await titleOf(desk.runner, row.threadId, row.head)) ?? null),

@@ -118,12 +118,12 @@ function One({ name }: { name: string }) {
           <p className="args">
             {data.graph.edges.map(({ from, to }) => (
               <span key={`${from}>${to}`} className="inline-block mr-4">
-                {from} <span className="k">→</span> {to}
+                {nodeName(from)} <span className="k">→</span> {nodeName(to)}
               </span>
             ))}
             {data.graph.branches.map(({ from, to }) => (
               <span key={from} className="inline-block mr-4">
-                {from} <span className="k">→ ?</span> {to?.join(" | ")}
+                {nodeName(from)} <span className="k">→ ?</span> {to?.map(nodeName).join(" | ")}
               </span>
             ))}
           </p>
@@ -189,4 +189,8 @@ function flags(
     tool.needsApproval !== undefined && tool.needsApproval !== false && words.asks,
     tool.serial === true && words.serial,
   ].filter((each): each is string => typeof each === "string");
+}
+
+function nodeName(key: string): string {
+  return key === "__start__" ? "START" : key === "__end__" ? "END" : key;
 }

@@ -302,23 +302,8 @@ function Rope({
               onClick={() => onPick(each)}
             >
               <span className="relative w-full h-10 grid place-items-center">
-                <span
-                  className={`absolute top-1/2 h-[3px] -translate-y-1/2 ${index === 0 ? "left-1/2" : "-left-1"} ${index === places.length - 1 ? "right-1/2" : "-right-1"} ${isPast && !isHere ? "bg-ink" : ""}`}
-                  style={
-                    isPast && !isHere
-                      ? undefined
-                      : {
-                          background: isHere
-                            ? "linear-gradient(90deg, var(--ink) 50%, transparent 50%), repeating-linear-gradient(90deg, var(--line-control) 0 2px, transparent 2px 8px)"
-                            : "repeating-linear-gradient(90deg, var(--line-control) 0 2px, transparent 2px 8px)",
-                          ...(index === 0 &&
-                            isHere && {
-                              background:
-                                "repeating-linear-gradient(90deg, var(--line-control) 0 2px, transparent 2px 8px)",
-                            }),
-                        }
-                  }
-                />
+                {index > 0 && <span className={`rope-left ${index <= at ? "is-solid" : ""}`} />}
+                {index < places.length - 1 && <span className={`rope-right ${index < at ? "is-solid" : ""}`} />}
                 <span className="relative bg-surface rounded-full">
                   {isHere ? (
                     <Mark size={36} hole="var(--surface)" />

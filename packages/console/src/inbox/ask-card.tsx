@@ -4,33 +4,28 @@
 import type { Json } from "@belay/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { Link } from "wouter";
 import { holdKeys, useKeys } from "../keys/keys.ts";
-import { useNow } from "../live/use-live.ts";
 import { Button, Key } from "../parts/button.tsx";
-import { Diff, UnifiedDiff } from "../parts/diff.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { isObject, JsonBlock, JsonLine } from "../parts/json.tsx";
-import { Avatar, Pips } from "../parts/people.tsx";
-import { SeenText } from "../parts/seen-text.tsx";
+import { isObject } from "../parts/json.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { rolesOf, useMe, useRefusal } from "../shell/who.ts";
-import { groupBy } from "../story/group-by.ts";
-import { textOf } from "../story/story.ts";
 import { useTexts } from "../texts/texts.ts";
-import { useTimes } from "../texts/times.ts";
 import { asProblem } from "../wire/problem.ts";
-import { agents, mine, oneRequest } from "../wire/read.ts";
-import type { Ask, Decided, Verdict } from "../wire/shapes.ts";
-import { send, tryPermission } from "../wire/write.ts";
+import { agents, mine } from "../wire/read.ts";
+import type { Ask, Decided } from "../wire/shapes.ts";
+import { send } from "../wire/write.ts";
 import { AnswerForm, isAnswered } from "./answer-form.tsx";
 import { ArgsGrid, type Edits, withEdits } from "./args-grid.tsx";
-import { addressOf, diffIn, notForMe, titleOf, toolNamed, votesFor } from "./ask-words.ts";
+import { notForMe, toolNamed, votesFor } from "./ask-words.ts";
+import { Details, Remember } from "./card-details.tsx";
+import { Head, Shown } from "./card-head.tsx";
+import { ApproveButton, focused, Pending, Reasons } from "./decide-buttons.tsx";
 import { DecidedNote } from "./decided-note.tsx";
+import { decidedOf } from "./decided-of.ts";
 import { type Sending, useDecision } from "./use-decision.ts";
 
 const ARMED_MS = 4_000;
-const HOLD_MS = 600;
 
 export function AskCard({
   ask,
@@ -89,99 +84,11 @@ function lostTo(state: Sending): Decided | undefined {
   const { code, details } = state.problem;
   const at = Date.parse(String(details.at ?? details.expiredAt ?? "")) || state.at;
   if (code === "ANSWER_TAKEN") {
-    const how = String(details.how ?? "approved");
-    return { how: how === "answered" ? "responded" : (how as Decided["how"]), by: String(details.by ?? "?"), at };
+    return decidedOf({ how: details.how ?? "approved", by: details.by ?? "?", at });
   }
   if (code === "ANSWER_WITHDRAWN") return { how: "withdrawn", by: String(details.by ?? ""), at };
   if (code === "ANSWER_EXPIRED") return { how: "expired", by: "", at };
   return undefined;
-}
-
-function Head({ ask, destructive, inThread }: { ask: Ask; destructive: boolean; inThread: boolean }) {
-  const t = useTexts();
-  const path = addressOf(t, ask);
-  return (
-    <div className="grid gap-2">
-      {!inThread && (
-        <div className="row opt">
-          <span className="addr cut">
-            {path.slice(0, -1).map((part) => `${part} › `)}
-            <b>{path.at(-1)}</b>
-          </span>
-          <Link
-            className="link small dim row gap-1 ml-auto flex-none"
-            href={`/threads/${encodeURIComponent(ask.threadId)}`}
-          >
-            {t.card.openThread}
-            <Icon name="out" small />
-          </Link>
-        </div>
-      )}
-      <h2 data-card-title tabIndex={-1}>
-        <SeenText text={titleOf(t, ask)} />
-      </h2>
-      <div className="row flex-wrap">
-        {ask.tool !== undefined && <code className="strong">{ask.tool}</code>}
-        {ask.version !== undefined && <span className="tag">v{ask.version}</span>}
-        <span className="dim">{ask.by}</span>
-        {destructive && (
-          <span className="badge is-fail">
-            <Icon name="warning" small />
-            {t.card.destructive}
-          </span>
-        )}
-        {ask.kind !== "approval" && <span className="tag">{t.kind[ask.kind] ?? ask.kind}</span>}
-        <WhyAsked ask={ask} />
-      </div>
-    </div>
-  );
-}
-
-/** The rule that asked, and the words of the verdict on request. */
-function WhyAsked({ ask }: { ask: Ask }) {
-  const t = useTexts();
-  const [verdict, setVerdict] = useState<Verdict | string>();
-  if (ask.kind !== "approval" || ask.tool === undefined || ask.key !== undefined) return null;
-  const why = () =>
-    tryPermission(ask.threadId, ask.tool!, ask.args ?? {}).then(setVerdict, (error) =>
-      setVerdict(asProblem(error).message),
-    );
-  return (
-    <>
-      <span className="small dim">
-        {ask.rule === undefined ? t.card.askedByTool : t.card.askedByRule}{" "}
-        {ask.rule !== undefined && <code>{ask.rule}</code>}
-      </span>
-      <Button look="ghost" size="sm" onClick={() => void why()}>
-        {t.card.why}
-      </Button>
-      {verdict !== undefined && (
-        <span className="small dim basis-full" role="status">
-          {typeof verdict === "string" ? verdict : verdict.words}
-        </span>
-      )}
-    </>
-  );
-}
-
-/** What the asker shows besides the arguments: a diff as a diff, anything else as it is. */
-function Shown({ ask }: { ask: Ask }) {
-  const { context } = ask;
-  const diff = diffIn(context);
-  const rest = isObject(context)
-    ? Object.fromEntries(
-        Object.entries(context).filter(
-          ([key]) => !["diff", "before", "after", "path", "file", "base", "options"].includes(key),
-        ),
-      )
-    : context;
-  return (
-    <>
-      {diff?.unified !== undefined && <UnifiedDiff name={diff.name} text={diff.unified} />}
-      {diff?.before !== undefined && <Diff name={diff.name ?? ""} before={diff.before} after={diff.after!} />}
-      {rest !== undefined && !(isObject(rest) && Object.keys(rest).length === 0) && <JsonBlock value={rest} />}
-    </>
-  );
 }
 
 interface OpenProps {
@@ -388,7 +295,7 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
           </form>
         ) : isQuestion ? (
           <div className="decide-row">
-            <div className="decide-main contents">
+            <div className="decide-main">
               <Button
                 className="btn-approve"
                 size="lg"
@@ -426,7 +333,7 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
           </div>
         ) : (
           <div className="decide-row">
-            <div className="decide-main contents">
+            <div className="decide-main">
               <ApproveButton
                 words={
                   armed > 0
@@ -471,245 +378,6 @@ function OpenCard({ ask, deciding, destructive, note, onNote, inThread }: OpenPr
         )}
       </div>
     </>
-  );
-}
-
-interface ApproveProps {
-  readonly words: string;
-  readonly destructive: boolean;
-  readonly armed: boolean;
-  readonly refused: string | undefined;
-  onPress(): void;
-  onHeld(): void;
-}
-
-/** By mouse and key a second press confirms what destroys; by finger it is held. Space and Enter do nothing here. */
-function ApproveButton({ words, destructive, armed, refused, onPress, onHeld }: ApproveProps) {
-  const t = useTexts();
-  const [held, setHeld] = useState(false);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const byFinger = useRef(false);
-  const release = () => {
-    clearTimeout(timer.current);
-    setHeld(false);
-  };
-  return (
-    <Button
-      className={`btn-approve ${destructive ? "hold" : ""} ${held ? "is-held" : ""}`}
-      size="lg"
-      look={armed ? "armed" : destructive ? "danger" : "primary"}
-      icon={armed ? "warning" : "check"}
-      keys={armed ? "a" : destructive ? ["a", "a"] : "a"}
-      refused={refused}
-      onKeyDown={(event) => {
-        if (event.key === "Enter" || event.key === " ") event.preventDefault();
-      }}
-      onKeyUp={(event) => {
-        if (event.key === " ") event.preventDefault();
-      }}
-      onPointerDown={(event) => {
-        byFinger.current = event.pointerType === "touch";
-        if (!destructive || !byFinger.current) return;
-        setHeld(true);
-        timer.current = setTimeout(() => {
-          setHeld(false);
-          onHeld();
-        }, HOLD_MS);
-      }}
-      onPointerUp={release}
-      onPointerLeave={release}
-      onPointerCancel={release}
-      onClick={(event) => {
-        // detail 0: pressed by a key or by code, not by a pointer.
-        if (event.detail === 0 || (destructive && byFinger.current)) return;
-        onPress();
-      }}
-    >
-      {held ? t.card.keepHolding : words}
-    </Button>
-  );
-}
-
-function Pending({ deciding }: { deciding: ReturnType<typeof useDecision> }) {
-  const t = useTexts();
-  const now = useNow(250);
-  const { state } = deciding;
-  if (state.is === "sent") {
-    return (
-      <div className="row min-h-9" role="status">
-        <Icon name="check" />
-        {state.open > 0 ? t.card.sentOpen(state.open) : t.card.sent}
-      </div>
-    );
-  }
-  const left = state.is === "waiting" ? Math.max(0, Math.ceil((state.until - now) / 1_000)) : 0;
-  const what = state.is === "waiting" ? t.card.sends[state.body.type] : "";
-  return (
-    <div className="decide-row" role="status">
-      <Icon name="clock" />
-      <span className="medium">{state.is === "waiting" ? t.card.sentIn(what, left) : t.card.sending}</span>
-      {state.is === "waiting" && (
-        <>
-          <Button size="lg" icon="undo" keys="u" onClick={deciding.undo}>
-            {t.card.undo}
-          </Button>
-          <Button size="lg" look="ghost" onClick={deciding.now}>
-            {t.card.sendNow}
-          </Button>
-        </>
-      )}
-    </div>
-  );
-}
-
-/** Takes the focus when it appears. */
-function focused(field: HTMLElement | null): void {
-  field?.focus();
-}
-
-function Reasons({ onPick }: { onPick(reason: string): void }) {
-  const t = useTexts();
-  return (
-    <div className="row flex-wrap">
-      {[t.card.wrongTarget, t.card.notNow].map((words) => (
-        <Button key={words} size="lg" onClick={() => onPick(words)}>
-          {words}
-        </Button>
-      ))}
-    </div>
-  );
-}
-
-/** Approvals, deadline, people, the words before it. */
-function Details({ ask }: { ask: Ask }) {
-  const t = useTexts();
-  const times = useTimes();
-  const now = useNow(10_000);
-  const { data } = useQuery(oneRequest(ask.id));
-  const need = ask.quorum ?? 1;
-  const counts = groupBy(ask.approvals ?? [], ({ digest }) => digest ?? "");
-  const words = (data?.messages ?? [])
-    .filter(({ role, origin }) => role !== "tool" && role !== "system" && origin !== "runtime")
-    .slice(-2);
-  return (
-    <dl className="facts-list">
-      {(need > 1 || counts.size > 0 || ask.approvers !== undefined) && (
-        <>
-          <dt>{t.card.approvals}</dt>
-          <dd className="grid gap-1">
-            {counts.size === 0 && need > 1 && (
-              <div className="row">
-                <Pips have={0} need={need} />
-                <span className="medium">{t.card.ofMany(0, need)}</span>
-              </div>
-            )}
-            {[...counts].map(([digest, votes]) => (
-              <div key={digest} className="row flex-wrap">
-                <Pips have={votes.length} need={need} />
-                <span className="medium">{t.card.ofMany(votes.length, need)}</span>
-                {votes.map(({ by, at }) => (
-                  <span key={by} className="row gap-1">
-                    <Avatar name={by} small />
-                    <span>
-                      {by} {at !== undefined && <span className="faint">{times.clock(at)}</span>}
-                    </span>
-                  </span>
-                ))}
-                {digest !== "" && (
-                  <span className="faint">
-                    {t.card.onDigest} <code>{digest.slice(0, 6)}</code>
-                  </span>
-                )}
-              </div>
-            ))}
-            {ask.approvers !== undefined && <span className="dim">{t.card.waitsFor(ask.approvers.join(", "))}</span>}
-          </dd>
-        </>
-      )}
-      {ask.expiresAt !== undefined && (
-        <>
-          <dt>{t.card.deadline}</dt>
-          <dd className="row flex-wrap">
-            <span className="fg-person row gap-1 medium">
-              <Icon name="clock" small />
-              {t.card.until(times.clock(ask.expiresAt), times.lasting(Math.max(0, ask.expiresAt - now)))}
-            </span>
-            <span className="dim">{t.card.onExpire[ask.onExpire ?? "reject"]}</span>
-          </dd>
-        </>
-      )}
-      {ask.onNewInput !== undefined && ask.onNewInput !== "withdraw" && (
-        <>
-          <dt>{t.card.elsewhere}</dt>
-          <dd className="dim">{t.card.onNewInput[ask.onNewInput]}</dd>
-        </>
-      )}
-      {words.length > 0 && (
-        <>
-          <dt>{t.card.context}</dt>
-          <dd className="grid gap-1">
-            {words.map((message) => (
-              <div key={message.id} className="line-clamp-4 wrap-anywhere">
-                <span className="medium">
-                  {message.role === "assistant" ? ask.by : ((message as { by?: string }).by ?? t.all.person)}
-                </span>{" "}
-                <span className="dim">
-                  <SeenText text={textOf(message).slice(0, 600)} />
-                </span>
-              </div>
-            ))}
-          </dd>
-        </>
-      )}
-    </dl>
-  );
-}
-
-interface RememberProps {
-  readonly ask: Ask;
-  readonly args: Json | undefined;
-  readonly value: "" | "thread" | "always";
-  readonly isAdmin: boolean;
-  onValue(value: "" | "thread" | "always"): void;
-}
-
-function Remember({ ask, args, value, isAdmin, onValue }: RememberProps) {
-  const t = useTexts();
-  return (
-    <div className="grid gap-1">
-      <label className="flex items-start gap-3">
-        <input
-          type="checkbox"
-          className="check mt-0.5"
-          checked={value !== ""}
-          onChange={(event) => onValue(event.target.checked ? "thread" : "")}
-        />
-        <span className="medium">{t.card.remember}</span>
-      </label>
-      {value !== "" && (
-        <div className="pl-7 grid gap-2">
-          {isAdmin && (
-            <select
-              className="select w-fit"
-              aria-label={t.card.rememberScope}
-              value={value}
-              onChange={(event) => onValue(event.target.value as "thread" | "always")}
-            >
-              <option value="thread">{t.card.inThread}</option>
-              <option value="always">{t.card.always}</option>
-            </select>
-          )}
-          <div className="small dim">
-            {t.card.makesRule}{" "}
-            <code className="tag mono !h-auto min-h-5 !whitespace-normal wrap-anywhere">
-              <span>
-                allow {ask.tool} <JsonLine value={args} /> · {value === "thread" ? t.card.inThread : t.card.always}
-              </span>
-            </code>
-          </div>
-        </div>
-      )}
-    </div>
   );
 }
 

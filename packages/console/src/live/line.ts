@@ -2,7 +2,7 @@
 // back by its cursor; a hidden tab lets go after a while and comes back when it is seen. Closing it stops no run.
 
 import type { BelayEvent } from "@belay/core";
-import { asProblem, type Problem } from "../wire/problem.ts";
+import { asProblem, Problem } from "../wire/problem.ts";
 import { changed } from "../wire/read.ts";
 import { threadPath } from "../wire/request.ts";
 import { readStream } from "./read-stream.ts";
@@ -122,6 +122,8 @@ class Line {
         case "change":
           this.#hint((JSON.parse(data) as { threadId: string }).threadId);
           break;
+        case "error":
+          return this.#lost(new Problem(0, JSON.parse(data) as Record<string, unknown>));
         case "bye":
           return this.#lost(asProblem(new Error("bye")));
         default:

@@ -69,3 +69,7 @@ export function useSettings(): Settings {
     () => settings,
   );
 }
+
+export function currentSettings(): Settings {
+  return settings;
+}

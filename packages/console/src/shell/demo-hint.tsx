@@ -22,11 +22,11 @@ export function DemoHint({ page }: { page: "inbox" | "threads" | "thread" | "for
   };
   return (
     <aside className="hint" aria-label={t.demo.title}>
-      <span className="mt-0.5">
+      <span>
         <Icon name="model" />
       </span>
       <span className="grow min-w-0">
-        <strong>{t.demo.title}</strong> {t.demo[page]}
+        <strong>{t.demo.title}</strong> <span className="opt">{t.demo[page]}</span>
       </span>
       <Menu
         button={

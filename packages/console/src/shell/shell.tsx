@@ -58,15 +58,15 @@ export function Shell({ children }: { children: ReactNode }) {
           <Mark />
           <Word />
         </Link>
-        <div className="nav-list grid gap-0.5 mt-1">
+        <div className="nav-list">
           <NavItem to="/inbox" icon="inbox" words={t.nav.inbox} count={open} />
           <NavItem to="/threads" icon="threads" words={t.nav.threads} />
           <NavItem to="/agents" icon="agent" words={t.nav.agents} />
           <NavItem to="/permissions" icon="shield" words={t.nav.permissions} />
         </div>
         <RunningNow />
-        <div className="nav-foot mt-auto grid gap-1">
-          <button type="button" className="nav-sub" onClick={() => setPalette(true)} aria-label={t.nav.search}>
+        <div className="nav-foot">
+          <button type="button" className="nav-sub" onClick={() => setPalette(true)}>
             <Icon name="search" />
             <span className="nav-text">{t.nav.search}</span>
             <span className="ml-auto">
@@ -109,10 +109,10 @@ function RunningNow() {
   const items = useQuery(running).data?.items ?? [];
   if (items.length === 0) return null;
   return (
-    <div className="nav-running contents">
+    <div className="nav-running">
       <div className="nav-head">{t.nav.runningNow}</div>
       {items.map(({ threadId, title }) => (
-        <Link key={threadId} className="nav-sub nav-running" href={`/threads/${encodeURIComponent(threadId)}`}>
+        <Link key={threadId} className="nav-sub" href={`/threads/${encodeURIComponent(threadId)}`}>
           <span className="fg-run">
             <Icon name="play" small />
           </span>

@@ -7,7 +7,7 @@ import { me } from "../wire/read.ts";
 import type { Me, Role } from "../wire/shapes.ts";
 
 export function rolesOf(who: Me | undefined): readonly Role[] {
-  return who?.roles ?? [];
+  return who === undefined ? [] : [who.role].flat();
 }
 
 export function useMe(): Me | undefined {

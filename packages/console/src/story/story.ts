@@ -2,7 +2,7 @@
 // the fold; the facts give the order. Pure.
 
 import type { CallView, DraftAnswer, RequestView, StopView, ThreadView } from "@belay/client";
-import type { DriftReport, Fact, Interrupt, Json, Message } from "@belay/core";
+import type { DriftReport, Fact, Interrupt, Json, Message, Waiting } from "@belay/core";
 import { groupBy } from "./group-by.ts";
 
 export type Row =
@@ -114,9 +114,26 @@ export interface StopRow {
 
 type Of<T extends Fact["type"]> = Extract<Fact, { type: T }>;
 
-export function storyOf(facts: readonly Fact[], view: ThreadView): readonly Row[] {
+/**
+ * `waiting` has late results that no turn has read yet: their calls show them. If nothing is running, a call without an end
+ * was cut by a crash.
+ */
+export function storyOf(
+  facts: readonly Fact[],
+  view: ThreadView,
+  waiting: readonly Waiting[] = [],
+  isRunning = true,
+): readonly Row[] {
   const rows: Row[] = [];
-  const calls = groupBy(view.calls, ({ messageId }) => messageId ?? "");
+  const late = new Map(waiting.flatMap((each) => (each.kind === "late" ? [[each.callId, each] as const] : [])));
+  const shown = view.calls.map((call): CallView => {
+    if (call.state === "running" && !isRunning) return { ...call, state: "held", cut: true };
+    const found = call.late === undefined ? late.get(call.id) : undefined;
+    if (found === undefined) return call;
+    const { at, outcome, output } = found;
+    return { ...call, late: { at, outcome, output, as: "replace" } };
+  });
+  const calls = groupBy(shown, ({ messageId }) => messageId ?? "");
   const stops = new Map(view.stops.map((stop) => [stop.seq, stop]));
   const requests = new Map(view.requests.map((request) => [request.id, request]));
   const inCalls = new Set(view.calls.flatMap((call) => call.requests));

@@ -208,4 +208,7 @@ export function scaleOf({ from, to, gaps }: Chart, folds: boolean, gapShare = 0.
   };
 }
 
-const clamp = (value: number) => Math.max(0, Math.min(1, value));
+/** The last moment is a little before the edge, so that a bar that ends there is seen to end. */
+const WIDTH = 0.985;
+
+const clamp = (value: number) => Math.max(0, Math.min(1, value)) * WIDTH;

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { demoProgram } from "../../../../scripts/console.mjs";
-import { type Demo, startDemo } from "../../demo/demo-server.ts";
+import { type Demo, startDemo } from "../demo/demo-server.ts";
 
 export interface OpenConsole extends AsyncDisposable {
   readonly url: string;

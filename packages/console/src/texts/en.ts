@@ -627,7 +627,18 @@ export const en = {
       "One thread streams now: open it and press Stop. One crashed, one failed, one is at a node, one has a late result.",
     thread: "Press Stop while it writes, and read the receipt. Then continue: it goes on from exactly there.",
     fork: "Two calls took effect after this point. A fork does not undo them, so it asks first.",
-    agents: "Six small agents with a scripted model. No key is needed.",
+    agents: "Small agents with a scripted model. No key is needed.",
     permissions: "Try deploy, then search: the rules say which asks and why.",
   },
+};
+
+/** The words of the console. Both languages are of this type: a missing one does not compile. */
+export type Texts = Widened<typeof en>;
+
+type Widened<T> = {
+  readonly [K in keyof T]: T[K] extends string
+    ? string
+    : T[K] extends (...args: infer A) => string
+      ? (...args: A) => string
+      : Widened<T[K]>;
 };

@@ -1,20 +1,32 @@
+import { useSyncExternalStore } from "react";
 import { useSettings } from "../look/settings.ts";
-import { en } from "./en.ts";
-import { zh } from "./zh.ts";
+import { en, type Texts } from "./en.ts";
 
-/** The words of the console. Both languages are of this type: a missing one does not compile. */
-export type Texts = Widened<typeof en>;
+export type { Texts } from "./en.ts";
 
-type Widened<T> = {
-  readonly [K in keyof T]: T[K] extends string
-    ? string
-    : T[K] extends (...args: infer A) => string
-      ? (...args: A) => string
-      : Widened<T[K]>;
-};
+let zh: Texts | undefined;
+let loading: Promise<void> | undefined;
+const readers = new Set<() => void>();
 
-const all: Readonly<Record<"en" | "zh", Texts>> = { en, zh };
+/** Loads the words of a language, if they are not here yet. English is always here. */
+export function loadTexts(language: "en" | "zh"): Promise<void> {
+  if (language === "en") return Promise.resolve();
+  loading ??= import("./zh.ts").then((module) => {
+    zh = module.zh;
+    for (const reader of readers) reader();
+  });
+  return loading;
+}
 
 export function useTexts(): Texts {
-  return all[useSettings().language];
+  const { language } = useSettings();
+  const found = useSyncExternalStore(
+    (reader) => {
+      readers.add(reader);
+      return () => readers.delete(reader);
+    },
+    () => (language === "zh" ? zh : en),
+  );
+  if (found === undefined) void loadTexts(language);
+  return found ?? en;
 }

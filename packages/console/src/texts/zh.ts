@@ -1,6 +1,6 @@
-// 控制台的全部文字，自成一体：与 en.ts 同一类型，缺一个词就无法编译。One piece, like en.ts.
+// 控制台的全部文字，自成一体：与 en.ts 同一类型，缺一个词就无法编译。In one piece, like en.ts.
 
-import type { Texts } from "./texts.ts";
+import type { Texts } from "./en.ts";
 
 export const zh: Texts = {
   all: {
@@ -605,7 +605,7 @@ export const zh: Texts = {
     threads: "有一个线程正在输出：打开它并按停止。还有崩溃的、失败的、停在节点的和结果迟到的。",
     thread: "在它书写时按停止，看回执。然后继续：会从原处接着写。",
     fork: "该点之后有两个调用已生效。分叉不会撤销它们，所以会先询问。",
-    agents: "六个使用脚本模型的小智能体，不需要密钥。",
+    agents: "使用脚本模型的小智能体，不需要密钥。",
     permissions: "试试 deploy，再试试 search：规则会说明哪个询问以及为什么。",
   },
 };

@@ -12,7 +12,7 @@ import type { Texts } from "../texts/texts.ts";
 import { useTexts } from "../texts/texts.ts";
 import { type Times, useTimes } from "../texts/times.ts";
 import type { Json } from "../wire/shapes.ts";
-import { stopwatch } from "./thread-page.tsx";
+import { stopwatch } from "./stopwatch.ts";
 
 interface CallProps {
   readonly call: CallView;
@@ -159,6 +159,16 @@ function reasons(
     if ((ask?.quorum ?? 1) > 1) words.push(t.card.ofMany(ask!.approvals.length, ask!.quorum!));
   }
   if (state === "held") words.push(call.cut ? t.call.cutHeld : call.resumes ? t.call.resumes : t.call.heldHow);
+  if (late !== undefined) {
+    words.push(
+      <strong className="fg-ink">
+        {stoppedAt === undefined
+          ? t.call.lateAfter(times.lasting(Math.max(0, late.at - (call.endedAt ?? late.at))))
+          : t.call.lateAfterStop(times.lasting(Math.max(0, late.at - stoppedAt)))}
+      </strong>,
+    );
+    words.push(t.call.lateTold[late.as]);
+  }
   if (decision !== undefined) {
     if (ranArgs !== undefined && changedBy === undefined) words.push(t.call.changedBy(decision.by));
     else words.push(t.decided[decision.how](decision.by));
@@ -179,16 +189,6 @@ function reasons(
       );
   } else if (rule !== undefined && state !== "asked") words.push(t.call.allowedBy(rule));
   if (changedBy === "hook") words.push(t.call.byHook);
-  if (late !== undefined) {
-    words.push(
-      <strong className="fg-ink">
-        {stoppedAt === undefined
-          ? t.call.lateAfter(times.lasting(Math.max(0, late.at - (call.endedAt ?? late.at))))
-          : t.call.lateAfterStop(times.lasting(Math.max(0, late.at - stoppedAt)))}
-      </strong>,
-    );
-    words.push(t.call.lateTold[late.as]);
-  }
   if (state === "ended" && outcome === "not-executed") words.push(t.call.notExecuted);
   if (state === "ended" && outcome === "unknown") words.push(t.call.unknown);
   if (call.dropped) words.push(t.call.dropped);

@@ -1,7 +1,6 @@
 // The place to speak. While a run is running there are three ways, each with what it does. After a stop there are two:
 // continue, or say something else; both say what happens to the calls that are held.
 
-import { shownState } from "@belay/client";
 import type { DriftReport } from "@belay/core";
 import { useRef, useState } from "react";
 import { Link } from "wouter";
@@ -18,6 +17,7 @@ import { changed } from "../wire/read.ts";
 import type { Look } from "../wire/shapes.ts";
 import { type Guard, type ResumeBody, resume, send, withdraw } from "../wire/write.ts";
 import { DriftDialog } from "./drift-dialog.tsx";
+import { standing } from "./standing.ts";
 
 interface Props {
   readonly shown: ThreadShown;
@@ -30,7 +30,7 @@ export function Composer({ shown, look, guard, onSent }: Props) {
   const t = useTexts();
   const refused = useRefusal("operator");
   const { threadId, view } = shown;
-  const { state, pauseType } = shownState(view);
+  const { state, pauseType } = standing(view, look) ?? view;
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const [drift, setDrift] = useState<{ report: DriftReport; body: ResumeBody }>();

@@ -22,17 +22,20 @@ export interface Placed {
   }[];
 }
 
-const isEdge = (key: string) => key === "START" || key === "END";
+export const START = "__start__";
+export const END = "__end__";
+
+const isEdge = (key: string) => key === START || key === END;
 
 export function layoutGraph(shape: GraphShape): Placed {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 40, ranksep: 56, marginx: 32, marginy: 32 });
+  graph.setGraph({ rankdir: "LR", nodesep: 40, ranksep: 52, marginx: 16, marginy: 32 });
   graph.setDefaultEdgeLabel(() => ({}));
-  const keys = ["START", ...shape.nodes.map(({ key }) => key), "END"];
+  const keys = [START, ...shape.nodes.map(({ key }) => key), END];
   for (const key of keys)
     graph.setNode(
       key,
-      isEdge(key) ? { width: 64, height: 28 } : { width: Math.max(128, key.length * 8 + 56), height: 56 },
+      isEdge(key) ? { width: 64, height: 28 } : { width: Math.max(136, key.length * 8 + 56), height: 56 },
     );
   const ways = [
     ...shape.edges.map(({ from, to }) => ({ from, to, branch: false })),
@@ -43,6 +46,8 @@ export function layoutGraph(shape: GraphShape): Placed {
   for (const { from, to } of ways) graph.setEdge(from, to);
   dagre.layout(graph);
   const { width = 0, height = 0 } = graph.graph();
+  const boxes = new Map<string, Box>(keys.map((key) => [key, graph.node(key) as Box]));
+  const boxOf = (key: string) => boxes.get(key)!;
   return {
     width,
     height,
@@ -59,9 +64,24 @@ export function layoutGraph(shape: GraphShape): Placed {
       })),
     ways: ways.map((way) => ({
       ...way,
-      path: way.from === way.to ? around(graph.node(way.from)) : smooth(graph.edge(way.from, way.to)?.points ?? []),
+      path: wayPath(boxOf(way.from), boxOf(way.to), graph.edge(way.from, way.to)?.points ?? []),
     })),
   };
+}
+
+/** From the right side of one node to the left side of the other; backwards and around as dagre says. */
+function wayPath(a: Box, b: Box, points: readonly Point[]): string {
+  if (a === b) return around(a);
+  const [x1, x2] = [a.x + a.width / 2, b.x - b.width / 2 - 1];
+  if (x2 <= x1 || points.length > 3) return smooth(points);
+  const middle = (x1 + x2) / 2;
+  return `M${x1} ${a.y}C${middle} ${a.y} ${middle} ${b.y} ${x2} ${b.y}`;
+}
+
+/** A node as dagre places it: by its middle. */
+interface Box extends Point {
+  readonly width: number;
+  readonly height: number;
 }
 
 interface Point {
@@ -79,7 +99,7 @@ function smooth(points: readonly Point[]): string {
   return `M${first.x} ${first.y}${rest.map((point, at) => (at === rest.length - 1 ? `L${point.x} ${point.y}` : `Q${point.x} ${point.y} ${(point.x + rest[at + 1]!.x) / 2} ${(point.y + rest[at + 1]!.y) / 2}`)).join("")}`;
 }
 
-function around({ x = 0, y = 0, height }: { x?: number; y?: number; height: number }): string {
+function around({ x, y, height }: Box): string {
   const bottom = y + height / 2;
   return `M${x + 24} ${bottom}C${x + 24} ${bottom + 44} ${x - 24} ${bottom + 44} ${x - 24} ${bottom + 2}`;
 }

@@ -1,7 +1,6 @@
 // The right rail: what happens now, what waits to be read, the receipt of the last stop, drift, the run, its people.
 
 import type { ThreadView } from "@belay/client";
-import { shownState } from "@belay/client";
 import { useMemo } from "react";
 import { Link } from "wouter";
 import type { ThreadShown } from "../live/thread-store.ts";
@@ -19,7 +18,8 @@ import { changed } from "../wire/read.ts";
 import type { Look } from "../wire/shapes.ts";
 import { withdraw } from "../wire/write.ts";
 import { driftWords } from "./drift-words.ts";
-import { stopwatch } from "./thread-page.tsx";
+import { standing } from "./standing.ts";
+import { stopwatch } from "./stopwatch.ts";
 
 export function Rail({
   shown,
@@ -51,7 +51,7 @@ function Now({ view, look }: { view: ThreadView; look: Look | undefined }) {
   const t = useTexts();
   const times = useTimes();
   const now = useNow(1_000);
-  const { state } = shownState(view);
+  const { state } = standing(view, look) ?? view;
   if (state !== "running") return null;
   const turn = view.draft.turns.at(-1);
   const calls = view.calls.filter((call) => call.state === "running");
@@ -75,7 +75,7 @@ function Now({ view, look }: { view: ThreadView; look: Look | undefined }) {
         <div className="rail-item">
           <Icon name="lock" small />
           <span className="cut" title={look.owner.name}>
-            {t.rail.lease(look.owner.name, times.exact(look.owner.until))}
+            {t.rail.lease(hostOf(look.owner.name), times.exact(look.owner.until))}
           </span>
         </div>
       )}
@@ -251,7 +251,7 @@ function OneRun({ view, look }: { view: ThreadView; look: Look | undefined }) {
     <section>
       <h2>
         {t.rail.usage}
-        <span className="count mono">{run.runId.slice(0, 6)}</span>
+        <span className="count mono">{run.runId.slice(-4)}</span>
       </h2>
       <dl className="kv">
         <dt>{t.rail.tokens}</dt>
@@ -267,7 +267,7 @@ function OneRun({ view, look }: { view: ThreadView; look: Look | undefined }) {
           </>
         )}
         <dt>{t.rail.heldBy}</dt>
-        <dd title={look?.owner?.name}>{look?.owner?.name ?? t.rail.noProcess}</dd>
+        <dd title={look?.owner?.name}>{look?.owner === undefined ? t.rail.noProcess : hostOf(look.owner.name)}</dd>
         {look?.parent !== undefined && (
           <>
             <dt>{t.thread.forkedFrom}</dt>
@@ -316,4 +316,9 @@ function People({ shown }: { shown: ThreadShown }) {
       ))}
     </section>
   );
+}
+
+/** The machine in the name of an owner; the whole name is in the title. */
+function hostOf(owner: string): string {
+  return owner.split("@")[0] || owner;
 }

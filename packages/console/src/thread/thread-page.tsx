@@ -1,6 +1,5 @@
 // One thread, followed live. Tabs show the same fold: as a conversation, over time, as a graph, fact by fact.
 
-import { shownState } from "@belay/client";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
@@ -18,21 +17,15 @@ import { agent as agentQuery, look as lookQuery } from "../wire/read.ts";
 import { Conversation } from "./conversation.tsx";
 import { DamagedThread } from "./damaged-thread.tsx";
 import { Rail } from "./rail.tsx";
+import { standing } from "./standing.ts";
 import { StopButton, ThreadMenu, useStopping } from "./stopping.tsx";
+import { stopwatch } from "./stopwatch.ts";
 
 const Timeline = lazy(() => import("./timeline.tsx").then((module) => ({ default: module.Timeline })));
 const GraphTab = lazy(() => import("./graph-tab.tsx").then((module) => ({ default: module.GraphTab })));
 const Facts = lazy(() => import("./facts.tsx").then((module) => ({ default: module.Facts })));
 
 const tabs = ["conversation", "timeline", "graph", "facts"] as const;
-
-/** 00:42, or 1:02:03. */
-export function stopwatch(ms: number): string {
-  const s = Math.max(0, Math.floor(ms / 1_000));
-  const [h, m] = [Math.floor(s / 3_600), Math.floor(s / 60) % 60];
-  const two = (value: number) => String(value).padStart(2, "0");
-  return h > 0 ? `${h}:${two(m)}:${two(s % 60)}` : `${two(m)}:${two(s % 60)}`;
-}
 
 export function ThreadPage({ threadId, tab }: { threadId: string; tab: string }) {
   const t = useTexts();
@@ -45,9 +38,9 @@ export function ThreadPage({ threadId, tab }: { threadId: string; tab: string })
   const { data: description } = useQuery({ ...agentQuery(look?.agent ?? ""), enabled: look !== undefined });
   const [details, setDetails] = useState(false);
   const view = shown?.view;
-  const folded = view !== undefined && view.head > 0 ? shownState(view) : undefined;
-  const state = folded?.state ?? look?.state;
-  const pauseType = folded === undefined ? look?.pauseType : folded.pauseType;
+  const stands = standing(view, look);
+  const state = stands?.state;
+  const pauseType = stands?.pauseType;
   const runId = view?.runId ?? look?.runId;
   const segment = view?.segment || look?.segment;
   const guard = { ...(runId !== undefined && { runId }), ...(segment !== undefined && { segment }) };
@@ -102,7 +95,7 @@ export function ThreadPage({ threadId, tab }: { threadId: string; tab: string })
             {runId !== undefined && (
               <>
                 {" · "}
-                {t.thread.run} <code>{runId.slice(0, 6)}</code>
+                {t.thread.run} <code>{runId.slice(-4)}</code>
               </>
             )}
           </span>

@@ -22,7 +22,7 @@ export type Role = "viewer" | "operator" | "approver" | "admin";
 
 export interface Me {
   readonly user: string;
-  readonly roles: readonly Role[];
+  readonly role: Role | readonly Role[];
   readonly groups?: readonly string[];
   readonly tenant?: string;
   /** Set by the demo: the people whose eyes a visitor may borrow. */

@@ -28,11 +28,13 @@ import { defaultRetry, type RetrySettings } from "./retry.ts";
 /** `undefined` is as if it were not there, as in all options. */
 type MaybeSettings = { readonly [Name in keyof ModelSettings]?: ModelSettings[Name] | undefined };
 
+/** Settings of an agent's model calls, and how failed calls are tried again. */
 export interface AgentSettings extends MaybeSettings {
   /** How often a failed model call is tried again. */
   readonly retry?: { readonly [Name in keyof RetrySettings]?: RetrySettings[Name] | undefined } | undefined;
 }
 
+/** The options of `agent()`. */
 export interface AgentOptions<S extends StandardSchema | undefined, Deps> {
   readonly name: string;
   readonly model: Model;
@@ -105,6 +107,16 @@ const TIMEOUTS: KnownOptions<ModelTimeouts> = { firstTokenMs: true, idleMs: true
 
 type OutputOf<S> = S extends StandardSchema ? InferOutput<S> : string;
 
+/**
+ * Defines an agent: a model with instructions and tools. The definition holds no state; threads do.
+ *
+ * @example
+ * ```ts
+ * const helper = agent({ name: "helper", model: fromAiSdk(openai("gpt-5")), instructions: "Be brief.", tools: [weather] });
+ * const run = await createRunner({ agent: helper }).run("Is it raining in Rome?");
+ * console.log((await run.result).status);
+ * ```
+ */
 export function agent<S extends StandardSchema | undefined = undefined, Deps = unknown>(
   options: AgentOptions<S, Deps>,
 ): Agent<OutputOf<S>, Deps> {

@@ -28,6 +28,7 @@ import {
 /** Causes can go in a circle. */
 const MOST_CAUSES = 8;
 
+/** How long a model call may take, in milliseconds. A limit that is exceeded is `MODEL_TIMEOUT`. */
 export interface ModelTimeouts {
   /** From the request to the first event. */
   readonly firstTokenMs?: number | undefined;

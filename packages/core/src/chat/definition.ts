@@ -9,6 +9,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { ModelTimeouts } from "./call-model.ts";
 import type { RetrySettings } from "./retry.ts";
 
+/** A budget of tokens for a request: older messages are replaced by a recorded summary to stay within it. */
 export interface ContextBudget {
   /** A request is kept under this many tokens, instructions, tools and output schema included, as far as they can be estimated. */
   readonly maxTokens: number;

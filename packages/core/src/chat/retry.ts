@@ -2,6 +2,7 @@
 
 import { BelayError, errorText } from "../error.ts";
 
+/** How often a model call that failed for a passing reason is tried again, and after how long. */
 export interface RetrySettings {
   /** Tries in all. */
   readonly attempts: number;

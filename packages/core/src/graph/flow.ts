@@ -19,6 +19,7 @@ export interface Visit {
   readonly first: boolean;
 }
 
+/** When a node with several predecessors runs: for each input that arrives, or once for all. */
 export type Trigger = "any" | "all";
 
 /** What a function says that the graph was given; where it throws, which one that was. */

@@ -19,11 +19,13 @@ import type { Breakpoints, Plan } from "./record.ts";
 import { runGraph } from "./run-graph.ts";
 import { type Branch, checkShape, END, type Node, type Shape, START, shapeWith } from "./shape.ts";
 
+/** The options of a node. */
 export interface NodeOptions<State> {
   /** Makes what the node is given of what arrives. Run once for a visit: what it made is on record. */
   before?(input: Json, state: Readonly<State>): unknown;
 }
 
+/** The options of `compile()`. */
 export interface GraphOptions<State, Keys extends string> {
   /** What the state is when a run begins. */
   readonly state?: State | undefined;
@@ -48,6 +50,7 @@ export interface GraphOptions<State, Keys extends string> {
   readonly hooks?: HooksGiven<unknown> | undefined;
 }
 
+/** A node at which a graph pauses; with `when`, only for values that it accepts. */
 export type Breakpoint<State, Keys extends string> =
   | Keys
   /** Pure: it is asked again of what is on record. */
@@ -63,11 +66,13 @@ export type ApproveBefore<State, Keys extends string> =
       readonly onReject?: Keys | typeof END | undefined;
     };
 
+/** A compiled graph: an agent, and its diagram. */
 export type Graph<Out = unknown, Deps = unknown> = Agent<Out, Deps> & {
   /** As a Mermaid diagram. */
   toMermaid(options?: MermaidOptions): string;
 };
 
+/** A graph that is being built. Each call adds to it and returns it. */
 export interface GraphBuilder<State, In, Out, Deps, Keys extends string> {
   node<K extends string, I = Json>(
     key: K,
@@ -111,6 +116,20 @@ type Chosen<Keys extends string> = Keys | typeof END | readonly (Keys | typeof E
 
 const MOST_STEPS = 1000;
 
+/**
+ * Begins a graph: nodes that are functions, agents or graphs, and the edges between them. `compile()` makes it an agent.
+ *
+ * @example
+ * ```ts
+ * const review = graph("review")
+ *   .node("write", writer)
+ *   .node("publish", (text: string) => publish(text))
+ *   .edge(START, "write")
+ *   .edge("write", "publish")
+ *   .edge("publish", END)
+ *   .compile({ interruptBefore: ["publish"] });
+ * ```
+ */
 export function graph<State extends object = Record<string, Json>, In = unknown, Out = unknown, Deps = unknown>(
   name: string,
 ): GraphBuilder<State, In, Out, Deps, never> {

@@ -5,6 +5,7 @@ import { belayError, shown } from "../error.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { END, type Shape, START } from "./shape.ts";
 
+/** The options of `toMermaid()`. */
 export interface MermaidOptions {
   /** Nodes to mark, by key, or where a run stands. */
   readonly at?: readonly string[] | Checkpoint | undefined;

@@ -14,6 +14,7 @@ import { requestBefore } from "./approval.ts";
 import type { State } from "./flow.ts";
 import { graphAt, nodeAt } from "./halt.ts";
 
+/** What a node function gets beside its input: the graph's state, and all that a custom agent has. */
 export interface NodeContext<State, Deps = unknown> extends AgentContext<Deps> {
   /** The graph's, as it was when this code began, with what it has changed itself. Whoever writes into it fails. */
   readonly state: Readonly<State>;

@@ -5,8 +5,10 @@ import { type Json, toJson } from "../json.ts";
 import { isLongName, NAME_BYTES } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 
+/** A person's answer to a request, made by `approve()`, `reject()` or `respond()`. */
 export type Answer = ApproveAnswer | RejectAnswer | RespondAnswer;
 
+/** Allows what a request asks for. */
 export interface ApproveAnswer {
   readonly type: "approve";
   /** Runs with these instead; they must fit the tool's schema. */
@@ -17,6 +19,7 @@ export interface ApproveAnswer {
   readonly by?: string;
 }
 
+/** Refuses what a request asks for. */
 export interface RejectAnswer {
   readonly type: "reject";
   readonly reason: string;
@@ -45,16 +48,22 @@ const BY: KnownOptions<Pick<RejectAnswer, "by">> = { by: true };
 /** An option that is undefined counts as absent. */
 type Maybe<Options> = { readonly [Name in keyof Options]: Options[Name] | undefined };
 
+/**
+ * Answers a request with yes. With `args` the call runs with those instead; with `remember` the same is allowed from
+ * now on.
+ */
 export function approve(options: Maybe<Omit<ApproveAnswer, "type">> = {}): ApproveAnswer {
   refuseUnknown("approve()", options, APPROVE);
   return { ...(options as Omit<ApproveAnswer, "type">), type: "approve" };
 }
 
+/** Answers a request with no. The model, or the code that asked, gets the reason. */
 export function reject(reason: string, options: Maybe<Pick<RejectAnswer, "by">> = {}): RejectAnswer {
   refuseUnknown("reject()", options, BY);
   return { ...(options as Pick<RejectAnswer, "by">), type: "reject", reason };
 }
 
+/** Answers a question with a value, or stands for the result of a call, which then does not run. */
 export function respond(value: unknown, options: Maybe<Pick<RespondAnswer, "by">> = {}): RespondAnswer {
   refuseUnknown("respond()", options, BY);
   return { ...(options as Pick<RespondAnswer, "by">), type: "respond", value: toJson(value, "The answer") };

@@ -6,6 +6,7 @@ import type { PauseType } from "../lifecycle.ts";
 /** `unknown` asks what became of a call that a crash cut off. */
 export type RequestKind = "approval" | "input" | "custom" | "unknown";
 
+/** Why and where a run stopped, and what it needs to continue. One that waits for a person is a request. */
 export interface Interrupt {
   readonly id: string;
   /**
@@ -65,6 +66,7 @@ export interface Interrupt {
   readonly replaces?: string;
 }
 
+/** What happens to a request that is not answered in time. */
 export type OnExpire = "reject" | "approve" | "fail";
 
 /** What happens to a request when the person says something else instead. */

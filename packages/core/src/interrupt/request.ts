@@ -7,6 +7,7 @@ import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type InferOutput, isSchema, type StandardSchema, toJsonSchema } from "../schema/schema.ts";
 import type { Interrupt, OnExpire, OnNewInput, RequestKind } from "./interrupt.ts";
 
+/** The options that every request takes. */
 export interface RequestOptions {
   /** What a person needs to see to decide; plain JSON. */
   readonly context?: unknown | undefined;

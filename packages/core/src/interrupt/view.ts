@@ -6,6 +6,7 @@ import type { Interrupt } from "./interrupt.ts";
 /** At the bottom it is the interrupt as it was raised. Above, it names the first one below and the agent around it. */
 export type InterruptView = Interrupt & { readonly data: InterruptData };
 
+/** What a level of the nested view knows about the interrupts inside it. */
 export type InterruptData =
   | {
       readonly type: "workflow";

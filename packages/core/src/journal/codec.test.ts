@@ -102,6 +102,15 @@ const own = fc.oneof(
   fc.record({ type: fc.constant("drift"), report: fc.record({ instructions: fc.constant(true) }), fingerprint: print }),
   fc.record({ type: fc.constant("rule-removed"), id: text, by: text }),
   fc.record({ type: fc.constant("breakpoint"), breakpoint }),
+  fc.record(
+    {
+      type: fc.constant("label"),
+      title: fc.option(text),
+      labels: fc.dictionary(text, fc.option(text)),
+      by: text,
+    },
+    { requiredKeys: ["type", "by"] },
+  ),
   fc.record({
     type: fc.constant("tool-start"),
     callId: text,
@@ -339,6 +348,7 @@ describe("golden lines", () => {
       drift: true,
       "rule-removed": true,
       breakpoint: true,
+      label: true,
       state: true,
       "run-end": true,
     };

@@ -18,6 +18,7 @@ import type {
   EventBase,
   Fact,
   InputQueuedEvent,
+  LabelEvent,
   MessageEvent,
   RequestAnsweredEvent,
   RunEndEvent,
@@ -85,6 +86,7 @@ type Written = (
   | ({ readonly drift: DriftEvent["report"] } & Pick<DriftEvent, "fingerprint">)
   | { readonly unruled: string; readonly by: string }
   | Own<BreakpointEvent>
+  | ({ readonly label: Pick<LabelEvent, "title" | "labels"> } & Pick<LabelEvent, "by">)
   | (Pick<ToolEndEvent, "tool" | "address" | "output" | "held" | "values"> & {
       readonly end: string;
       /** Where it is not ok. */
@@ -98,7 +100,7 @@ type Own<F extends Fact> = Omit<F, keyof EventBase | "type">;
 
 /** `m` is the parts, or the text where that is all; `t` the turn. What is not there is as `defaults` has it; no finish is null. */
 export type WrittenMessage = { readonly m: string | readonly Part[]; readonly t?: number } & Partial<Defaults> &
-  Pick<Message, "interrupted" | "isInterrupted" | "remembered" | "continues" | "model" | "summary"> & {
+  Pick<Message, "by" | "interrupted" | "isInterrupted" | "remembered" | "continues" | "model" | "summary"> & {
     readonly usage?: WrittenUsage;
     readonly finish?: Message["finish"] | null;
   };
@@ -110,7 +112,7 @@ type WrittenUsage = readonly (number | null)[] | Usage;
 
 /** Every key that a written fact can have. */
 export const KEYS: ReadonlySet<string> = new Set(
-  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command values outputKey remembered x n p".split(
+  "m t id role at origin interrupted continues model usage finish run error state pauseType interrupts tokenHash mode repair action call tool address end outcome output held late as queued consumed summary stops fingerprint input fresh ranArgs rule step callId value answered by answer digest open refused remember key ref drift unruled breakpoint tokenUntil to patch edits forked changedBy isInterrupted missed command values outputKey remembered label x n p".split(
     " ",
   ),
 );
@@ -168,7 +170,7 @@ function versionFor(facts: readonly Fact[]): number {
   return version;
 }
 
-/** Of a fact that is no command. */
+/** Of a fact that is no command, and that version 3 can hold. */
 function versionOf(fact: Fact): 1 | 2 {
   switch (fact.type) {
     case "step":
@@ -209,6 +211,8 @@ function versionOf(fact: Fact): 1 | 2 {
 /** True if it has something that version 3 cannot hold. */
 function isNew(fact: Fact): boolean {
   switch (fact.type) {
+    case "message":
+      return fact.message.by !== undefined || fact.message.remembered === true;
     case "action":
       return isView(fact.action.interrupted) || isNewKind(fact.action.interrupted);
     case "state":
@@ -216,10 +220,10 @@ function isNew(fact: Fact): boolean {
     case "tool-end":
     case "tool-late":
       return fact.values !== undefined;
-    case "message":
-      return fact.message.remembered === true;
     case "run-end":
       return fact.values !== undefined || fact.outputKey !== undefined;
+    case "label":
+      return true;
     default:
       return false;
   }
@@ -306,6 +310,8 @@ function write(fact: Fact, input: number, last: Message | undefined): Written {
       return { unruled: fact.id, by: fact.by };
     case "breakpoint":
       return { breakpoint: fact.breakpoint };
+    case "label":
+      return { label: { title: fact.title, labels: fact.labels }, by: fact.by };
     case "state": {
       const { state, pauseType, tokenHash, tokenUntil, mode, to, edits, repair, stops, id } = fact;
       const { forked, missed } = fact;
@@ -391,11 +397,11 @@ function isInside({ callId, key, edited }: Interrupt): boolean {
 
 function writeMessage(fact: MessageEvent, input: number): Written {
   const { turn, message } = fact;
-  const { id, role, at, origin, interrupted, continues, model, usage, finish, summary } = message;
+  const { id, role, at, origin, by, interrupted, continues, model, usage, finish, summary } = message;
   const known = defaults(fact, turn, input);
   const m = writeParts(message.parts);
   const usual = id === known.id && role === known.role && at === known.at && origin === known.origin;
-  const told = interrupted ?? continues ?? summary ?? message.isInterrupted;
+  const told = interrupted ?? continues ?? summary ?? message.isInterrupted ?? by;
   // Most answers, in one literal.
   if (
     usual &&
@@ -411,6 +417,7 @@ function writeMessage(fact: MessageEvent, input: number): Written {
   if (role !== known.role) written.role = role;
   if (at !== known.at) written.at = at;
   if (origin !== known.origin) written.origin = origin;
+  if (by !== undefined) written.by = by;
   if (interrupted !== undefined) written.interrupted = interrupted;
   if (message.isInterrupted) written.isInterrupted = true;
   if (message.remembered) written.remembered = true;
@@ -677,6 +684,7 @@ function read(
     return { type: "command", key, by, ...place, ...(refused !== undefined && { refused }) };
   }
   if ("breakpoint" in written) return { type: "breakpoint", breakpoint: written.breakpoint, ...place };
+  if ("label" in written) return { type: "label", ...written.label, by: written.by, ...place };
   if ("unruled" in written) return { type: "rule-removed", id: written.unruled, by: written.by, ...place };
   if ("drift" in written) {
     return { type: "drift", report: written.drift, fingerprint: written.fingerprint, ...place };
@@ -754,6 +762,7 @@ export function messageOf(written: WrittenMessage, place: EventBase, input: numb
     if (usage !== undefined) message.usage = usage;
     if (finish) message.finish = finish;
   }
+  if (written.by !== undefined) message.by = written.by;
   if (continues !== undefined) message.continues = continues;
   if (interrupted !== undefined) message.interrupted = interrupted;
   if (written.isInterrupted) message.isInterrupted = true;

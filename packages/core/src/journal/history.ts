@@ -25,16 +25,21 @@ export function addInput(scope: Scope, message: Message): void {
   scope.last = "input";
 }
 
-/** Adds the remembered words of hooks to the prompt. Two answers in a row would not be valid: words after one join it. */
+/** Adds the remembered words of hooks to the prompt. */
 function remember(scope: Scope, words: readonly Message[]): void {
   scope.remembered = undefined;
   for (const message of words) {
-    const last = scope.prompt.at(-1);
     const sent = sendable(message, false);
-    if (last === undefined || sent === undefined) continue;
-    if (last.role !== "assistant") scope.prompt.push(sent);
-    else scope.prompt[scope.prompt.length - 1] = { ...last, parts: [...last.parts, ...sent.parts] };
+    if (sent !== undefined) addWords(scope, sent);
   }
+}
+
+/** Adds words of the agent that no model wrote. Words after an answer join it; a prompt does not begin with them. */
+function addWords({ prompt }: Scope, sent: Message): void {
+  const last = prompt.at(-1);
+  if (last === undefined) return;
+  if (last.role !== "assistant") prompt.push(sent);
+  else prompt[prompt.length - 1] = { ...last, parts: [...last.parts, ...sent.parts] };
 }
 
 /** Adds the message of a hook after a stop. Readers see it in its place; the rest of the history does not change. */
@@ -97,7 +102,9 @@ export function addAnswer(scope: Scope, message: Message, turn: number): void {
     return;
   }
   const sent = sendable(whole, true);
-  if (sent !== undefined) scope.prompt.push(sent);
+  // The words of code: no model reads them there, and several may follow one another.
+  if (sent !== undefined && whole.origin === "runtime") addWords(scope, sent);
+  else if (sent !== undefined) scope.prompt.push(sent);
   scope.last = whole.interrupted === undefined ? "answer" : "cut";
 }
 

@@ -7,7 +7,12 @@ import { fold } from "./fold.ts";
 import { reduce } from "./reduce.ts";
 import { newScope, newThread, type ThreadState } from "./state.ts";
 
-export function openFold(threadId: string, lines: readonly Line[]): ThreadState | undefined {
+/** `named` has the title and labels: the lines that gave them are not read. */
+export function openFold(
+  threadId: string,
+  lines: readonly Line[],
+  named: { readonly title?: string; readonly labels: Readonly<Record<string, string>> } | undefined,
+): ThreadState | undefined {
   const [first] = lines;
   if (first === undefined) return undefined;
   if (first.seq === 1) {
@@ -17,6 +22,8 @@ export function openFold(threadId: string, lines: readonly Line[]): ThreadState 
   }
   const state: ThreadState = { ...newThread(threadId), partial: true, openOnly: true };
   state.head = first.seq - 1;
+  state.title = named?.title ?? null;
+  state.labels = named?.labels;
   // It was running then; how it rests is told by the lines.
   state.state = "running";
   for (const line of lines) {

@@ -20,6 +20,7 @@ import {
   lateResult,
   startCall,
 } from "./history.ts";
+import { mergeLabels, titleOf } from "./naming.ts";
 import { raise, settle } from "./requests.ts";
 import { newScope, type Scope, type ThreadState } from "./state.ts";
 import { take, takeOld } from "./taken.ts";
@@ -76,8 +77,11 @@ export function reduce(state: ThreadState, fact: Fact): void {
         if (state.run !== undefined) state.run.usage = addUsage(state.run.usage, fact.message.usage);
       } else {
         addInput(scope, fact.message);
-        // Whoever speaks wants an answer, also of one that was about to leave.
-        if (fact.message.origin === "person") scope.action = undefined;
+        if (fact.message.origin === "person") {
+          // Whoever speaks wants an answer, also of one that was about to leave.
+          scope.action = undefined;
+          if (state.beginning === undefined) state.beginning = titleOf(fact.message);
+        }
         // What an agent was given must stay the same however often it begins again.
         if (!state.run?.underway || isChild(fact)) scope.given.push(fact.message);
         else scope.later.push(fact.message);
@@ -125,6 +129,10 @@ export function reduce(state: ThreadState, fact: Fact): void {
     case "breakpoint":
       state.breakpoints ??= [];
       state.breakpoints.push({ ...fact.breakpoint, seq: fact.seq });
+      break;
+    case "label":
+      if (fact.title !== undefined) state.title = fact.title;
+      if (fact.labels !== undefined) state.labels = mergeLabels(state.labels, fact.labels);
       break;
     case "drift":
       state.fingerprint = fact.fingerprint;

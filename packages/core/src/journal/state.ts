@@ -43,6 +43,11 @@ export interface ThreadState {
   rules: RememberedRule[] | undefined;
   /** Where people want graphs to stop, or not to, in the order they said so; undefined while nobody did. */
   breakpoints: SetBreakpoint[] | undefined;
+  /** The title that a person gave it; null: a person removed it. Undefined, like the next, while no person has named it. */
+  title: string | null | undefined;
+  labels: Readonly<Record<string, string>> | undefined;
+  /** The beginning of its first input: its title while no person has given it one. */
+  beginning: string | undefined;
   /** What the agent was made of when the thread last went on. */
   fingerprint: Fingerprint | undefined;
   /** Every call id of the thread: a provider that repeats one gets ours instead. */
@@ -213,6 +218,9 @@ export function newThread(threadId: string): ThreadState {
     values: undefined,
     rules: undefined,
     breakpoints: undefined,
+    title: undefined,
+    labels: undefined,
+    beginning: undefined,
     fingerprint: undefined,
     scopes: new Map(),
     callIds: new Set(),

@@ -9,8 +9,7 @@ import type { AiSdkCall, AiSdkModel, PromptTool, PromptToolChoice } from "./ai-s
 import { EventStream } from "./ai-sdk/stream.ts";
 import type { Model, ModelRequest, ToolChoice, ToolSpec } from "./model.ts";
 
-export type { AiSdkModel } from "./ai-sdk/shape.ts";
-
+/** The options of `fromAiSdk()`. */
 export interface FromAiSdkOptions {
   /** The id that is recorded with each message; provider and model id where it is not given. */
   readonly id?: string;

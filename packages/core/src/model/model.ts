@@ -3,6 +3,7 @@
 import type { Json } from "../json.ts";
 import type { FilePart, Finish, Message, Usage } from "../message.ts";
 
+/** A tool as a model is told of it. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -10,8 +11,10 @@ export interface ToolSpec {
   readonly inputSchema: Json;
 }
 
+/** Which tools a model may or must call. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
 
+/** Settings of a model call. */
 export interface ModelSettings {
   readonly toolChoice?: ToolChoice;
   readonly maxOutputTokens?: number;
@@ -23,6 +26,7 @@ export interface ModelSettings {
   readonly providerOptions?: Json;
 }
 
+/** What a model is asked. */
 export interface ModelRequest extends ModelSettings {
   /** Instructions, if any, are the first message, with role system. Every call has its result directly after its message. */
   readonly messages: readonly Message[];
@@ -58,6 +62,7 @@ export type ModelEvent =
   /** The last event. With `error` the call has failed, as if it had thrown; a stream that ends without any is complete. */
   | { readonly type: "finish"; readonly finish: Finish; readonly usage?: Usage };
 
+/** A language model. `fromAiSdk()` makes one of any model of the AI SDK; a class of your own needs `id` and `stream()`. */
 export interface Model {
   /** For instance "openai/gpt-5". Recorded with each message. */
   readonly id: string;

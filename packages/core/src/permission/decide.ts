@@ -29,6 +29,7 @@ export interface ToolNature {
   readonly destructive: boolean;
 }
 
+/** Whether a call may run, and which rule says so. */
 export interface Verdict {
   readonly effect: "allow" | "ask" | "deny";
   /** The rule that decided; unattended, the one that would have asked. */

@@ -6,8 +6,10 @@ import { type Json, toJson } from "../json.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type PermissionRule, pathProblem } from "./rule.ts";
 
+/** What happens to calls that no rule matches. */
 export type PermissionDefault = "allow" | "ask" | "deny";
 
+/** Rules for calls: which may run, which a person must approve, which never run. */
 export interface Permissions {
   readonly rules?: readonly PermissionRule[];
   /** For calls that no rule speaks of. */

@@ -5,6 +5,7 @@ import type { Json } from "../json.ts";
 import { escapeGlob } from "./glob.ts";
 import type { PermissionRule } from "./rule.ts";
 
+/** A rule that a person has left with an approval. */
 export interface RememberedRule extends PermissionRule {
   readonly id: string;
   readonly by: string;

@@ -4,8 +4,10 @@ import { canonical } from "../interrupt/digest.ts";
 import type { Json } from "../json.ts";
 import { matchesGlob } from "./glob.ts";
 
+/** What a rule does with a call. `always-ask` is overridden by nothing. */
 export type PermissionEffect = "allow" | "ask" | "always-ask" | "deny";
 
+/** A rule for calls, by tool and arguments. */
 export interface PermissionRule {
   /** Names it in decisions; made from its owner and position where it is not given. */
   readonly id?: string;

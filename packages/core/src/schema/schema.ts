@@ -33,6 +33,7 @@ interface JsonSchemaConverter {
   readonly input: (options: { readonly target: string }) => unknown;
 }
 
+/** A schema made by `jsonSchema()`. */
 export interface JsonSchema<T> extends StandardSchema<T, T> {
   readonly "~standard": StandardSchema<T, T>["~standard"] & {
     readonly jsonSchema: { readonly input: () => Json; readonly output: () => Json };

@@ -63,6 +63,7 @@ export interface StepsHost {
   broke(error: BelayError): void;
 }
 
+/** The options of `ctx.ask()`. */
 export interface AskOptions {
   /** Names the ask in its call; needed where several are open at once. */
   readonly key?: string | undefined;

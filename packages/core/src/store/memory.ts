@@ -1,4 +1,6 @@
 // A full store in memory: the same contract as the ones on disk, for tests and for what need not survive.
+//
+// Long, and still one piece: it is the methods of a store.
 
 import { type Clock, systemClock } from "../clock.ts";
 import { belayError } from "../error.ts";
@@ -6,6 +8,8 @@ import type { Line } from "../journal/codec.ts";
 import type { SessionState } from "../lifecycle.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { LineList } from "./line-list.ts";
+import { listedAs, matches } from "./list-in-memory.ts";
+import { inListOrder } from "./list-order.ts";
 import { RelayRoom } from "./relay-room.ts";
 import {
   type Append,
@@ -13,20 +17,27 @@ import {
   beforeRest,
   type Change,
   type Command,
+  type DecidedRow,
   isMovable,
   type Lease,
+  type Listed,
+  type ListedRow,
   type Loaded,
+  type Named,
   type Parent,
   type Past,
   type RelayLine,
+  type RequestQuery,
   type RequestRow,
   type Rest,
   type RuleRow,
   type Snapshot,
   type Store,
   type ThreadKey,
+  type ThreadQuery,
   type ThreadRow,
 } from "./store.ts";
+import { wordsOf } from "./words.ts";
 
 interface Watcher {
   readonly changed: (what?: Change) => void;
@@ -44,6 +55,10 @@ interface Thread {
   until: number;
   appendId: string;
   updatedAt: number;
+  listed: Listed | undefined;
+  named: Named | undefined;
+  /** The words of `named`. */
+  words: readonly string[];
   readonly lines: LineList;
   snapshot: Snapshot | undefined;
   commands: Command[];
@@ -62,14 +77,18 @@ interface Shared {
   /** The thread of each request, open or not. */
   readonly threads: Map<string, string>;
   readonly rules: Map<string, RuleRow>;
+  /** In the order they were decided. */
+  readonly decided: Map<string, DecidedRow>;
 }
 
+/** The options of `memoryStore()`. */
 export interface MemoryStoreOptions {
   readonly clock?: Clock;
 }
 
 const OPTIONS: KnownOptions<MemoryStoreOptions> = { clock: true };
 
+/** Makes a store in the memory of this process, with the same guarantees as the durable ones but durability. */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   refuseUnknown("memoryStore()", options, OPTIONS);
   return new MemoryStore(options.clock ?? systemClock);
@@ -138,9 +157,10 @@ class MemoryStore implements Store {
     if (append.raise !== undefined) this.#refuseRaisedTwice(key, append.raise);
     if (found === undefined) this.#add(key, thread);
     this.#write(thread, append);
-    if (append.raise !== undefined || append.close !== undefined || append.remember !== undefined)
+    if ((append.raise ?? append.close ?? append.amend ?? append.remember) !== undefined)
       this.#share(key.tenant, thread, append);
     notify(thread.watchers, "append");
+    if (this.#tenantWatchers.size > 0) this.#changed(key);
     return done(thread);
   }
 
@@ -177,6 +197,11 @@ class MemoryStore implements Store {
     thread.until = this.#clock.now() + writer.ttlMs;
     if (append.release) thread.owner = undefined;
     if (append.snapshot !== undefined) thread.snapshot = { seq: append.expect, body: append.snapshot };
+    thread.listed = listedAs(thread.listed, append);
+    if (append.named !== undefined) {
+      thread.named = copyOf(append.named);
+      thread.words = wordsOf(append.named);
+    }
     thread.lines.push(count, at, body);
     thread.appendId = append.appendId;
     thread.agent = append.agent;
@@ -194,9 +219,11 @@ class MemoryStore implements Store {
       throw belayError("STORE_FAILED", { threadId, reason: `request ${twice.id} was raised before` });
   }
 
-  #share(tenant: string, thread: Thread, { raise = [], close = [], remember = [] }: Append): void {
+  #share(tenant: string, thread: Thread, append: Append): void {
     const { threadId } = thread;
-    const shared = this.#shared.get(tenant) ?? { open: new Map(), threads: new Map(), rules: new Map() };
+    const { raise = [], close = [], amend = [], decided = [], remember = [], at } = append;
+    const none = { open: new Map(), threads: new Map(), rules: new Map(), decided: new Map() };
+    const shared = this.#shared.get(tenant) ?? none;
     this.#shared.set(tenant, shared);
     for (const request of raise) {
       shared.open.set(request.id, { ...request, threadId });
@@ -204,6 +231,10 @@ class MemoryStore implements Store {
       thread.raised ??= new Set();
       thread.raised.add(request.id);
     }
+    const isOpen = (id: string) => shared.threads.get(id) === threadId && shared.open.has(id);
+    for (const { id, body } of amend) if (isOpen(id)) shared.open.set(id, { ...shared.open.get(id)!, body });
+    for (const { id, body } of decided)
+      if (isOpen(id) && close.includes(id)) shared.decided.set(id, { id, threadId, body, decidedAt: at });
     for (const id of close) if (shared.threads.get(id) === threadId) shared.open.delete(id);
     for (const rule of remember) if (!shared.rules.has(rule.id)) shared.rules.set(rule.id, { ...rule });
   }
@@ -220,6 +251,7 @@ class MemoryStore implements Store {
     if (thread === undefined || thread.fence !== fence) return;
     thread.owner = undefined;
     notify(thread.watchers, "append");
+    this.#changed(key);
   }
 
   async send(key: ThreadKey, command: Command): Promise<boolean> {
@@ -277,7 +309,9 @@ class MemoryStore implements Store {
     for (const id of thread.raised ?? []) {
       this.#shared.get(key.tenant)?.open.delete(id);
       this.#shared.get(key.tenant)?.threads.delete(id);
+      this.#shared.get(key.tenant)?.decided.delete(id);
     }
+    this.#changed(key);
     if (thread.watchers === undefined || thread.watchers.size === 0) return true;
     this.#early.set(name(key), thread.watchers);
     notify(thread.watchers, "append");
@@ -306,6 +340,55 @@ class MemoryStore implements Store {
     };
   }
 
+  // Lists
+
+  async page(tenant: string, query: ThreadQuery): Promise<readonly ListedRow[]> {
+    const { after, limit } = query;
+    const found: ListedRow[] = [];
+    const open = new Map<string, number>();
+    for (const { threadId } of this.#shared.get(tenant)?.open.values() ?? [])
+      open.set(threadId, (open.get(threadId) ?? 0) + 1);
+    for (const thread of this.#tenants.get(tenant)?.values() ?? []) {
+      if (!matches(thread, query)) continue;
+      if (after !== undefined && inListOrder(after, placeOf(thread)) >= 0) continue;
+      const listed = thread.listed ?? { unlisted: true as const };
+      found.push({ ...this.#row(thread), ...listed, open: open.get(thread.threadId) ?? 0 });
+    }
+    return found.sort((a, b) => inListOrder(placeOf(a), placeOf(b))).slice(0, limit);
+  }
+
+  async decided(tenant: string, { threadId, after, limit }: RequestQuery): Promise<readonly DecidedRow[]> {
+    const placed = ({ decidedAt, id }: DecidedRow) => ({ at: decidedAt, id });
+    return Array.from(this.#shared.get(tenant)?.decided.values() ?? [], (row) => ({ ...row }))
+      .filter((row) => threadId === undefined || row.threadId === threadId)
+      .filter((row) => after === undefined || inListOrder(after, placed(row)) < 0)
+      .sort((a, b) => inListOrder(placed(a), placed(b)))
+      .slice(0, limit);
+  }
+
+  async request(tenant: string, id: string): Promise<RequestRow | DecidedRow | undefined> {
+    const shared = this.#shared.get(tenant);
+    const found = shared?.open.get(id) ?? shared?.decided.get(id);
+    return found && { ...found };
+  }
+
+  readonly #tenantWatchers = new Map<string, Set<(threadId?: string) => void>>();
+
+  watchTenant(tenant: string, changed: (threadId?: string) => void): () => void {
+    const watchers = this.#tenantWatchers.get(tenant) ?? new Set();
+    // A function of its own: the same one may watch twice.
+    const watcher = (threadId?: string) => changed(threadId);
+    this.#tenantWatchers.set(tenant, watchers.add(watcher));
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#tenantWatchers.get(tenant) === watchers) this.#tenantWatchers.delete(tenant);
+    };
+  }
+
+  #changed({ tenant, threadId }: ThreadKey): void {
+    for (const changed of this.#tenantWatchers.get(tenant) ?? []) queueMicrotask(() => changed(threadId));
+  }
+
   // The relay of drafts between runners on this store.
 
   readonly #relay = new RelayRoom();
@@ -332,6 +415,9 @@ class MemoryStore implements Store {
       until: 0,
       appendId: "",
       updatedAt: at,
+      listed: undefined,
+      named: undefined,
+      words: [],
       lines,
       snapshot: undefined,
       commands: [],
@@ -355,7 +441,7 @@ class MemoryStore implements Store {
   }
 
   #row(thread: Thread): ThreadRow {
-    const { threadId, agent, state, createdAt, updatedAt, rest, parent } = thread;
+    const { threadId, agent, state, createdAt, updatedAt, rest, parent, named } = thread;
     const { head } = thread.lines;
     const lease = this.#lease(thread);
     const queued = thread.commands.some(({ kind }) => kind === "input");
@@ -371,9 +457,18 @@ class MemoryStore implements Store {
       answered,
       ...(rest && { rest: { ...rest } }),
       ...(parent && { parent: { ...parent } }),
+      ...(named && { named: copyOf(named) }),
       ...(lease && { lease }),
     };
   }
+}
+
+function copyOf(named: Named): Named {
+  return { ...named, labels: { ...named.labels } };
+}
+
+function placeOf({ updatedAt, threadId }: Pick<ListedRow, "updatedAt" | "threadId">) {
+  return { at: updatedAt, id: threadId };
 }
 
 function done(thread: Thread): Appended {

@@ -6,6 +6,7 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
+/** Returns whether the process that a lease names as its owner has certainly ended. False if it cannot be seen from here. */
 export function isGone(owner: string): boolean {
   const [place, pid, start] = owner.split("/");
   if (pid === undefined || start === undefined || !isHere(place!)) return false;

@@ -14,13 +14,15 @@
 
 import type { BelayError } from "../error.ts";
 import type { Line } from "../journal/codec.ts";
-import type { SessionState } from "../lifecycle.ts";
+import type { PauseType, SessionState } from "../lifecycle.ts";
 
+/** Names a thread in a store. */
 export interface ThreadKey {
   readonly tenant: string;
   readonly threadId: string;
 }
 
+/** The right to append to a thread, until a time of the store's clock. */
 export interface Lease {
   readonly owner: string;
   readonly fence: number;
@@ -33,6 +35,7 @@ export function beforeRest({ rest, head }: Pick<ThreadRow, "rest" | "head">): nu
   return (rest?.from ?? head) - 1;
 }
 
+/** A thread as a store lists it. */
 export interface ThreadRow {
   readonly threadId: string;
   readonly agent: string;
@@ -51,8 +54,64 @@ export interface ThreadRow {
   readonly parent?: Parent;
   /** Present while someone holds it; a lease past its end is not shown. */
   readonly lease?: Lease;
+  /** Its title and labels as the last append with `named` set them; undefined if no append has. */
+  readonly named?: Named;
   /** The store cannot read it: nothing but its id is told, and opening it says what is wrong. */
   readonly damaged?: true;
+}
+
+/** The title and labels of a thread, as lists show them. A copy: the journal has the truth. */
+export interface Named {
+  readonly title?: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The pause and the run of a thread, as lists show them. A copy: the journal has the truth. */
+export interface Listed {
+  readonly pauseType?: PauseType;
+  readonly runId?: string;
+}
+
+/** A thread in a list. */
+export interface ListedRow extends ThreadRow {
+  readonly pauseType?: PauseType;
+  readonly runId?: string;
+  /** How many of its requests are open. */
+  readonly open: number;
+  /** True for a thread of an earlier release that no append has changed since: its pause and its run are unknown. */
+  readonly unlisted?: true;
+}
+
+/** Which threads to list. Each property that is given must hold. */
+export interface ThreadQuery {
+  /** The state on record. */
+  readonly state?: SessionState | undefined;
+  /** `unlisted`: paused threads of which the store does not know the pause. */
+  readonly pauseType?: PauseType | "unlisted" | undefined;
+  readonly agent?: string | undefined;
+  /** Every pair must be among the labels. */
+  readonly label?: Readonly<Record<string, string>> | undefined;
+  /** Each must be the beginning of a word of the title or of a label's value, as `wordsOf` makes them. */
+  readonly words?: readonly string[] | undefined;
+  /** Only these threads. */
+  readonly threadIds?: readonly string[] | undefined;
+  /** Only threads after this place in the order of the list. */
+  readonly after?: ListPlace | undefined;
+  readonly limit: number;
+}
+
+/** A place in a list: by time, the last first, and then by id, as UTF-8, the last first. */
+export interface ListPlace {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Which requests to list. */
+export interface RequestQuery {
+  readonly threadId?: string | undefined;
+  /** Only requests after this place in the order of the list. */
+  readonly after?: ListPlace | undefined;
+  readonly limit: number;
 }
 
 /** The thread that a fork continues, and the seq after which it does. */
@@ -100,6 +159,12 @@ export interface RequestRow {
   readonly damaged?: true;
 }
 
+/** A request that was decided. */
+export interface DecidedRow extends Omit<RequestRow, "expiresAt"> {
+  /** The `at` of the append that closed it. */
+  readonly decidedAt: number;
+}
+
 /** A request as an append brings it. */
 export type RaisedRequest = Omit<RequestRow, "threadId" | "damaged">;
 
@@ -111,6 +176,7 @@ export interface RuleRow {
   readonly body: string;
 }
 
+/** A command that waits for the owner of a thread. */
 export interface Command {
   /** Idempotency key, unique in its thread. */
   readonly key: string;
@@ -119,6 +185,7 @@ export interface Command {
   readonly at: number;
 }
 
+/** A thread as it was loaded. */
 export interface Loaded {
   readonly row: ThreadRow;
   readonly lines: readonly Line[];
@@ -144,6 +211,7 @@ export interface Snapshot {
   readonly body: string;
 }
 
+/** What one append writes, in one transaction. */
 export interface Append {
   /** Another one for each append, the same one when an append is tried again. */
   readonly appendId: string;
@@ -170,6 +238,14 @@ export interface Append {
   readonly raise?: readonly RaisedRequest[];
   /** Ids of the thread's requests that are open no more. Unknown ones are ignored. */
   readonly close?: readonly string[];
+  /** Requests of the thread that stay open, with another body. Unknown and closed ones are ignored. */
+  readonly amend?: readonly RaisedRequest[];
+  /** How requests that it closes were decided. A request that is closed without it is not listed among the decided ones. */
+  readonly decided?: readonly Pick<RequestRow, "id" | "body">[];
+  /** How lists show it from now on; without it, as they did. */
+  readonly listed?: Listed;
+  /** Its title and labels from now on; without it, those that it had. */
+  readonly named?: Named;
   /** Rules of the tenant that it adds; one whose id is there already stays as it is. */
   readonly remember?: readonly RuleRow[];
   /**
@@ -185,6 +261,7 @@ export interface Append {
   readonly since?: number | undefined;
 }
 
+/** What became of an append. */
 export type Appended =
   /** `mail` says that there are commands nobody has consumed. */
   | { readonly ok: true; readonly fence: number; readonly mail: boolean }
@@ -198,6 +275,7 @@ export type Appended =
   /** These commands cannot be consumed: they are not there any more. */
   | { readonly ok: false; readonly why: "gone"; readonly keys: readonly string[] };
 
+/** What has changed on a thread that is watched. */
 export type Change = "append" | "command";
 
 /** One end of the relay of a thread (L1). */
@@ -207,6 +285,10 @@ export interface RelayLine {
   leave(): void;
 }
 
+/**
+ * The place where journals live. Its contract is at the top of the file that declares it; `storeSuite()` in
+ * `@belay/core/testing` checks a store against it.
+ */
 export interface Store {
   /**
    * The thread, with its lines (all of them by default) after `after`, after its snapshot, or those that tell how it
@@ -240,6 +322,20 @@ export interface Store {
    * is not known which are missing, it throws `STORE_CORRUPT`.
    */
   requests(tenant: string): Promise<readonly RequestRow[]>;
+  /**
+   * Threads that `query` describes, at most `limit`, in the order of their last append, the last first. One that cannot be
+   * read is there as `damaged`, with the time that it is listed by.
+   */
+  page(tenant: string, query: ThreadQuery): Promise<readonly ListedRow[]>;
+  /** The decided requests that are on record, the last decided first, at most `limit`. */
+  decided(tenant: string, query: RequestQuery): Promise<readonly DecidedRow[]>;
+  /** One request, open or decided; undefined if there is none, or a release without lists decided it. */
+  request(tenant: string, id: string): Promise<RequestRow | DecidedRow | undefined>;
+  /**
+   * Calls `changed` some time after each append to a thread of the tenant, by whichever process, with the thread's id, or
+   * without one if any may have changed: a hint, never the truth. Returns a function that ends it.
+   */
+  watchTenant(tenant: string, changed: (threadId?: string) => void, background?: boolean): () => void;
   /** The thread of a request, open or not; undefined where no such request was ever raised, or its thread is deleted. */
   requestThread(tenant: string, id: string): Promise<string | undefined>;
   /** All rules of the tenant, the oldest first. */

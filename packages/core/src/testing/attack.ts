@@ -44,7 +44,14 @@ const LEASE_MS = 60_000;
 const MOST_RESUMES = 25;
 
 /** Who meets one of these was too late, and looks again. */
-const lostRaces = new Set<string>(["THREAD_BUSY", "TOKEN_SPENT", "ANSWER_TAKEN", "ANSWER_EXPIRED", "ANSWER_WITHDRAWN"]);
+const lostRaces = new Set<string>([
+  "ALREADY_RUNNING",
+  "THREAD_BUSY",
+  "TOKEN_SPENT",
+  "ANSWER_TAKEN",
+  "ANSWER_EXPIRED",
+  "ANSWER_WITHDRAWN",
+]);
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../clock.ts";
 
+/** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
   /** Moves time on by `ms`, running what falls due on the way, in order. */
   advance(ms: number): Promise<void>;
@@ -14,6 +15,7 @@ interface Timer {
   readonly run: () => void;
 }
 
+/** Makes a clock that stands still at `start` until `advance()` moves it. */
 export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   let now = start;
   let ids = 0;

@@ -3,7 +3,7 @@
 
 import type { Store } from "../store/store.ts";
 
-export type FaultyOperation = Exclude<keyof Store, "watch" | "relay" | "linesSync">;
+export type FaultyOperation = Exclude<keyof Store, "watch" | "watchTenant" | "relay" | "linesSync">;
 
 /** What happens to one operation. Times are rounds of the event loop: nothing really waits. */
 export interface Fault {
@@ -100,6 +100,11 @@ export function faultyStore(store: Store): FaultyStore {
     threads: (tenant, movableAt) => through("threads", () => store.threads(tenant, movableAt)),
     requests: (tenant) => through("requests", () => store.requests(tenant)),
     requestThread: (tenant, id) => through("requestThread", () => store.requestThread(tenant, id)),
+    page: (tenant, query) => through("page", () => store.page(tenant, query)),
+    decided: (tenant, query) => through("decided", () => store.decided(tenant, query)),
+    request: (tenant, id) => through("request", () => store.request(tenant, id)),
+    watchTenant: (tenant, changed, background) =>
+      store.watchTenant(tenant, (id) => dead || frozen !== undefined || changed(id), background),
     rules: (tenant) => through("rules", () => store.rules(tenant)),
     removeRule: (tenant, id) => through("removeRule", () => store.removeRule(tenant, id)),
     delete: (key, head) => through("delete", () => store.delete(key, head)),

@@ -3,6 +3,7 @@ export { fakeClock } from "./fake-clock.ts";
 export type { AttackReport } from "./interrupt-anywhere.ts";
 export { interruptAnywhere } from "./interrupt-anywhere.ts";
 export { promptProblems } from "./providers/render.ts";
+export { reached } from "./reached.ts";
 export type { EffectOptions, Fault, Pass, Scenario, ScenarioKit } from "./scenario.ts";
 export { allFaults } from "./scenario.ts";
 export type { ScriptedModel, ScriptedModelOptions, ScriptedPart, ScriptedTurn } from "./scripted-model.ts";

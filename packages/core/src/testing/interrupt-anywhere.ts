@@ -16,6 +16,7 @@ const PASS_MS = 10_000;
 /** Node fires a longer timer at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
+/** What `interruptAnywhere()` did. */
 export interface AttackReport {
   /** Points of the uninterrupted run. */
   readonly points: number;

@@ -37,6 +37,7 @@ export const allFaults = [
   ...answerFaults,
 ] as const;
 
+/** Something that `interruptAnywhere()` does at a point. */
 export type Fault = (typeof allFaults)[number];
 
 /** One pass, as it is told to `onPass`. */
@@ -48,6 +49,7 @@ export interface Pass {
   readonly problems: readonly string[];
 }
 
+/** What the agent of a scenario reports its effects to. */
 export interface ScenarioKit {
   /**
    * Call it where a tool touches the world, with a name that tells this effect from all others: `effect(ctx.address)`,
@@ -58,11 +60,13 @@ export interface ScenarioKit {
   now(): number;
 }
 
+/** The options of `effect()`. */
 export interface EffectOptions {
   /** The key of the ask in this call that must be answered before; `ask#0` is the first without one. */
   readonly after?: string;
 }
 
+/** An agent, its input, and what may happen to it: the options of `interruptAnywhere()`. */
 export interface Scenario<Out = unknown, Deps = unknown> {
   /** A new agent for each pass. Its model must answer the same way each time: a scripted one does. */
   agent(kit: ScenarioKit): Agent<Out, Deps>;

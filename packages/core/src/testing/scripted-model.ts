@@ -26,6 +26,7 @@ export type ScriptedTurn =
       call: number,
     ) => string | readonly ScriptedPart[] | Promise<string | readonly ScriptedPart[]>);
 
+/** The options of `scriptedModel()`. */
 export interface ScriptedModelOptions {
   readonly id?: string;
   readonly prefill?: boolean;
@@ -37,6 +38,7 @@ export interface ScriptedModelOptions {
 
 const OPTIONS: KnownOptions<ScriptedModelOptions> = { id: true, prefill: true, delayMs: true, chunkSize: true };
 
+/** A model that plays a script, and keeps the requests that it got. */
 export interface ScriptedModel extends Model {
   /** What it was sent, call by call. */
   readonly requests: readonly ModelRequest[];

@@ -10,6 +10,7 @@ import { commandCases } from "./store-cases/command.ts";
 import { damageCases } from "./store-cases/damage.ts";
 import { forkCases } from "./store-cases/fork.ts";
 import { leaseCases } from "./store-cases/lease.ts";
+import { listCases } from "./store-cases/list.ts";
 import { randomCases } from "./store-cases/random.ts";
 import { readingCases } from "./store-cases/reading.ts";
 import { relayCases } from "./store-cases/relay.ts";
@@ -20,6 +21,7 @@ const cases = {
   ...leaseCases,
   ...commandCases,
   ...requestCases,
+  ...listCases,
   ...damageCases,
   ...readingCases,
   ...relayCases,
@@ -27,8 +29,10 @@ const cases = {
   ...randomCases,
 };
 
+/** The name of a case of the store suite. */
 export type StoreCaseName = keyof typeof cases;
 
+/** One case of the store suite. */
 export interface StoreCase {
   /** A sentence of the contract. */
   readonly name: StoreCaseName;
@@ -38,6 +42,7 @@ export interface StoreCase {
   run(): Promise<void>;
 }
 
+/** The options of `storeSuite()`. */
 export interface StoreSuiteOptions<Under extends StoreUnderTest = StoreUnderTest> {
   /** Cases that do not apply, each with its reason. */
   readonly skip?: { readonly [N in StoreCaseName]?: string };
@@ -49,6 +54,7 @@ const OPTIONS: KnownOptions<StoreSuiteOptions> = { skip: true, damageRequest: tr
 
 const NAMES = Object.fromEntries(Object.keys(cases).map((name) => [name, true])) as KnownOptions<typeof cases>;
 
+/** Returns the cases that certify a store, for any test runner. */
 export function storeSuite<Under extends StoreUnderTest>(
   make: () => Under | Promise<Under>,
   options: StoreSuiteOptions<Under> = {},

@@ -341,11 +341,11 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     // Thrown because of the stop: what was told of it is still true.
     if (this.#ended && this.#context.isInterrupted()) return this.#done?.(undefined);
     if (this.#ended) return this.#late("error", this.#fitting("error", errorText(error)));
+    // It is held, also after a stop: it runs again on continue, and asks for its recorded steps then.
+    if (error instanceof Rerun && this.#timedOut === undefined) return this.#again(error.extra);
     // A stop of its own: the signal is set before this returns.
     if (error instanceof UserInterrupt && this.#timedOut === undefined) this.interrupt({ reason: error.reason });
     if (this.#context.isInterrupted()) return this.#cut();
-    // It runs again, and asks for its recorded steps then.
-    if (error instanceof Rerun && this.#timedOut === undefined) return this.#again(error.extra);
     const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);
     this.#end("error", this.#timedOut ?? errorText(error));

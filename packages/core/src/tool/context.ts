@@ -14,6 +14,7 @@ import type { AskOptions, StepContext, Steps } from "../steps/steps.ts";
 import { type EndProcess, type OwnedProcess, type SpawnedProcess, type SpawnOptions, spawnGroup } from "./spawn.ts";
 import type { RunningProcess } from "./strays.ts";
 
+/** What a tool gets beside its arguments: where it runs, the signal of a stop, and durable steps and questions. */
 export interface ToolContext<Deps = unknown> {
   readonly threadId: string;
   readonly runId: string;

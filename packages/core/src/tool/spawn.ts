@@ -14,6 +14,7 @@ import { type ProcessGroup, processGroup } from "./process-group.ts";
 import { readLines } from "./read-lines.ts";
 import { MARK_VARIABLE, type RunningProcess, Strays } from "./strays.ts";
 
+/** The options of `ctx.spawn()`. */
 export interface SpawnOptions {
   readonly cwd?: string;
   /** The whole environment of the child; without it, that of this process. */
@@ -25,16 +26,19 @@ export interface SpawnOptions {
   readonly maxOutputBytes?: number;
 }
 
+/** How a process ended. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
+/** How a process ended, and what it wrote. */
 export interface ProcessOutput extends ProcessExit {
   readonly stdout: string;
   readonly stderr: string;
 }
 
+/** A child process of a call. */
 export interface SpawnedProcess {
   /** Undefined when the command could not be started. */
   readonly pid: number | undefined;

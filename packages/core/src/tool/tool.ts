@@ -16,6 +16,7 @@ import { detachedContext, type ToolContext } from "./context.ts";
  */
 export type ToolReturn = unknown | Promise<unknown> | AsyncGenerator<unknown, unknown, void>;
 
+/** The options of `tool()`. */
 export interface ToolOptions<S extends StandardSchema, Deps> {
   readonly name: string;
   readonly description: string;
@@ -49,6 +50,7 @@ export interface ToolOptions<S extends StandardSchema, Deps> {
 
 type Verdict = boolean | Request<Approval>;
 
+/** A tool, made by `tool()`. */
 export interface Tool<in Deps = never> {
   readonly name: string;
   readonly description: string;
@@ -90,6 +92,20 @@ const OPTIONS: KnownOptions<ToolOptions<StandardSchema, never>> = {
 
 const NO_SCHEMA = "its input is not a Standard Schema; a JSON Schema goes into jsonSchema(…)";
 
+/**
+ * Defines a tool: a function that a model may call, with a schema for its arguments.
+ *
+ * @example
+ * ```ts
+ * const refund = tool({
+ *   name: "refund",
+ *   description: "Pays an order back.",
+ *   input: z.object({ order: z.string() }),
+ *   needsApproval: true,
+ *   execute: ({ order }, ctx) => payments.refund(order, { idempotencyKey: ctx.idempotencyKey }),
+ * });
+ * ```
+ */
 export function tool<S extends StandardSchema, Deps = unknown>(options: ToolOptions<S, Deps>): Tool<Deps> {
   check(options as unknown as ToolOptions<StandardSchema, unknown>);
   const repeatable = options.repeatable ?? false;

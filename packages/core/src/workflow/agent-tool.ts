@@ -7,6 +7,7 @@ import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { type Tool, tool } from "../tool/tool.ts";
 
+/** The options of `agentTool()`. */
 export interface AgentToolOptions {
   /** What the calling model is told about it. */
   readonly description?: string | undefined;
@@ -21,6 +22,7 @@ const input = jsonSchema<{ request: string }>({
   additionalProperties: false,
 });
 
+/** Makes an agent a tool of another one. Each call is a run of that agent, with a history of its own. */
 export function agentTool<Deps = unknown>(agent: Agent<unknown, Deps>, options: AgentToolOptions = {}): Tool<Deps> {
   if (typeof agent?.run !== "function") {
     const tool = String((agent as Partial<Agent> | undefined)?.name ?? agent);

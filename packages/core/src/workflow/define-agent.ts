@@ -10,6 +10,7 @@ import type { KnownOptions } from "../refuse-unknown.ts";
 import { type AnyAgent, composite, readDefinition } from "./composite.ts";
 import { type AgentCode, type AgentContext, isToRerun, LiveAgent } from "./live-agent.ts";
 
+/** The options of `defineAgent()`. */
 export interface CustomAgentOptions<Out, Deps> {
   readonly name: string;
   /**
@@ -32,6 +33,7 @@ const OPTIONS: KnownOptions<CustomAgentOptions<never, never>> = {
   hooks: true,
 };
 
+/** Defines an agent whose behaviour is a function: it may take durable steps, ask people, and run other agents. */
 export function defineAgent<Out = unknown, Deps = unknown>(
   options: CustomAgentOptions<Out, Deps>,
 ): Agent<Awaited<Out>, Deps> {

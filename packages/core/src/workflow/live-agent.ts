@@ -25,6 +25,7 @@ import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
 import { Ask, Say } from "./speak.ts";
 
+/** What the function of a custom agent gets: where it runs, the signal of a stop, durable steps, questions and agents. */
 export interface AgentContext<Deps = unknown> {
   readonly threadId: string;
   readonly runId: string;

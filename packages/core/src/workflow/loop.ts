@@ -10,6 +10,7 @@ import { type ChildInput, runChild } from "./child.ts";
 import { type AnyAgent, agentsOf, completed, composite, inputOf } from "./composite.ts";
 import { valueIn } from "./sequential.ts";
 
+/** The options of `loop()`. */
 export interface LoopOptions<Deps> {
   readonly name: string;
   /** One, or several that run one after the other in each round. */
@@ -29,6 +30,7 @@ const OPTIONS: KnownOptions<LoopOptions<never>> = {
   until: true,
 };
 
+/** Defines an agent that runs others again and again; the output of a round is the input of the next. */
 export function loop<Deps = unknown>(options: LoopOptions<Deps>): Agent<unknown, Deps> {
   const children = agentsOf("loop()", options, OPTIONS, "again and again");
   const { name, maxIterations = 10, until, hooks } = options;

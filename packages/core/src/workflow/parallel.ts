@@ -9,6 +9,7 @@ import type { KnownOptions } from "../refuse-unknown.ts";
 import { type ChildEnd, type ChildInput, type ChildPlace, runChild } from "./child.ts";
 import { type AnyAgent, agentsOf, completed, composite, inputOf, together } from "./composite.ts";
 
+/** The options of `parallel()`. */
 export interface ParallelOptions<Deps> {
   readonly name: string;
   readonly agents: readonly Agent<unknown, Deps>[];
@@ -17,6 +18,7 @@ export interface ParallelOptions<Deps> {
 
 const OPTIONS: KnownOptions<ParallelOptions<never>> = { name: true, agents: true, hooks: true };
 
+/** Defines an agent that runs others at once with the same input; its output is the list of theirs. */
 export function parallel<Deps = unknown>(options: ParallelOptions<Deps>): Agent<unknown[], Deps> {
   const children = agentsOf("parallel()", options, OPTIONS, "at once");
   const { name, hooks } = options;

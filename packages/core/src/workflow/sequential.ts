@@ -8,6 +8,7 @@ import type { KnownOptions } from "../refuse-unknown.ts";
 import { type ChildInput, runChild, wordsOf } from "./child.ts";
 import { type AnyAgent, agentsOf, completed, composite, inputOf } from "./composite.ts";
 
+/** The options of `sequential()`. */
 export interface SequentialOptions<Deps> {
   readonly name: string;
   readonly agents: readonly Agent<unknown, Deps>[];
@@ -16,6 +17,7 @@ export interface SequentialOptions<Deps> {
 
 const OPTIONS: KnownOptions<SequentialOptions<never>> = { name: true, agents: true, hooks: true };
 
+/** Defines an agent that runs others one after the other; the output of one is the input of the next. */
 export function sequential<Deps = unknown>(options: SequentialOptions<Deps>): Agent<unknown, Deps> {
   const children = agentsOf("sequential()", options, OPTIONS, "one after the other");
   const { name, hooks } = options;

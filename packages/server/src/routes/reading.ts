@@ -1,9 +1,8 @@
 // Threads as readers see them: lists, looks, messages, facts, events.
 
 import { emptyThread, foldThread } from "@belay/client";
-import type { Fact, Look, Message } from "@belay/core";
+import type { Fact, Look, Message, ThreadFilter, ThreadItem } from "@belay/core";
 import { type AnyRoute, type Call, route } from "../http/route.ts";
-import type { ThreadQuery } from "../kernel.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
 import {
@@ -45,6 +44,11 @@ function sentLook({ waiting, ...rest }: Look): unknown {
   return { ...rest, waiting: sent };
 }
 
+/** A row with the name of its owner, and without the inner side of its lease. */
+function sentRow({ lease, rest: _rest, queued: _queued, answered: _answered, ...row }: ThreadItem): unknown {
+  return { ...row, ...(lease && { owner: { name: lease.owner, until: lease.until } }) };
+}
+
 /** Yields all facts after a seq. */
 async function* factsAfter({ runner }: Call, threadId: string, after: number): AsyncGenerator<Fact> {
   for (let from = after; ; ) {
@@ -62,7 +66,7 @@ async function messagesOf(call: Call, threadId: string): Promise<readonly Messag
   return view.messages.map((each) => sentMessage(each, threadId));
 }
 
-interface ListQuery extends Omit<ThreadQuery, "label"> {
+interface ListQuery extends Omit<ThreadFilter, "label"> {
   readonly label?: string;
 }
 
@@ -89,7 +93,8 @@ export const reading: readonly AnyRoute[] = [
     async handle({ runner, query, login, site }) {
       if (query.search !== undefined && site.redacts) needRole(login, "admin");
       const label = readLabels(query.label);
-      return { status: 200, body: await runner.threads({ ...query, label, limit: query.limit ?? 50 }) };
+      const { items, next } = await runner.threads({ ...query, label, limit: query.limit ?? 50 });
+      return { status: 200, body: { items: items.map(sentRow), ...(next !== undefined && { next }) } };
     },
   }),
   route({

@@ -1,6 +1,6 @@
 // Code of one's own in a tree: steps, questions and agents in the ways that people write them.
 
-import { type Agent, type AgentContext, type AgentOptions, defineAgent, humanInput } from "@belay/core";
+import { type Agent, type AgentContext, type AgentOptions, defineAgent, humanInput, say } from "@belay/core";
 import { type EffectPlace, never } from "../simulation/effect.ts";
 import { tick } from "../simulation/tick.ts";
 import { type Dice, oneOf } from "./dice.ts";
@@ -18,6 +18,7 @@ export function lifeCode(scene: Scene, dice: Dice, name: string, agents: readonl
   const [breaks, fails, leaves] = [dice(4) === 0, dice(5) === 0, dice(10) === 0];
   const onNewInput = oneOf(dice, ["keep", "answer", "withdraw"] as const);
   const takesNo = dice(5) > 0;
+  const [speaks, stops] = [dice(3) === 0, dice(5) === 0];
 
   const runAll = (ctx: AgentContext): Promise<unknown> => {
     const run = (each: AnyAgent, key = each.name) => {
@@ -39,8 +40,10 @@ export function lifeCode(scene: Scene, dice: Dice, name: string, agents: readonl
     name,
     agents,
     ...hooks,
-    async run(ctx) {
+    async *run(ctx) {
+      if (speaks) yield say(`${name} speaks`);
       await ctx.step("s", () => stepped(scene, "code", ctx));
+      if (stops) ctx.interrupt({ reason: "pause_to_think" });
       if (tells) ctx.customAction({ at: name });
       // Nobody waits for these yet when they fail.
       const broken = breaks ? ctx.step("broken", failing) : undefined;

@@ -29,18 +29,44 @@ export async function endInCalm(life: Life): Promise<void> {
   await ticks(30);
   const { session } = process;
   if (session === undefined) return witness.problem("the thread cannot be opened any more");
-  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
+  witness.checkInbox(THREAD, (await process.runner.inbox()).items, clock.now());
   if (life.dice(8) === 0) await endForGood(life, process, session);
   else if (await goOn(life, session)) await takeWhatWaits(life, process, session);
   witness.checkJournal(THREAD);
   witness.checkDeeds(THREAD);
-  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
+  witness.checkInbox(THREAD, (await process.runner.inbox()).items, clock.now());
+  checkValues(life, (await process.runner.look(THREAD))?.values ?? {});
+  checkSaid(life);
   if (session.state === "completed") witness.checkWords(THREAD, session.messages, life.hears);
   if (life.peaceful) witness.checkLateWords(THREAD, await session.waiting());
   for (const threadId of life.forks) {
     const fork = await process.runner.open(threadId);
     if (fork.state !== "created") await goOn(life, fork);
     witness.checkJournal(threadId);
+  }
+}
+
+/** Every call of `shares` that ended well has set a value under its id, and no other call has. */
+function checkValues({ witness }: Life, values: Readonly<Record<string, unknown>>): void {
+  const set = new Set<string>();
+  for (const fact of witness.facts(THREAD)) {
+    if (fact.type !== "tool-end" && fact.type !== "tool-late") continue;
+    // A person may have given its result instead.
+    if (fact.tool === "shares" && fact.outcome === "ok" && fact.output === "shared") set.add(fact.callId);
+  }
+  const [shared, ended] = [Object.keys(values).sort().join(), [...set].sort().join()];
+  if (shared !== ended)
+    witness.problem(`the values are of the calls ${shared}, and those that ended well are ${ended}`);
+}
+
+/** A custom agent says its words once in a run, however often it begins again. */
+function checkSaid({ witness }: Life): void {
+  const said = new Set<string>();
+  for (const fact of witness.facts(THREAD)) {
+    if (fact.type !== "step" || !fact.key.startsWith("say#")) continue;
+    const at = `${fact.runId} ${fact.address}`;
+    if (said.has(at)) witness.problem(`${at} was said twice`);
+    said.add(at);
   }
 }
 
@@ -67,7 +93,7 @@ async function goOn(life: Life, session: Session<unknown>): Promise<boolean> {
     if (state !== "paused" && state !== "error") return true;
     const open = session.interrupts.filter(isRequest);
     const answers = Object.fromEntries(open.map((each) => [each.id, yes(each, `last${stretch}`)]));
-    const asksAgain = session.interrupts.some(({ reason }) => reason === "rerun");
+    const asksAgain = session.interrupts.some(({ kind, node }) => kind === "rerun" && node !== undefined);
     const run = session.resume({ answers, ...(asksAgain && { state: { n: 5 } }) });
     const result = await within(life, run.result);
     if (result === undefined) {

@@ -70,7 +70,9 @@ function someResume(life: Life, session: Session<unknown>): SomeResume {
       return { to: oneOf(dice, paths), input: [life.word()], ...(dice(3) === 0 && { mode: "rethink" }) };
     }
     case 6:
-      return session.interrupts.some(({ kind }) => kind === "node") ? { state: { n: 5 } } : {};
+      return session.interrupts.some(({ kind, node }) => kind === "node" || node !== undefined)
+        ? { state: { n: 5 } }
+        : {};
     default:
       return {};
   }

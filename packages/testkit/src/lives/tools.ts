@@ -6,9 +6,11 @@ import {
   humanInput,
   jsonSchema,
   type RequestOptions,
+  rerun,
   type Tool,
   type ToolContext,
   tool,
+  UserInterrupt,
 } from "@belay/core";
 import type { ToolOptions } from "@belay/core/inside";
 import { never } from "../simulation/effect.ts";
@@ -31,6 +33,8 @@ export const kits: readonly (readonly string[])[] = [
   ["doubt", "boom", "work", "asks"],
   ["leave", "work", "gated", "asks"],
   ["timed", "deafLeave", "asks", "work"],
+  ["retries", "shares", "retries", "gated"],
+  ["shares", "stops", "asks", "retries"],
 ];
 
 export function lifeTools(scene: Scene): Tool<unknown>[] {
@@ -64,6 +68,28 @@ export function lifeTools(scene: Scene): Tool<unknown>[] {
       const word = await deaf(scene, ctx, false);
       if (n % 3 === 0) ctx.breakLoop(word);
       return word;
+    }),
+    make("retries", {}, async ({ n }, ctx) => {
+      if (scene.dead) return never;
+      const effect = scene.began("retries", ctx, { repeatable: true });
+      await ticks(n % 3);
+      effect.ended = true;
+      if (!scene.calm && scene.chance(2) === 0) throw rerun({ n });
+      return `got ${n}`;
+    }),
+    make("shares", {}, async ({ n }, ctx) => {
+      if (scene.dead) return never;
+      const effect = scene.began("shares", ctx);
+      ctx.setValue(ctx.callId, n);
+      await ticks(n % 5);
+      effect.ended = true;
+      if (n % 6 === 0) throw new Error("shares nothing");
+      return "shared";
+    }),
+    plain("stops", {}, async ({ n }, ctx) => {
+      await ticks(n % 3);
+      if (n % 2 === 0) ctx.interrupt({ reason: "pause_to_think" });
+      else throw new UserInterrupt(scene.now(), "direction_change");
     }),
     make("asks", {}, (args, ctx) => asks(scene, args, ctx)),
     make("leave", { onStop: "finish", onCrash: "retry" }, ({ n }, ctx) => {

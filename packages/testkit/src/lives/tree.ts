@@ -142,7 +142,8 @@ class Grower {
       growing = growing.node(node, each).edge("count", node).edge(node, "join");
     }
     const some = (n: number) => graphNodes.filter(() => dice(n) === 0) as never;
-    return growing.compile({ state: { n: 0 }, interruptBefore: some(5), interruptAfter: some(6) }) as AnyAgent;
+    const stops = { interruptBefore: some(5), interruptAfter: some(6), approveBefore: some(6) };
+    return growing.compile({ state: { n: 0 }, ...stops }) as AnyAgent;
   }
 
   #hooks(name: string): Hooks {

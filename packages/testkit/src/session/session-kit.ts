@@ -152,6 +152,8 @@ export function line(event: BelayEvent): string {
       return `step ${event.key}${event.error ? ` ${event.error.code}` : ""}`;
     case "breakpoint":
       return `breakpoint ${event.breakpoint.at} ${event.breakpoint.node} ${event.breakpoint.stop}`;
+    case "label":
+      return `label ${JSON.stringify({ title: event.title, ...event.labels })} by ${event.by}`;
     case "rule-removed":
       return `rule-removed ${event.id} by ${event.by}`;
     case "command":

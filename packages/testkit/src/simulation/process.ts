@@ -8,6 +8,7 @@ import {
   type Clock,
   createRunner,
   type Handle,
+  type Interrupt,
   type Run,
   type Runner,
   type RunnerOptions,
@@ -191,7 +192,8 @@ export class Process implements Actor {
     if (result.status !== "failed") this.witness.note(`  ${here}: ${result.status} ${type}`);
     if (result.status !== "interrupted") return;
     this.witness.issued(result.handle);
-    if (type === "tool_interrupt" && !result.interrupts.some(isRequest)) {
+    const waits = ({ kind }: Interrupt) => kind === "rerun";
+    if (type === "tool_interrupt" && !result.interrupts.some((each) => isRequest(each) || waits(each))) {
       this.witness.problem(`${here} waits for people, and asks them nothing`);
     }
   }

@@ -201,6 +201,7 @@ interface LastStop {
 }
 
 /** Codes by which words given with a run are refused. */
-const NOT_TAKEN = /^(THREAD_BUSY|TOKEN_SPENT|TOKEN_UNKNOWN|INVALID_STATE|NEED_RESUME|OPTION_INVALID|ANSWER_)/;
+const NOT_TAKEN =
+  /^(ALREADY_RUNNING|THREAD_BUSY|TOKEN_SPENT|TOKEN_UNKNOWN|INVALID_STATE|NEED_RESUME|OPTION_INVALID|ANSWER_)/;
 /** Codes that leave it open whether they were. */
 const MAY_BE_TAKEN = /^(STORE_|FENCED$|SESSION_CLOSED$|RUNNER_CLOSED$|\?$)/;

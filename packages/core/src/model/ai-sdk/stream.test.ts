@@ -1,7 +1,7 @@
 import { by, events, fake, finishV2, finishV3, message, request, sent, signal, text, user } from "@belay/testkit/wire";
 import { describe, expect, it } from "vitest";
 import { fromAiSdk, type Part } from "../../index.ts";
-import type { AiSdkModel } from "../from-ai-sdk.ts";
+import type { AiSdkModel } from "./shape.ts";
 
 describe("what the model says", () => {
   it("text, calls, usage and finish of v2 arrive as events", async () => {

@@ -6,6 +6,8 @@ import type { Breakpoint } from "../../event.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { Command as Row, ThreadKey } from "../../store/store.ts";
+import { type LabelChange, type Labelling, readLabelChange } from "../given/label.ts";
+import { checkSend, type SendOptions } from "../given/options.ts";
 
 interface Base {
   /** Unique in its thread: the verb with the caller's id, or with a fresh one. */
@@ -21,6 +23,7 @@ export type Command =
   | AnswerCommand
   | (Base & { readonly do: "breakpoint"; readonly breakpoint: Breakpoint })
   | (Base & { readonly do: "unrule"; readonly rule: string })
+  | (Base & { readonly do: "label" } & Labelling)
   /** The caller makes the token; only its hash travels. */
   | (Base & { readonly do: "handle"; readonly tokenHash: string; readonly tokenUntil?: number });
 
@@ -29,12 +32,24 @@ export const verbOf: Readonly<Record<Command["do"], string>> = {
   answer: "answer()",
   breakpoint: "setBreakpoint()",
   unrule: "removeRule()",
+  label: "label()",
   handle: "handle()",
 };
 
 export function answerCommand(request: string, answer: Answer, id: string | undefined, fresh: string): AnswerCommand {
   const key = keyOf.answer(request, id ?? fresh);
   return { do: "answer", key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
+}
+
+/** Returns the answer with the name of the caller that gives it. Throws if the two name different people. */
+export function signed(request: string, answer: Answer, { by }: Caller): Answer {
+  if (by === undefined || by === answer.by) return answer;
+  if (answer.by === undefined) return { ...answer, by };
+  throw belayError("OPTION_INVALID", {
+    option: "by",
+    value: JSON.stringify(by),
+    needed: `${JSON.stringify(answer.by)}, which the answer to ${request} names, or left out`,
+  });
 }
 
 /** The parts of a command that a caller may choose. */
@@ -51,21 +66,32 @@ export function unruleCommand(rule: string, caller: Caller, fresh: string) {
   return { do: "unrule", ...baseOf("unrule", caller, fresh), rule } as const;
 }
 
+export type LabelCommand = Extract<Command, { readonly do: "label" }>;
+
+/** Returns the command for a change of title and labels. Throws `LABELS_INVALID`. */
+export function labelCommand(threadId: string, change: LabelChange, caller: SendOptions, fresh: string): LabelCommand {
+  checkSend(caller, "label()");
+  return { do: "label", ...baseOf("label", caller, fresh), ...readLabelChange(threadId, change) };
+}
+
 function baseOf(verb: string, { id, by = "user" }: Caller, fresh: string): Base {
   return { key: `${verb}:${id ?? fresh}`, by, ...(id !== undefined && { id }) };
 }
 
-export function rowOf(command: AnswerCommand, at: number): Row {
+/** Returns the row that holds the command. A worker may take it, as an answer. */
+export function rowOf(command: Command, at: number): Row {
   return { key: command.key, kind: "answer", body: JSON.stringify(command), at };
 }
 
-/** Reads the command in an `answer` row. Rows of the release before say what they do by their kind alone. */
-export function commandIn(thread: ThreadKey, row: Row): AnswerCommand {
-  const body = bodyOf(row) as Partial<AnswerCommand & { readonly ref: string }> | undefined;
-  const request = body?.do === undefined ? body?.id : body.request;
-  const { answer } = body ?? {};
+/** Reads the command in an `answer` row. Rows of the release before have an answer, and do not say so. */
+export function commandIn(thread: ThreadKey, row: Row): Command {
+  const body = bodyOf(row) as (Partial<Command> & { readonly ref?: string }) | undefined;
+  if (body?.do !== undefined && body.do !== "answer" && Object.hasOwn(verbOf, body.do)) return body as Command;
+  const given = body as Partial<AnswerCommand & { readonly ref: string }> | undefined;
+  const request = given?.do === undefined ? given?.id : given.request;
+  const { answer } = given ?? {};
   if (typeof request !== "string" || typeof answer !== "object" || answer === null) throw damaged(thread, row);
-  const id = body?.do === undefined ? body?.ref : body.id;
+  const id = given?.do === undefined ? given?.ref : given.id;
   return { do: "answer", key: row.key, by: answer.by ?? "user", request, answer, ...(id !== undefined && { id }) };
 }
 

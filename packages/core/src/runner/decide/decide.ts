@@ -4,14 +4,18 @@
 // 2. A command leaves its key on record if it has a caller's id, or came by a row of the store.
 
 import { BelayError, belayError } from "../../error.ts";
-import type { Fact } from "../../event.ts";
+import type { Fact, LabelEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Groups } from "../../interrupt/decision.ts";
+import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import { type Command, verbOf } from "./command.ts";
-import { breakpointFact, commandFact, ruleRemoved, stateFact, waitsFor } from "./facts.ts";
+import { breakpointFact, commandFact, labelFact, ruleRemoved, stateFact, waitsFor } from "./facts.ts";
 import { answerFact, expiries } from "./requests.ts";
+
+/** The most labels that a thread may have. */
+const MOST_LABELS = 16;
 
 export interface Context {
   readonly place: FramePlace;
@@ -45,10 +49,14 @@ export function decide(state: ThreadState, command: Command, context: Context): 
   }
 }
 
-/** Returns the facts to append for a decision. A row that is refused is consumed by the fact of that. */
+/**
+ * Returns the facts to append for a decision. A row whose command is refused, or was taken without it, is consumed by one more
+ * `command` fact: left in the store, a worker would look at it again and again.
+ */
 export function recordOf(decision: Decision, command: Command, { place, byRow }: Context): readonly Fact[] {
   if ("facts" in decision) return decision.facts;
-  return "refusal" in decision && byRow ? [commandFact(place, command, decision.refusal)] : [];
+  if (!byRow || "wait" in decision) return [];
+  return [commandFact(place, command, "refusal" in decision ? decision.refusal : undefined)];
 }
 
 /** Whether the thread has what the command is about. A process that may have lost the thread cannot say that it has not. */
@@ -63,6 +71,7 @@ export interface Outcomes {
   readonly breakpoint: undefined;
   /** Whether there was such a rule. */
   readonly unrule: boolean;
+  readonly label: undefined;
   /** The pause that the handle is for. */
   readonly handle: Pick<FramePlace, "runId" | "segment"> & Pick<ThreadState, "pauseType">;
 }
@@ -74,6 +83,7 @@ export function outcomeOf<C extends Command>(command: C, state: ThreadState, fac
   const outcome: { [K in keyof Outcomes]: () => Outcomes[K] } = {
     answer: () => ({ open: openRequests(state).length }),
     breakpoint: () => undefined,
+    label: () => undefined,
     unrule: () => facts.some(({ type }) => type === "rule-removed"),
     handle: () => ({ runId: state.run!.id, segment: state.run!.segment, pauseType: state.pauseType }),
   };
@@ -96,6 +106,12 @@ function factsOf(state: ThreadState, command: Command, { place, now, groups }: C
       const { rule, by } = command;
       return state.rules?.some(({ id }) => id === rule) ? [ruleRemoved(place, rule, by)] : [];
     }
+    case "label": {
+      if (state.state === "terminated") throw notNow(state, command);
+      const fact = labelFact(place, command, command.by);
+      refuseTooMany(state, fact.labels ?? {});
+      return state.state === "created" ? [stateFact(place, "initialized"), fact] : [fact];
+    }
     case "handle": {
       const { tokenHash, tokenUntil } = command;
       if (state.state !== "paused") throw notNow(state, command);
@@ -107,6 +123,11 @@ function factsOf(state: ThreadState, command: Command, { place, now, groups }: C
     default:
       return command satisfies never;
   }
+}
+
+function refuseTooMany({ threadId, labels }: ThreadState, change: NonNullable<LabelEvent["labels"]>): void {
+  const count = Object.keys(mergeLabels(labels, change)).length;
+  if (count > MOST_LABELS) throw belayError("LABELS_INVALID", { threadId, problem: `it would have ${count} labels` });
 }
 
 function notNow({ threadId, state, run }: ThreadState, command: Command): BelayError {

@@ -44,6 +44,8 @@ export interface Circumstances {
   readonly asked: Stop | undefined;
   /** A stop that keeps requests and found some open: it is recorded as a pause, with its reason and message. */
   readonly kept: Stop | undefined;
+  /** The caller of pause(). */
+  readonly pausedBy: string | undefined;
   /** The stops to put on record with the end. */
   readonly commands: readonly Fact[];
   /** Calls that were left behind and still run. */
@@ -267,7 +269,7 @@ export function interruptOf(
   place: FramePlace,
   turn: number,
   calls: StoppedCalls,
-  circumstances: Pick<Circumstances, "asked" | "late" | "now"> & Partial<Pick<Circumstances, "kept">>,
+  circumstances: Pick<Circumstances, "asked" | "late" | "now"> & Partial<Pick<Circumstances, "kept" | "pausedBy">>,
 ): Interrupt {
   const { runId, segment, runPath } = place;
   const { asked, late, now } = circumstances;
@@ -278,7 +280,7 @@ export function interruptOf(
     kind: asked === undefined ? "manual" : "user",
     address: turnAddress(runPath, turn),
     raisedAt: stop?.at ?? now,
-    by: stop?.by ?? "user",
+    by: stop?.by ?? circumstances.pausedBy ?? "user",
     ...(asked !== undefined && { reason: GENERAL }),
     ...(stop?.reason !== undefined && { reason: stop.reason }),
     ...(stop?.message !== undefined && { message: stop.message }),

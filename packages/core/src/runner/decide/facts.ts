@@ -8,6 +8,7 @@ import type {
   CommandEvent,
   DriftEvent,
   EventBase,
+  LabelEvent,
   MessageEvent,
   RuleRemovedEvent,
   RunEndEvent,
@@ -21,6 +22,7 @@ import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import type { Message, Part, Usage } from "../../message.ts";
+import type { Labelling } from "../given/label.ts";
 
 function base(place: FramePlace): EventBase {
   const { threadId, runId, segment, agentName, runPath } = place;
@@ -48,6 +50,11 @@ export function commandFact(
 
 export function breakpointFact(place: FramePlace, breakpoint: Breakpoint): BreakpointEvent {
   return { type: "breakpoint", breakpoint, ...base(place) };
+}
+
+export function labelFact(place: FramePlace, { title, labels }: Labelling, by: string): LabelEvent {
+  const named = { ...(title !== undefined && { title }), ...(labels !== undefined && { labels }) };
+  return { type: "label", ...named, by, ...base(place) };
 }
 
 export function ruleRemoved(place: FramePlace, id: string, by: string): RuleRemovedEvent {
@@ -120,10 +127,11 @@ export function inputFacts(
   place: FramePlace,
   inputs: readonly { readonly id?: string; readonly parts: readonly Part[] }[],
   at: number,
+  by?: string,
 ): MessageEvent[] {
   return inputs.map(({ id, parts }, i) => {
     const own = id ?? `${place.runId}.i${place.segment}.${i}`;
-    const message: Message = { id: own, role: "user", parts, at, origin: "person" };
+    const message: Message = { id: own, role: "user", parts, at, origin: "person", ...(by !== undefined && { by }) };
     const { threadId, runId, segment, agentName, runPath } = place;
     return {
       type: "message",

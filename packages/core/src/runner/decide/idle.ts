@@ -35,13 +35,17 @@ export function restsOn(now: number): IdleFacts {
   };
 }
 
-export const terminated: IdleFacts = (place, state) => {
-  const paused = state.state === "paused" || state.state === "running";
-  move(paused ? "paused" : state.state, "terminated");
-  const end = paused ? [runEnd(place, "terminated", usageOf(state))] : [];
-  // A run that has failed may have open calls and requests, too.
-  return [...callEnds(place, state, "over", { by: "user" }), ...end, stateFact(place, "terminated")];
-};
+/** Ends the thread for good. `commands` are put on record with that. */
+export function terminated(by: string, commands: (place: FramePlace) => readonly Fact[]): IdleFacts {
+  return (place, state) => {
+    const paused = state.state === "paused" || state.state === "running";
+    move(paused ? "paused" : state.state, "terminated");
+    const end = paused ? [runEnd(place, "terminated", usageOf(state))] : [];
+    // A run that has failed may have open calls and requests, too.
+    const closed = callEnds(place, state, "over", { by });
+    return [...closed, ...end, ...commands(place), stateFact(place, "terminated")];
+  };
+}
 
 /** Stops a thread that rests with open requests: it withdraws them and waits for the person (S9). */
 export function stopWaiting(

@@ -78,7 +78,9 @@ export function inputFactsOf(
   const consumed: InputConsumedEvent = { type: "input-consumed", id, kind, ...base(place) };
   const messages = mail.messages.map((given, i): MessageEvent => {
     const own = given.id ?? (i === 0 ? id : `${id}.${i}`);
-    const message: Message = { id: own, role: "user", parts: given.parts, at, origin: "person" };
+    const { by } = mail;
+    const said: Message = { id: own, role: "user", parts: given.parts, at, origin: "person" };
+    const message = by === undefined ? said : { ...said, by };
     return { type: "message", turn: 0, message, ...base(place) };
   });
   return [consumed, ...messages];

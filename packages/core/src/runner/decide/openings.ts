@@ -11,28 +11,41 @@ import { type Interrupt, isAtNode } from "../../interrupt/interrupt.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { isWithin } from "../../journal/reduce.ts";
 import { openRequests } from "../../journal/requests.ts";
-import type { Scope, ThreadState } from "../../journal/state.ts";
+import type { Scope, Taken, ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { ThreadKey } from "../../store/store.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 import type { readInput } from "../given/input.ts";
 import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
-import { driftFact, inputFacts, runStart, samePause, stateFact } from "./facts.ts";
+import type { Caller } from "./command.ts";
+import { commandFact, driftFact, inputFacts, runStart, samePause, stateFact } from "./facts.ts";
 import { namedGraph } from "./graph-at.ts";
 import { inputFactsOf, kindOf, queuedFacts, queuedMail, steersFor } from "./mail.ts";
 import type { Opening } from "./opening.ts";
 import { inputHooks } from "./reply-input.ts";
 import { answerFact, expiries } from "./requests.ts";
+import { refuseIfStale } from "./stale.ts";
 import { underWay } from "./under-way.ts";
 
 type Inputs = ReturnType<typeof readInput>;
+
+/** Thrown if the id of a run is on record: the caller follows that run. */
+export class RunKnown extends Error {
+  readonly taken: Taken;
+
+  constructor(taken: Taken) {
+    super("The run is on record.");
+    this.taken = taken;
+  }
+}
 
 export function newRun(
   opener: AnswerChecker,
   place: FramePlace,
   inputs: Inputs,
   factsOf: (inputs: Inputs, at: number) => readonly Fact[],
-  id?: string,
+  { id, by }: Caller = {},
 ): Opening {
   const hooked = inputHooks(opener, place, inputs);
   const open = (state: ThreadState, made: Inputs): readonly Fact[] => {
@@ -45,7 +58,10 @@ export function newRun(
     if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
     facts.push(runStart(place, known ? undefined : print));
     const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair } as const) : undefined;
-    facts.push(stateFact(place, "running", id === undefined ? closing : { ...closing, id }));
+    facts.push(
+      stateFact(place, "running", id === undefined ? closing : { ...closing, id }),
+      ...byFacts(place, { id, by }),
+    );
     facts.push(...factsOf(made, setup.clock.now()));
     return facts;
   };
@@ -55,6 +71,11 @@ export function newRun(
     const made = hooked(signal);
     return made instanceof Promise ? made.then((given) => open(state, given)) : open(state, made);
   };
+}
+
+/** Records the caller of a run or a resume, if it is named. The id alone stands in the `state` fact before. */
+function byFacts(place: FramePlace, { id = `${place.runId}.${place.segment}`, by }: Caller): readonly Fact[] {
+  return by === undefined ? [] : [commandFact(place, { key: keyOf.run(id), by })];
 }
 
 export interface Going {
@@ -69,8 +90,10 @@ export interface Going {
   readonly patch: Patch | undefined;
   /** Whose input it is; also whose answers, where they do not say. */
   readonly by: string | undefined;
-  /** The caller's id of the run() that asked for it. */
+  /** The caller's id of the run() or resume() that asked for it. */
   readonly id?: string | undefined;
+  /** The segment that it resumes, if the caller named one. */
+  readonly guard?: GuardOptions;
   /** sha256 of the token that it goes on by. */
   readonly tokenHash?: string | undefined;
 }
@@ -80,6 +103,9 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
   return async (state, _place, signal) => {
     let going = asked;
     refuseIfAsked(state, going.id);
+    const { run } = state;
+    const present = { runId: run?.id, segment: run?.segment ?? 0, state: state.state };
+    refuseIfStale(state.threadId, going.guard ?? {}, present);
     refuseIfSpent(state, place, going.tokenHash);
     refuseUnless(state, ["paused", "running", "error"], "resume");
     const given = [...going.answers].map(([id, answer]) => [id, signed(answer, going.by)] as const);
@@ -111,9 +137,9 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     }
     const edits = editsOf(agent, place, state, going);
     const moved = mode === "rethink" ? { mode, repair, ...to, ...edits, ...called } : { mode, ...edits, ...called };
-    facts.push(stateFact(place, "running", moved));
+    facts.push(stateFact(place, "running", moved), ...byFacts(place, going));
     facts.push(...(await unreadFacts(opener, place, state, going.to, paths ?? [], now)));
-    for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now));
+    for (const runPath of paths ?? []) facts.push(...inputFacts({ ...place, runPath }, inputs, now, going.by));
     return facts;
   };
 }
@@ -276,9 +302,9 @@ async function drift(
   return [driftFact(place, report, print)];
 }
 
-function refuseIfAsked({ threadId, taken }: ThreadState, id: string | undefined): void {
+function refuseIfAsked({ taken }: ThreadState, id: string | undefined): void {
   const known = id === undefined ? undefined : taken?.get(keyOf.run(id));
-  if (known !== undefined) throw belayError("RUN_KNOWN", { threadId, id: id!, runId: known.runId });
+  if (known !== undefined) throw new RunKnown(known);
 }
 
 function hasOpenCalls(state: ThreadState): boolean {

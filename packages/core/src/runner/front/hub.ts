@@ -14,6 +14,7 @@ import { type Session, threadOf } from "./session.ts";
 
 type AnySession = Session<unknown>;
 
+/** A reply that a hub hands on. */
 export interface HubReply {
   readonly threadId: string;
   readonly runId: string;
@@ -24,6 +25,7 @@ export interface HubReply {
   readonly interrupted?: { readonly by: string; readonly reason?: string; readonly said: string };
 }
 
+/** The options of `hub()`. */
 export interface HubOptions {
   /** How a reply reads to the others; "name: text" by default. Nothing at all is not handed on. */
   say?(reply: HubReply): string | Pick<Message, "parts"> | undefined;
@@ -33,6 +35,7 @@ export interface HubOptions {
   readonly from?: "now" | "start" | undefined;
 }
 
+/** Sessions that observe each other's replies. */
 export interface Hub {
   add(session: AnySession): void;
   remove(session: AnySession): void;
@@ -44,6 +47,7 @@ export interface Hub {
 
 const OPTIONS: KnownOptions<HubOptions> = { say: true, from: true, interrupts: true };
 
+/** Hands each reply of a session to the other sessions, which observe it. */
 export function hub(sessions: readonly AnySession[], options: HubOptions = {}): Hub {
   check(sessions, options);
   const members = new Map<AnySession, Member>();
@@ -219,7 +223,7 @@ function hearsNoMore({ state }: AnySession, error: unknown): boolean {
 function asSaid({ agentName, text, interrupted }: HubReply): string {
   if (interrupted === undefined) return `${agentName}: ${text}`;
   const mark = `[interrupted by ${interrupted.by}]`;
-  return `${agentName}: ${[text, mark, interrupted.said].filter((part) => part !== "").join(" ")}`;
+  return `${agentName}: ${[text.trimEnd(), mark, interrupted.said].filter((part) => part !== "").join(" ")}`;
 }
 
 const uncut = { text: "", said: "" };

@@ -4,6 +4,7 @@ import { isExpired, type Vote } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { InterruptView } from "../../interrupt/view.ts";
 import { fold } from "../../journal/fold.ts";
+import { namedAs } from "../../journal/naming.ts";
 import { thaw } from "../../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../../journal/state.ts";
 import type { Json } from "../../json.ts";
@@ -56,13 +57,14 @@ export interface Look {
 
 /** Reads a thread once. Returns undefined if there is none. */
 export async function lookAtThread(setup: Setup, key: ThreadKey): Promise<Look | undefined> {
-  const { store, clock } = setup;
+  const { store, clock, titles } = setup;
+  const at = { now: clock.now(), titles };
   const loaded = await loadThread(store, key, "snapshot");
   const state = loaded && folded(key, loaded);
-  if (loaded === undefined || state !== undefined) return loaded && lookOf(key, loaded, state!, clock.now());
+  if (loaded === undefined || state !== undefined) return loaded && lookOf(key, loaded, state!, at);
   // A snapshot of another release: the lines say the same.
   const whole = await loadThread(store, key);
-  return whole && lookOf(key, whole, folded(key, whole)!, clock.now());
+  return whole && lookOf(key, whole, folded(key, whole)!, at);
 }
 
 /** Returns the fold of what was loaded; undefined if its snapshot cannot be read. */
@@ -72,9 +74,16 @@ function folded({ threadId }: ThreadKey, { snapshot, lines }: Loaded): ThreadSta
   return state;
 }
 
-function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, now: number): Look {
+interface LookedAt {
+  readonly now: number;
+  /** Whether the first input makes the title. */
+  readonly titles: boolean;
+}
+
+function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, { now, titles }: LookedAt): Look {
   const { interrupts, view, runId, segment, head, ...standing } = standingOf(state);
   const { pauseType } = isCrashed(row) ? { pauseType: "crash" as const } : standing;
+  const { title, labels } = namedAs(state, titles);
   const { parent, lease, agent, createdAt, updatedAt } = row;
   return {
     threadId: key.threadId,
@@ -82,7 +91,8 @@ function lookOf(key: ThreadKey, { row, commands }: Loaded, state: ThreadState, n
     ...(pauseType !== undefined && { pauseType }),
     ...(runId !== undefined && { runId, segment }),
     agent,
-    labels: {},
+    ...(title !== undefined && { title }),
+    labels,
     head,
     interrupts: interrupts.filter((each) => !isExpired(each, now)).map((each) => withApprovals(state, each)),
     ...(view !== undefined && { interrupt: view }),

@@ -2,7 +2,7 @@
 
 import type { Agent } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
-import { type BelayError, belayError } from "../../error.ts";
+import { type BelayError, belayError, shown } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
 import { consoleLog, type Log } from "../../log.ts";
@@ -11,7 +11,9 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
-import type { RunOptions } from "../given/options.ts";
+import { COMMAND } from "../given/command-options.ts";
+import { type RunOptions, readWhere } from "../given/options.ts";
+import type { Where } from "../given/setup.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
@@ -20,6 +22,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 const MAX_HOT = 1_000;
 
+/** The options of `createRunner()`. */
 export interface RunnerOptions<Out, Deps> {
   /** The agent, or several: the first is the one for new threads that name none. */
   readonly agent?: Agent<Out, Deps> | undefined;
@@ -42,10 +45,16 @@ export interface RunnerOptions<Out, Deps> {
   readonly groups?: Groups | undefined;
   /** How many tools that wait for a person stay in memory; the others begin again from their recorded steps. */
   readonly maxHot?: number | undefined;
+  /** The most threads that this process runs at once for `work`, `enqueue` and `send` together; `run` and `resume` are not bounded. */
+  readonly concurrency?: number | undefined;
+  /** Which process starts inputs and runs approved calls: this one, or one that calls `work()`. A runner without agents starts nothing. */
+  readonly start?: Where | undefined;
   /** How long the handle of a pause is good; for ever by default. */
   readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were left alone for so long; by default none. */
   readonly ttlMs?: number | undefined;
+  /** Whether the first input of a thread makes its title, in the store and in lists; true by default. */
+  readonly titles?: boolean | undefined;
   /** Called around what every agent does, outside of its own: one object of hooks, or several, the outermost first. */
   readonly hooks?: HooksGiven<Deps> | undefined;
   /** Told what goes wrong beside a run and fails nothing, such as a hook after a step; the console by default. */
@@ -65,13 +74,17 @@ const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   unattended: true,
   groups: true,
   maxHot: true,
+  concurrency: true,
+  start: true,
   tokenTtlMs: true,
   ttlMs: true,
+  titles: true,
   hooks: true,
   log: true,
   clock: true,
 };
 
+/** The options of `runner.open()`. */
 export interface OpenOptions<Deps> {
   /** The name of the agent for a new thread. */
   readonly agent?: string | undefined;
@@ -81,7 +94,7 @@ export interface OpenOptions<Deps> {
 /** The options of runner.start(). `agent` and `deps` are those of runner.open(). */
 export type StartOptions<Deps> = RunOptions & OpenOptions<Deps>;
 
-const START: KnownOptions<StartOptions<never>> = { id: true, agent: true, deps: true };
+const START: KnownOptions<StartOptions<never>> = { ...COMMAND, agent: true, deps: true };
 
 /** session.run() checks the values. */
 export function readStart<Deps>(options: StartOptions<Deps>): StartOptions<Deps> {
@@ -102,8 +115,10 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
     }
     agents.set(agent.name, agent);
   }
-  if (agents.size === 0)
-    throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent: pass agent or agents" });
+  if (agents.size === 0 && options.store === undefined) {
+    const problem = "a runner needs an agent: pass agent or agents, or the store of other processes";
+    throw belayError("AGENT_INVALID", { agent: "(none)", problem });
+  }
   return agents;
 }
 
@@ -131,11 +146,25 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
     unattended: options.unattended ?? false,
     groups: readGroups(options.groups),
     tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
+    titles: readFlag("titles", options.titles) ?? true,
     hooks: readHooks(options.hooks),
+    start: readWhere({ start: options.start }).start,
     log,
     late: new LatePost(store, clock, log),
     hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
   };
+}
+
+/** Returns how many threads may run at once. */
+export function readConcurrency(concurrency = Number.POSITIVE_INFINITY): number {
+  if (concurrency >= 1) return concurrency;
+  const value = String(concurrency);
+  throw belayError("OPTION_INVALID", { option: "concurrency", value, needed: "a number, 1 or more" });
+}
+
+function readFlag(option: string, value: unknown): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
 }
 
 function notAboveZero(option: string, value: number): BelayError {

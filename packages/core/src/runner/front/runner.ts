@@ -6,23 +6,31 @@ import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
+import { keyOf } from "../../journal/taken.ts";
 import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { agentUnknown } from "../given/absent-agent.ts";
+import { type ChatOptions, checkChat } from "../given/chat-options.ts";
+import type { CommandOptions, GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
+import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkPause,
   checkRemoveRule,
   checkRun,
+  checkTerminate,
   type DrainOptions,
   type EffectsOptions,
   type EndOptions,
+  type EnqueueOptions,
   type EventOptions,
   type InterruptOptions,
   type JournalOptions,
@@ -37,7 +45,10 @@ import {
   readJournal,
   readRepair,
   readRules,
+  readWhere,
   type SendOptions,
+  type SteerOptions,
+  type TerminateOptions,
 } from "../given/options.ts";
 import { deleteThread } from "../past/delete-thread.ts";
 import { type ForkOptions, forkThread, readFork } from "../past/fork.ts";
@@ -48,40 +59,61 @@ import { type HistoryPoint, historyPoints } from "../read/history-points.ts";
 import { type JournalPage, loadThread, readPage } from "../read/read-facts.ts";
 import { readPast } from "../read/read-past.ts";
 import type { Run } from "../read/run.ts";
-import { resumeRun } from "../thread/begin-run.ts";
+import { busy } from "../read/store-error.ts";
+import { untilFree, WAIT_MS } from "../read/until-taken.ts";
+import { followed, resumeRun } from "../thread/begin-run.ts";
 import { terminate } from "../thread/let-go.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
+import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
+import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
+import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
 import {
   type OpenOptions,
   type RunnerOptions,
   readAgents,
+  readConcurrency,
   readSetup,
   readStart,
   type StartOptions,
 } from "./runner-options.ts";
+import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
+import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { Troubles } from "./troubles.ts";
 import { type WorkOptions, workOn } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
 
-/** Agents of several kinds: a run's output is one of theirs, and `deps` serves them all. */
+/**
+ * Makes a runner: agents and a store, and the verbs on their threads. The store is in memory by default. With agents of
+ * several kinds the output of a run is one of theirs, and `deps` serves them all.
+ *
+ * @example
+ * ```ts
+ * const runner = createRunner({ agent: helper, store: sqliteStore(new DatabaseSync("threads.db")) });
+ * const session = await runner.open("thread-1");
+ * const run = session.run("Book a table.");
+ * for await (const event of run) if (event.type === "text-delta") process.stdout.write(event.text);
+ * if ((await run.result).status === "interrupted") await session.resume().result;
+ * ```
+ */
 export function createRunner<A extends Agent<unknown, never>>(
   options: Omit<RunnerOptions<never, never>, "agent" | "agents" | "deps"> & {
     readonly agents: readonly A[];
   } & NeededDeps<DepsOf<A>>,
 ): Runner<OutputOf<A>, DepsOf<A>>;
+/** Makes a runner with one agent, or with several of one kind. */
 export function createRunner<Out = string, Deps = unknown>(
   options: RunnerOptions<Out, Deps> & NeededDeps<Deps>,
 ): Runner<Out, Deps>;
@@ -118,11 +150,14 @@ export class LiveRunner<Out = string, Deps = unknown> {
   #pruneAt = 0;
   /** Threads that go on here and are set aside if the process dies of it again. */
   readonly #lastTries = new Set<LiveThread>();
+  readonly #slots: Slots;
   readonly #prunes: Troubles;
   readonly #setup: RunnerSetup;
   /** Damaged requests that the log has heard of. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
+  /** Fires when the runner is closed. */
+  readonly #ending = new AbortController();
 
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
@@ -132,7 +167,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#setup = readSetup(options);
     this.#prunes = new Troubles(this.#setup.log);
     this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);
-    this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps);
+    this.#slots = new Slots(readConcurrency(options.concurrency));
+    this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps, this.#slots);
   }
 
   /** Its name in the leases of what it runs: no other runner has it, in this process or elsewhere. */
@@ -152,7 +188,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async run(input: Input, options: RunOptions = {}): Promise<Run<Out>> {
     checkRun(options);
     if (options.id !== undefined) return this.start(options.id, input, options);
-    const run = (await this.open()).run(input);
+    const run = (await this.open()).run(input, options);
     await run.started;
     return run;
   }
@@ -160,7 +196,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Calls session.run() for the thread with this name, and resolves when the run has started. Rejects if it is refused. */
   async start(threadId: string, input: Input, options: StartOptions<Deps> = {}): Promise<Run<Out>> {
     const { agent, deps, ...given } = readStart(options);
-    return this.#begin(threadId, { agent, deps }, (session) => session.run(input, given));
+    return this.#begin(threadId, { agent, deps }, given, (session) => session.run(input, given));
   }
 
   /**
@@ -168,12 +204,12 @@ export class LiveRunner<Out = string, Deps = unknown> {
    * is spent. A handle resumes the pause that it was issued for, and no other; a thread id resumes the present one.
    */
   async resume(from: Handle | string, options: ResumeOptions = {}): Promise<Run<Out>> {
-    if (typeof from === "string") return this.#begin(from, "resume", (session) => session.resume(options));
+    if (typeof from === "string") return this.#begin(from, "resume", options, (session) => session.resume(options));
     const { threadId } = readHandle(from);
-    return this.#begin(threadId, "resume", (session) => {
+    return this.#begin(threadId, "resume", options, (session) => {
       const thread = threadOf(session);
       const tokenHash = checkHandle(from, thread.standing, this.#setup.clock.now());
-      return resumeRun(thread, options, undefined, tokenHash);
+      return resumeRun(thread, options, tokenHash);
     });
   }
 
@@ -181,26 +217,46 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async #begin(
     threadId: string,
     how: OpenOptions<Deps> | "resume",
+    command: CommandOptions,
     begin: (session: Session<Out>) => Run<Out>,
   ): Promise<Run<Out>> {
     const sessions = this.#sessions;
     const [options, isResumed] = how === "resume" ? [{}, true] : [how, false];
     const over = sessions.goOn(threadId);
-    let run: Run<Out>;
+    let run: Run<Out> | undefined;
     try {
-      const session = await sessions.with(threadId, async () => {
-        const known = sessions.known(threadId);
-        const opened = await sessions.open(threadId, options, isResumed);
-        if (known !== undefined) await threadOf(opened).refresh();
-        return opened;
-      });
-      run = begin(session);
+      while (run === undefined) {
+        const session = await sessions.with(threadId, async () => {
+          const known = sessions.known(threadId);
+          const opened = await sessions.open(threadId, options, isResumed).catch(unlessBusy);
+          if (known !== undefined && opened !== undefined) await threadOf(opened).refresh();
+          return opened;
+        });
+        run = session === undefined ? await this.#whileBusy(threadId, command) : begin(session);
+      }
     } finally {
       over();
     }
     // No event is missed: the caller gets the run before the model is called.
     await run.started;
     return run;
+  }
+
+  /**
+   * Another process has the thread: returns a run that follows the one it was asked for under the same id, or waits until the
+   * thread is free. Rejects with ALREADY_RUNNING if it runs there.
+   */
+  async #whileBusy(threadId: string, { id, waitMs = WAIT_MS, signal }: CommandOptions): Promise<Run<Out> | undefined> {
+    const thread = threadOf(await this.#sessions.looker(threadId));
+    await thread.refresh();
+    const taken = id === undefined ? undefined : thread.recall.now().taken?.get(keyOf.run(id));
+    if (taken !== undefined) return followed(thread, taken);
+    const { state, runId = "" } = thread.standing;
+    if (state === "running") throw belayError("ALREADY_RUNNING", { threadId, runId });
+    const key = this.#key(threadId);
+    if (await untilFree(this.#setup, key, { waitMs, signal })) return undefined;
+    const lease = (await loadThread(this.#setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
+    throw busy(threadId, lease?.owner ?? "another process", lease?.until ?? this.#setup.clock.now());
   }
 
   /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
@@ -212,13 +268,15 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.pause() for a thread that any process may be running. */
-  async pause(threadId: string): Promise<Receipt> {
+  async pause(threadId: string, options: GuardOptions = {}): Promise<Receipt> {
+    checkPause(options);
     const session = this.#sessions.known(threadId);
-    return session?.state === "running" ? session.pause() : stopAnywhere(this.#door(threadId), "pause", {});
+    return session?.state === "running" ? session.pause(options) : stopAnywhere(this.#door(threadId), "pause", options);
   }
 
   /** session.terminate() for a thread that any process may be running. */
-  async terminate(threadId: string, options: EndOptions = {}): Promise<void> {
+  async terminate(threadId: string, options: TerminateOptions = {}): Promise<void> {
+    checkTerminate(options);
     const session = this.#sessions.known(threadId);
     if (session?.state === "running") return session.terminate(options);
     await this.#refuseUnknown(threadId);
@@ -238,12 +296,14 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    checkRun(options, "answer()");
-    const answer = readAnswer(id, given, this.#setup.maxBytes);
-    const command = answerCommand(id, answer, options.id, this.#setup.clock.id());
+    const { start = this.#setup.start, rest } = readWhere(options);
+    checkRun(rest, "answer()");
+    const answer = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
+    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    return submit(this.#door(threadId), command);
+    const byWorker = start === "worker" || this.#startsNothing;
+    return submit({ ...this.#door(threadId), byWorker }, command, rest);
   }
 
   /** The door of a thread that any process may have. */
@@ -260,10 +320,22 @@ export class LiveRunner<Out = string, Deps = unknown> {
     };
   }
 
-  /** Open requests over all threads, the oldest first; those that cannot be read are its `damaged`. */
+  /** Lists open requests over all threads, the oldest first, a page at a time; those that cannot be read are `damaged`. */
   async inbox(filter: InboxFilter = {}): Promise<Inbox> {
     this.#sessions.refuseIfClosed();
     return readInbox(this.#setup, this.#tenant, filter, this.#logged);
+  }
+
+  /** Lists the requests that were decided, the last decided first, a page at a time: approved, rejected, answered, expired or withdrawn. */
+  async requests(filter: RequestsFilter): Promise<DecidedPage> {
+    this.#sessions.refuseIfClosed();
+    return readDecided(this.#setup, this.#tenant, filter);
+  }
+
+  /** Returns one request, open or decided; undefined if there is none. */
+  async request(id: string): Promise<FoundRequest | undefined> {
+    this.#sessions.refuseIfClosed();
+    return readRequest(this.#setup, this.#tenant, id);
   }
 
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
@@ -286,15 +358,16 @@ export class LiveRunner<Out = string, Deps = unknown> {
     checkRemoveRule(options, "runner");
     const { threadId, ...caller } = options;
     if (threadId === undefined) return this.#setup.store.removeRule(this.#tenant, id);
-    return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()));
+    return submit(this.#door(threadId), unruleCommand(id, caller, this.#setup.clock.id()), options);
   }
 
   /** session.setBreakpoint() by thread id. */
   async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
     this.#sessions.refuseIfClosed();
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
+    if (agent === undefined || agent.absent) throw agentUnknown(agent?.name ?? "(none)");
     const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
-    await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()));
+    await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
   }
 
   /** session.handle() by thread id: a new handle on the present pause. The one before it is void. */
@@ -339,7 +412,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.steer() for a thread that any process may be running. */
-  async steer(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async steer(threadId: string, input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
     return this.#sessions.with(threadId, async () => (await this.#sessions.any(threadId)).steer(input, options));
   }
 
@@ -353,10 +426,12 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.enqueue() for a thread that any process may be running. */
-  async enqueue(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async enqueue(threadId: string, input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
+    const { start = this.#setup.start ?? "worker" } = readWhere(options);
     const sent = await this.#sessions.with(threadId, async () =>
-      (await this.#sessions.any(threadId)).enqueue(input, options),
+      (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
     );
+    if (start === "worker" || this.#startsNothing) return sent;
     // Whoever ran it may have ended just before it was sent.
     const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
@@ -367,6 +442,41 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
+  }
+
+  /**
+   * Sends an input to a thread in whatever state it is, as a chat box does: it starts a run, resumes a paused one, steers a
+   * running one, or answers. Resolves when the input is on record or waits in the store. A thread that is not there begins
+   * with it; `agent` names its agent.
+   */
+  async send(
+    threadId: string,
+    input: Input,
+    options: ChatOptions & { readonly agent?: string | undefined } = {},
+  ): Promise<Sent> {
+    this.#sessions.refuseIfClosed();
+    checkChat(options, { agent: true });
+    const { agent, start = this.#setup.start, ...given } = options;
+    const byWorker = start === "worker" || this.#startsNothing;
+    const bounded = (begin: () => Promise<Run<Out>>) => withSlot(this.#slots, threadId, begin);
+    const verbs: ChatVerbs = {
+      start: (said, more) =>
+        bounded(() => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) })),
+      resume: (more) => bounded(() => this.resume(threadId, more)),
+      steer: (said, more) => this.steer(threadId, said, more),
+      enqueue: async (said, more) => {
+        // A thread that is not there begins with this agent.
+        if (agent !== undefined) await this.#sessions.open(threadId, { agent }).catch(unlessBusy);
+        return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
+      },
+      interrupt: (more) => this.interrupt(threadId, more),
+    };
+    return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
+  }
+
+  /** True without agents: other processes start everything. */
+  get #startsNothing(): boolean {
+    return this.#sessions.agentNames.length === 0;
   }
 
   /** session.withdraw() for a thread that any process may be running. */
@@ -381,9 +491,34 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return this.#sessions.reader(threadId, options);
   }
 
-  /** All threads, the last changed first. */
-  threads(): Promise<ThreadRow[]> {
-    return this.#setup.store.threads(this.#tenant);
+  /**
+   * Lists threads, the last changed first, a page at a time. `next` is the cursor of the page after it. A thread that changes
+   * while a caller reads pages moves to the front.
+   */
+  async threads(filter: ThreadFilter = {}): Promise<ThreadPage> {
+    return readThreads(this.#setup, this.#tenant, filter);
+  }
+
+  /**
+   * Follows all threads of the tenant: `sync`, then hints from any process that a thread has changed. Hints are lossy and merge.
+   * Ends with `signal`, or when the runner is closed.
+   */
+  changes(options: ChangesOptions = {}): AsyncIterable<ThreadChange> {
+    this.#sessions.refuseIfClosed();
+    checkChanges(options);
+    const { signal } = options;
+    const ending = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal]);
+    return readChanges(this.#setup, this.#tenant, ending);
+  }
+
+  /** session.label() for a thread that any process may be running. */
+  async label(threadId: string, change: LabelChange, options: SendOptions = {}): Promise<void> {
+    this.#sessions.refuseIfClosed();
+    const { store, clock } = this.#setup;
+    const command = labelCommand(threadId, change, options, clock.id());
+    const loaded = await loadThread(store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
+    if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
+    await submit(this.#door(threadId), command);
   }
 
   /**
@@ -451,7 +586,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
     const read = readPrune(options);
-    return this.#prune(await this.threads(), read);
+    return this.#prune(await this.#setup.store.threads(this.#tenant), read);
   }
 
   async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {
@@ -466,7 +601,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const now = clock.now();
     if (this.#ttlMs !== undefined && now >= this.#pruneAt) {
       this.#pruneAt = now + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
-      const rows = await this.threads();
+      const rows = await store.threads(this.#tenant);
       // What cannot be removed is no reason not to work.
       await this.#prune(rows, { idleMs: this.#ttlMs }).then(
         () => this.#prunes.over(),
@@ -479,6 +614,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Moves threads that can move by themselves: crashed ones, and idle ones with an input waiting. Ends with `signal`. */
   work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
+    if (this.#startsNothing) throw agentUnknown("(none)");
     const sessions = this.#sessions;
     return workOn(
       {
@@ -486,6 +622,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
           return sessions.closed;
         },
         clock: this.#setup.clock,
+        slots: this.#slots,
         find: () => this.#movable(),
         move: (row) => this.#move(row),
         log: this.#setup.log,
@@ -530,6 +667,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
   async close(options: EndOptions = {}): Promise<void> {
+    this.#ending.abort();
     await this.#sessions.close(options);
   }
 }

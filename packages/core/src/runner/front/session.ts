@@ -16,15 +16,20 @@ import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import { answerCommand, breakpointCommand, unruleCommand } from "../decide/command.ts";
+import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { type ChatOptions, checkChat } from "../given/chat-options.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
+import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
+  checkPause,
   checkRemoveRule,
   checkRun,
   type EndOptions,
+  type EnqueueOptions,
   type EventOptions,
   type InterruptOptions,
   type LookOptions,
@@ -33,7 +38,10 @@ import {
   readBreakpoint,
   readEvents,
   readLook,
+  readWhere,
   type SendOptions,
+  type SteerOptions,
+  type TerminateOptions,
 } from "../given/options.ts";
 import type { Run } from "../read/run.ts";
 import { beginRun, resumeRun } from "../thread/begin-run.ts";
@@ -47,6 +55,7 @@ import { startQueued, startWaiting } from "../thread/start-queued.ts";
 import { stopOf } from "../thread/stop-anywhere.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
+import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 
 /** The live handle on a thread in this process, made by `runner.open()`: what it shows, and the verbs. */
 export interface Session<Out = string> extends Pick<LiveSession<Out>, keyof LiveSession<Out>> {}
@@ -117,7 +126,7 @@ export class LiveSession<Out = string> {
   /** Starts a run. While paused by a person, by pause() or by a crash it goes on with the input. */
   run(input: Input, options: RunOptions = {}): Run<Out> {
     checkRun(options);
-    return beginRun(this.#thread, input, options.id);
+    return beginRun(this.#thread, input, options);
   }
 
   /** Goes on after a pause or an error: with input by reasoning again, without from exactly where it stopped. */
@@ -144,9 +153,12 @@ export class LiveSession<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    checkRun(options, "answer()");
-    const answer = readAnswer(id, given, setup.maxBytes);
-    return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()));
+    const { start = setup.start, rest } = readWhere(options);
+    checkRun(rest, "answer()");
+    const answer = signed(id, readAnswer(id, given, setup.maxBytes), rest);
+    const byWorker = start === "worker" || this.#thread.agent.absent === true;
+    const door = { ...doorOf(this.#thread), byWorker };
+    return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()), rest);
   }
 
   /** A new handle on the present pause; the one before it is void. */
@@ -169,13 +181,19 @@ export class LiveSession<Out = string> {
   /** Takes back what people allowed for this thread; false where there is no such rule. */
   async removeRule(id: string, options: SendOptions = {}): Promise<boolean> {
     checkRemoveRule(options, "session");
-    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()));
+    return submit(doorOf(this.#thread), unruleCommand(id, options, this.#thread.setup.clock.id()), options);
   }
 
   /** From now on graphs of this thread stop at a node, or do not; it counts until something else is said of that node. */
   async setBreakpoint(options: BreakpointOptions): Promise<void> {
     const breakpoint = readBreakpoint(this.#thread.agent, options, this.#thread.setup.maxBytes);
-    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()));
+    await submit(doorOf(this.#thread), breakpointCommand(breakpoint, options, this.#thread.setup.clock.id()), options);
+  }
+
+  /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
+  async label(change: LabelChange, options: SendOptions = {}): Promise<void> {
+    const { setup } = this.#thread;
+    await submit(doorOf(this.#thread), labelCommand(this.threadId, change, options, setup.clock.id()));
   }
 
   /**
@@ -195,20 +213,48 @@ export class LiveSession<Out = string> {
   }
 
   /** Pauses the run at its next step boundary, whichever process is running it. Nothing is aborted. */
-  async pause(): Promise<Receipt> {
-    return stopOf(this.#thread, "pause", {});
+  async pause(options: GuardOptions = {}): Promise<Receipt> {
+    checkPause(options);
+    return stopOf(this.#thread, "pause", options);
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
-  async steer(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async steer(input: Input, options: SteerOptions = {}): Promise<{ readonly id: string }> {
     return { id: await send(this.#thread, "steer", input, options) };
   }
 
   /** An input for the next run: it starts at once when the thread is idle; after a stop or a failure it waits until the person acts. */
-  async enqueue(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
-    const id = await send(this.#thread, "input", input, options);
-    await startQueued(this.#thread);
+  async enqueue(input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
+    const { start = this.#thread.setup.start, rest } = readWhere(options);
+    const id = await send(this.#thread, "input", input, rest);
+    if (start !== "worker") await startQueued(this.#thread);
     return { id };
+  }
+
+  /**
+   * Sends an input to the thread in whatever state it is, as a chat box does: it starts a run, resumes a paused one, steers a
+   * running one, or answers. Resolves when the input is on record or waits in the store.
+   */
+  async send(input: Input, options: ChatOptions = {}): Promise<Sent> {
+    checkChat(options);
+    this.#thread.refuseIfClosed();
+    const { setup, key, host } = this.#thread;
+    const begun = async (begin: () => Run<Out>) => {
+      await this.#thread.refresh();
+      const run = begin();
+      await run.started;
+      return run;
+    };
+    const byWorker = (options.start ?? setup.start) === "worker" || this.#thread.agent.absent === true;
+    const bounded = (begin: () => Run<Out>) => withSlot(host.slots, key.threadId, () => begun(begin));
+    const verbs: ChatVerbs = {
+      start: (said, given) => bounded(() => this.run(said, given)),
+      resume: (given) => bounded(() => this.resume(given)),
+      steer: (said, given) => this.steer(said, given),
+      enqueue: (said, given) => this.enqueue(said, { ...given, start: byWorker ? "worker" : "here" }),
+      interrupt: (given) => this.interrupt(given),
+    };
+    return sendTo(verbs, setup, key, input, { ...options, byWorker });
   }
 
   /**
@@ -242,7 +288,7 @@ export class LiveSession<Out = string> {
   }
 
   /** Ends the thread for good, whichever process has it. Resolves when that is on record. */
-  terminate(options: EndOptions = {}): Promise<void> {
+  terminate(options: TerminateOptions = {}): Promise<void> {
     return terminate(doorOf(this.#thread), options);
   }
 

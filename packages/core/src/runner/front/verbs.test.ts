@@ -1,6 +1,19 @@
-import { eachStore, factsOf, faultyStore, gate, type Kit, listen, openKit, toolOf, until } from "@belay/testkit";
+import {
+  eachStore,
+  factsOf,
+  faultyStore,
+  gate,
+  isFact,
+  type Kit,
+  listen,
+  openKit,
+  toolOf,
+  until,
+} from "@belay/testkit";
 import { describe, expect, it } from "vitest";
-import type { Runner, Store, ToolContext } from "../../index.ts";
+import type { Fact } from "../../event.ts";
+import { approve, type Runner, type Store, type ToolContext } from "../../index.ts";
+import { encode } from "../../journal/codec.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
@@ -87,6 +100,8 @@ const stages: Readonly<Record<string, Stage>> = {
 type Verb = (scene: Scene) => Promise<string>;
 
 const verbs: Readonly<Record<string, Verb>> = {
+  start: async ({ runner }) => `segment ${(await (await runner.start("thread", "x")).started).segment}`,
+  resume: async ({ runner }) => `segment ${(await (await runner.resume("thread")).started).segment}`,
   interrupt: async ({ runner }) => ((await runner.interrupt("thread")).accepted ? "accepted" : "nothing"),
   pause: async ({ runner, go, store }) => {
     const owner = (await store.load(key))?.row.lease?.owner;
@@ -107,6 +122,26 @@ const verbs: Readonly<Record<string, Verb>> = {
 };
 
 const table: Readonly<Record<keyof typeof verbs, Readonly<Record<keyof typeof stages, string>>>> = {
+  start: {
+    "running here": "ALREADY_RUNNING",
+    "running elsewhere": "ALREADY_RUNNING",
+    "at rest": "segment 2",
+    asking: "NEED_RESUME",
+    crashed: "segment 2",
+    completed: "segment 1",
+    terminated: "INVALID_STATE",
+    unknown: "segment 1",
+  },
+  resume: {
+    "running here": "ALREADY_RUNNING",
+    "running elsewhere": "ALREADY_RUNNING",
+    "at rest": "segment 2",
+    asking: "segment 2",
+    crashed: "segment 2",
+    completed: "INVALID_STATE",
+    terminated: "INVALID_STATE",
+    unknown: "THREAD_UNKNOWN",
+  },
   interrupt: {
     "running here": "accepted",
     "running elsewhere": "accepted",
@@ -202,3 +237,221 @@ describe.each(eachStore)("a session whose thread another process runs, on $name"
     await owner.session.interrupt();
   });
 });
+
+describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
+  /** A command, and where it meets a thread. `again` returns its outcome. */
+  interface Repeated {
+    readonly verb: string;
+    readonly stage: keyof typeof stages;
+    readonly act: (runner: Runner, options: { readonly id: string; readonly by: string }) => Promise<unknown>;
+  }
+
+  const repeated: readonly Repeated[] = [
+    { verb: "start", stage: "completed", act: async (runner, o) => (await runner.start("thread", "x", o)).started },
+    { verb: "start", stage: "at rest", act: async (runner, o) => (await runner.start("thread", "x", o)).started },
+    { verb: "resume", stage: "at rest", act: async (runner, o) => (await runner.resume("thread", o)).started },
+    { verb: "interrupt", stage: "running elsewhere", act: (runner, o) => runner.interrupt("thread", o) },
+    { verb: "interrupt", stage: "running here", act: (runner, o) => runner.interrupt("thread", o) },
+    { verb: "interrupt", stage: "asking", act: (runner, o) => runner.interrupt("thread", o) },
+    { verb: "interrupt", stage: "completed", act: (runner, o) => runner.interrupt("thread", o) },
+    { verb: "pause", stage: "at rest", act: (runner, o) => runner.pause("thread", o) },
+    { verb: "terminate", stage: "running elsewhere", act: (runner, o) => runner.terminate("thread", o) },
+    { verb: "terminate", stage: "running here", act: (runner, o) => runner.terminate("thread", o) },
+    { verb: "terminate", stage: "at rest", act: (runner, o) => runner.terminate("thread", o) },
+    { verb: "steer", stage: "running elsewhere", act: (runner, o) => runner.steer("thread", "x", o) },
+    { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", o) },
+    { verb: "observe", stage: "completed", act: (runner, o) => runner.observe("thread", "x", o) },
+  ];
+
+  it.each(repeated)(
+    "V2: $verb ($stage) again under its id has the first outcome, here, elsewhere and after a restart",
+    async ({ stage, act }) => {
+      const { runner, store, go } = await stages[stage]!(await make());
+      const command = { id: "once", by: "ann" };
+      const first = await act(runner, command);
+      go();
+      // Wherever it brought the thread: it rests before it is asked again.
+      await until(async () => (await store.load(key))?.row.lease === undefined);
+      const facts = await factsOf(store);
+      expect(await act(runner, command)).toEqual(first);
+      expect(await act(await another(store), command)).toEqual(first);
+      await runner.close();
+      expect(await act(await another(store), command)).toEqual(first);
+      expect(await factsOf(store)).toEqual(facts);
+      expect(JSON.stringify(facts)).toContain('"by":"ann"');
+    },
+  );
+
+  it("V2, S2: a stop with an id that met nothing meets nothing again, also after a new run has begun", async () => {
+    for (const verb of ["interrupt", "pause"] as const) {
+      const store = await make();
+      const kit = await openKit(["one", [{ text: "a" }, { stall: true }]], { store });
+      await kit.session.run("go").result;
+      expect(await kit.session[verb]({ id: "esc" })).toMatchObject({ accepted: false });
+      const run = kit.session.run("more");
+      await listen(run).until(({ type }) => type === "text-delta");
+      expect(await kit.session[verb]({ id: "esc" })).toMatchObject({ accepted: false });
+      expect(await (await another(store))[verb]("thread", { id: "esc" })).toMatchObject({ accepted: false });
+      expect(kit.session.state).toBe("running");
+      await kit.session.interrupt();
+    }
+  });
+
+  it("V2: an answer again under its id returns the number that was open after the first", async () => {
+    const store = await make();
+    const kit = await openKit([[{ call: "asks" }, { call: "asks" }], "done"], { store, tools: [asks] });
+    await kit.session.run("go").result;
+    const [one, two] = kit.session.interrupts.map(({ id }) => id);
+    expect(await kit.session.answer(one!, approve(), { id: "x", by: "ann" })).toEqual({ open: 1 });
+    expect(await kit.session.answer(two!, approve(), { id: "y" })).toEqual({ open: 0 });
+    expect(await kit.session.answer(one!, approve(), { id: "x" })).toEqual({ open: 1 });
+    expect(await (await another(store)).answer(one!, approve(), { id: "x" })).toEqual({ open: 1 });
+    const answered = (await factsOf(store)).find(({ type }) => type === "request-answered");
+    expect(answered).toMatchObject({ id: one, by: "ann" });
+    await expect(kit.session.answer(one!, approve({ by: "bob" }), { by: "ann" })).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+    });
+  });
+
+  it("V2: a run and a resume under a known id follow the first one while another process runs it", async () => {
+    const store = await make();
+    const { begun, go, tool } = works();
+    const kit = await openKit([[{ call: "works" }], "done"], { store, tools: [tool] });
+    const first = kit.session.run("go", { id: "r" });
+    await begun.opened;
+    const again = await (await another(store)).start("thread", "go", { id: "r" });
+    expect(await again.started).toEqual(await first.started);
+    const heard = listen(again);
+    go.open();
+    const result = await first.result;
+    expect(result).toMatchObject({ status: "completed", text: "done" });
+    expect(await again.result).toEqual(result);
+    const facts = (await factsOf(store)).map(({ seq }) => seq);
+    expect((await heard.all).flatMap((event) => (isFact(event) ? [event.seq] : []))).toEqual(facts);
+  });
+
+  it("V2: `by` stands in a person's message, whichever verb brought it", async () => {
+    const store = await make();
+    const held = gate();
+    const kit = await openKit([() => held.opened.then(() => "one"), "two", "three"], { store });
+    const run = kit.session.run("first", { by: "ann" });
+    await run.started;
+    await kit.session.steer("second", { by: "bob" });
+    held.open();
+    await run.result;
+    await kit.session.observe("third", { by: "cid" });
+    await kit.session.enqueue("fourth", { by: "dee" });
+    await until(() => kit.session.state === "completed" && kit.requests.length === 3);
+    const said = kit.session.messages.filter(({ role }) => role === "user").map(({ by }) => by);
+    expect(said).toEqual(["ann", "bob", "cid", "dee"]);
+    await kit.runner.close();
+    const reopened = await openKit([], { store });
+    expect(reopened.session.messages.filter(({ role }) => role === "user").map(({ by }) => by)).toEqual(said);
+    expect(kit.problems()).toEqual([]);
+  });
+
+  it("V2: a pause and a stop name their caller in the interrupt", async () => {
+    const { session, go } = await running(await make());
+    const pausing = session.pause({ by: "ann" });
+    go();
+    expect(await pausing).toMatchObject({ accepted: true });
+    expect(session.interrupts).toMatchObject([{ kind: "manual", by: "ann" }]);
+  });
+
+  it.each(["running here", "running elsewhere", "at rest"])(
+    "V2: resume, terminate and steer for a segment that the thread (%s) has left are STALE; stop and pause meet nothing",
+    async (stage) => {
+      const { runner, store, go } = await stages[stage]!(await make());
+      const { runId } = (await factsOf(store)).at(-1)!;
+      const before = await factsOf(store);
+      for (const guard of [{ segment: 7 }, { runId: "another" }, { runId: "another", segment: 1 }]) {
+        const stale = { code: "STALE", details: { present: { runId, segment: 1 } } };
+        await expect(runner.terminate("thread", guard)).rejects.toMatchObject(stale);
+        await expect(runner.steer("thread", "x", guard)).rejects.toMatchObject(stale);
+        if (stage === "at rest") await expect(runner.resume("thread", guard)).rejects.toMatchObject(stale);
+        expect(await runner.interrupt("thread", guard)).toMatchObject({ accepted: false });
+        expect(await runner.pause("thread", guard)).toMatchObject({ accepted: false });
+      }
+      expect(await factsOf(store)).toEqual(before);
+      await runner.steer("thread", "x", { runId, segment: 1 });
+      await runner.terminate("thread", { runId, segment: 1 });
+      expect((await store.load(key))?.row.state).toBe("terminated");
+      go();
+    },
+  );
+
+  it("V1: a run and a resume wait for another process as long as `waitMs`, and begin when the thread is free", async () => {
+    const store = await make();
+    const { runner, deaf } = await deafOwner(store);
+    const busy = { code: "THREAD_BUSY", message: expect.stringContaining("deaf") };
+    await expect(runner.resume("thread", { waitMs: 30 })).rejects.toMatchObject(busy);
+    await expect(runner.start("thread", "x", { signal: AbortSignal.timeout(10) })).rejects.toMatchObject(busy);
+    const waiting = runner.resume("thread", { input: "never mind" });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    await store.release(key, deaf);
+    expect(await (await waiting).started).toMatchObject({ segment: 2 });
+    await runner.close();
+  });
+
+  it("V1: `signal` ends the wait, not the command: the same id finds its outcome", async () => {
+    const store = await make();
+    const { runner, deaf } = await deafOwner(store);
+    const asked = (await store.requests("default"))[0]!.id;
+    const ending = new AbortController();
+    const waiting = runner.answer(asked, approve(), { signal: ending.signal, id: "later" });
+    await until(async () => (await store.load(key))?.commands.length === 1);
+    ending.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    expect((await store.load(key))?.commands).toHaveLength(1);
+    await store.release(key, deaf);
+    expect(await runner.answer(asked, approve(), { id: "later" })).toEqual({ open: 0 });
+    await until(async () => (await store.load(key))?.commands.length === 0);
+    await runner.close();
+  });
+
+  it("V1: a rule is removed by the process that runs the thread, and `by` is on record", async () => {
+    const store = await make();
+    const { begun, go, tool } = works();
+    const kit = await openKit([[{ call: "asks" }], [{ call: "works" }], "done"], { store, tools: [asks, tool] });
+    await kit.session.run("go").result;
+    const asked = kit.session.interrupts[0]!.id;
+    const run = kit.session.resume({ answers: { [asked]: approve({ remember: "thread" }) } });
+    await begun.opened;
+    const rule = kit.session.rules[0]!.id!;
+    const command = { threadId: "thread", by: "ann", id: "away" };
+    expect(await (await another(store)).removeRule(rule, command)).toBe(true);
+    expect(kit.session.rules).toEqual([]);
+    expect(await (await another(store)).removeRule(rule, command)).toBe(true);
+    const removed = (await factsOf(store)).filter(({ type }) => type === "rule-removed");
+    expect(removed).toMatchObject([{ id: rule, by: "ann" }]);
+    go.open();
+    expect(await run.result).toMatchObject({ status: "completed" });
+  });
+
+  /** A thread that asks, and a process that holds its lease and reads nothing. */
+  async function deafOwner(store: Store) {
+    const kit = await openKit([[{ call: "asks" }], "done"], { store, tools: [asks] });
+    await kit.session.run("go").result;
+    await kit.runner.close();
+    const { row } = (await store.load(key))!;
+    const line = encode([{ ...samePlace((await factsOf(store)).at(-1)!), type: "command", key: "x:1", by: "deaf" }]);
+    const writer = { take: "deaf", ttlMs: 60_000 };
+    const appended = await store.append(key, {
+      appendId: "deaf.1",
+      expect: row.head,
+      count: 1,
+      at: Date.now(),
+      body: line,
+      writer,
+      release: false,
+      agent: row.agent,
+      state: row.state,
+    });
+    if (!appended.ok) throw new Error(appended.why);
+    return { runner: await another(store), deaf: appended.fence };
+  }
+});
+
+function samePlace({ threadId, runId, segment, agentName, runPath, seq, at }: Fact) {
+  return { threadId, runId, segment, agentName, runPath, attempt: 1, seq: seq + 1, at };
+}

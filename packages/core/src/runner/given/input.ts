@@ -9,6 +9,7 @@ import { isLongName, NAME_BYTES } from "../../read-name.ts";
 /** An input written as a message: text and files of a person. */
 export type InputMessage = Pick<Message, "parts"> & Partial<Pick<Message, "id" | "role">>;
 
+/** What a person says: a text, several, or messages with text and files. */
 export type Input = string | readonly string[] | readonly InputMessage[];
 
 type Inputs = readonly { readonly id?: string; readonly parts: readonly Part[] }[];

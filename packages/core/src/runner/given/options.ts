@@ -1,4 +1,6 @@
-// What people may say when they begin a run, send something to it, stop it or let it go on.
+// The options of the verbs, and how each is read: an option that a verb cannot use is refused before anything is changed.
+//
+// Long, and still one piece: a list of verbs, each with its options and a few lines that read them.
 
 import type { Agent } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
@@ -7,29 +9,25 @@ import type { Drift } from "../../fingerprint.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { fitting, type Json, toJson } from "../../json.ts";
-import { readName } from "../../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { atLeastZero, flag, oneOf, text } from "./check.ts";
+import { COMMAND, type CommandOptions, checkCaller, checkGuard, GUARD, type GuardOptions } from "./command-options.ts";
 import type { Input } from "./input.ts";
+import type { Where } from "./setup.ts";
 
 type AnyAgent = Agent<unknown, never>;
 
-export interface RunOptions {
-  /** Asking twice under one id is asking once: while it runs that is the same run, and later what was recorded of it. */
-  readonly id?: string | undefined;
-}
+/** The options of `run()`. Under a known id it returns a run that follows the first one. */
+export interface RunOptions extends CommandOptions {}
 
-export interface SendOptions {
-  /** Sending twice under one id is sending once. */
-  readonly id?: string | undefined;
-  readonly by?: string | undefined;
-}
+/** The options of `enqueue()` and `observe()`. */
+export interface SendOptions extends CommandOptions {}
 
-export interface InterruptOptions {
-  /** The same stop sent twice under one id is one. */
-  readonly id?: string | undefined;
-  /** Only this run, only this segment of it: a late ESC cannot hit a later one. */
-  readonly runId?: string | undefined;
-  readonly segment?: number | undefined;
+/** The options of `steer()`. */
+export interface SteerOptions extends SendOptions, GuardOptions {}
+
+/** The options of `interrupt()`. A stop for another `runId` or `segment` than the present one is not accepted: a late ESC hits nothing else. */
+export interface InterruptOptions extends GuardOptions {
   /** At once (the default), or when the model has ended, or when the turn's calls have. */
   readonly mode?: "now" | "after-model" | "after-tools" | undefined;
   /** With a mode for later: stop at once when it takes longer than this. */
@@ -45,11 +43,10 @@ export interface InterruptOptions {
   readonly rollbackPartial?: boolean | undefined;
   /** What becomes of open requests: withdrawn (the default), or kept, and then the thread rests as by pause(): they are answered as before. */
   readonly requests?: "withdraw" | "keep" | undefined;
-  /** Who stops it. */
-  readonly by?: string | undefined;
 }
 
-export interface ResumeOptions {
+/** The options of `resume()`. */
+export interface ResumeOptions extends GuardOptions {
   /** Continue from the breakpoint, or close what is open and reason again. Input means rethink unless said otherwise. */
   readonly mode?: "continue" | "rethink" | undefined;
   readonly input?: Input | undefined;
@@ -64,20 +61,24 @@ export interface ResumeOptions {
   readonly answers?: Readonly<Record<string, Answer>> | undefined;
   /** What to do when the agent is not the one that the run began with: tell it as an event (the default), refuse, or ask. */
   readonly drift?: Drift | undefined;
-  readonly by?: string | undefined;
 }
 
-/** Of close() and terminate(). */
+/** Of close(). */
 export interface EndOptions {
-  /** No grace is given, also not to what one of them that came before is waiting for. */
+  /** Gives no grace, also not to the work that an earlier close() or terminate() is waiting for. */
   readonly force?: boolean | undefined;
 }
 
+/** The options of `terminate()`. */
+export interface TerminateOptions extends EndOptions, GuardOptions {}
+
+/** The options of `runner.drain()`. */
 export interface DrainOptions {
   /** What takes longer is aborted; ten seconds by default. */
   readonly timeoutMs?: number | undefined;
 }
 
+/** The options of `setBreakpoint()`. */
 export interface BreakpointOptions extends SendOptions {
   readonly node: string;
   /** The name of its graph; any, where it is not said. */
@@ -89,6 +90,7 @@ export interface BreakpointOptions extends SendOptions {
   readonly when?: Json | undefined;
 }
 
+/** The options of `checkpoint()`. */
 export interface LookOptions {
   /** The graph, by its path, or by the address of something that waits in it. */
   readonly to?: string | undefined;
@@ -98,6 +100,25 @@ export interface LookOptions {
 export interface RemoveRuleOptions extends SendOptions {
   /** The thread that the rule holds for; without it, a rule that holds for all threads. */
   readonly threadId?: string | undefined;
+}
+
+/** The process that starts an input, or runs an approved call. */
+export interface WhereOptions {
+  /** `"here"`: this process. `"worker"`: any process that calls `work()`. */
+  readonly start?: Where | undefined;
+}
+
+/** Of enqueue(). */
+export interface EnqueueOptions extends SendOptions, WhereOptions {}
+
+export function readWhere<O extends WhereOptions>(
+  options: O,
+): { readonly start: Where | undefined; readonly rest: Omit<O, "start"> } {
+  // The check of the verb refuses it.
+  if (typeof options !== "object" || options === null) return { start: undefined, rest: options };
+  const { start, ...rest } = options;
+  oneOf("start", start, ["here", "worker"]);
+  return { start, rest };
 }
 
 /** Of runner.journal(). */
@@ -114,6 +135,7 @@ export interface EffectsOptions {
   readonly after: number;
 }
 
+/** The options of `events()`. */
 export interface EventOptions {
   /** The seq of the last fact that was seen; all facts by default. */
   readonly after?: number | undefined;
@@ -127,24 +149,17 @@ export interface RulesOptions {
   readonly threadId?: string | undefined;
 }
 
+/** The options of `runner.repair()`. */
 export interface RepairOptions {
   /** The id of the new thread. */
   readonly as?: string | undefined;
 }
 
-export interface AnswerOptions {
-  /** The same answer given twice under one id is one. */
-  readonly id?: string | undefined;
-}
-
-const RUN: KnownOptions<RunOptions> = { id: true };
-
-const SEND: KnownOptions<SendOptions> = { id: true, by: true };
+/** The options of `answer()`. The answer's own `by` must not differ. */
+export interface AnswerOptions extends CommandOptions, WhereOptions {}
 
 const STOP: KnownOptions<InterruptOptions> = {
-  id: true,
-  runId: true,
-  segment: true,
+  ...GUARD,
   mode: true,
   timeoutMs: true,
   graceMs: true,
@@ -153,7 +168,6 @@ const STOP: KnownOptions<InterruptOptions> = {
   message: true,
   rollbackPartial: true,
   requests: true,
-  by: true,
 };
 
 const FOR_EVER_MS = Number.MAX_SAFE_INTEGER;
@@ -162,14 +176,16 @@ const END: KnownOptions<EndOptions> = { force: true };
 
 const DRAIN: KnownOptions<DrainOptions> = { timeoutMs: true };
 
+const TERMINATE: KnownOptions<TerminateOptions> = { ...GUARD, ...END };
+
 const RESUME: KnownOptions<ResumeOptions> = {
+  ...GUARD,
   mode: true,
   input: true,
   to: true,
   state: true,
   answers: true,
   drift: true,
-  by: true,
 };
 
 const BREAKPOINT: KnownOptions<BreakpointOptions> = {
@@ -178,26 +194,30 @@ const BREAKPOINT: KnownOptions<BreakpointOptions> = {
   at: true,
   stop: true,
   when: true,
-  id: true,
-  by: true,
+  ...COMMAND,
 };
 
-/** A run, or an answer: under an id of the caller's. */
+/** Of a run or an answer. */
 export function checkRun(options: RunOptions, where = "run()"): void {
-  refuseUnknown(where, options, RUN);
-  name("id", options.id);
+  refuseUnknown(where, options, COMMAND);
+  checkCaller(options);
 }
 
-export function checkSend(options: SendOptions, where: string): void {
-  refuseUnknown(where, options, SEND);
-  name("id", options.id);
-  name("by", options.by, 0);
+export function checkPause(options: GuardOptions): void {
+  refuseUnknown("pause()", options, GUARD);
+  checkGuard(options);
+}
+
+export function checkSend(options: SteerOptions, where: string): void {
+  refuseUnknown(where, options, where === "steer()" ? GUARD : COMMAND);
+  checkGuard(options);
   if (options.id === undefined || !isOwnKey(options.id)) return;
-  const needed = "text that does not begin with stop:, answer: or late:, which name other commands";
+  const needed =
+    "text that does not begin with stop:, answer:, late:, breakpoint:, unrule: or handle:, which name other commands";
   throw belayError("OPTION_INVALID", { option: "id", value: JSON.stringify(options.id), needed });
 }
 
-const OWN_KEY = /^(stop|answer|late):/;
+const OWN_KEY = /^(stop|answer|late|breakpoint|unrule|handle):/;
 
 /** Of a command that is no steer and no input: nothing that people say has such a key. */
 export function isOwnKey(id: string): boolean {
@@ -210,13 +230,9 @@ export function readStop(options: InterruptOptions, now: number, most = Number.P
   atLeastZero("timeoutMs", options.timeoutMs);
   atLeastZero("graceMs", options.graceMs);
   oneOf("requests", options.requests, ["withdraw", "keep"]);
-  name("id", options.id);
-  name("by", options.by, 0);
-  for (const option of ["runId", "reason", "message"] as const) text(option, options[option]);
+  checkGuard(options);
+  for (const option of ["reason", "message"] as const) text(option, options[option]);
   for (const option of ["force", "rollbackPartial"] as const) flag(option, options[option]);
-  if (options.segment !== undefined && !Number.isInteger(options.segment)) {
-    throw belayError("OPTION_INVALID", { option: "segment", value: shown(options.segment), needed: "a whole number" });
-  }
   fitting([options.reason ?? null, options.message ?? null], "What is said of the stop", most);
   return {
     at: now,
@@ -229,8 +245,8 @@ export function readStop(options: InterruptOptions, now: number, most = Number.P
   };
 }
 
-/** What of the options of a stop is sent to another process: what is read of them, as JSON can hold it, which has no number without end. */
-export function sentStop(options: InterruptOptions): InterruptOptions {
+/** The options to send with a remote stop: known keys only, `Infinity` replaced because JSON has none. */
+export function sentStop({ waitMs: _waitMs, signal: _signal, ...options }: InterruptOptions): InterruptOptions {
   const known = Object.entries(options).filter(([option, value]) => Object.hasOwn(STOP, option) && value !== undefined);
   const ends = ([option, value]: [string, unknown]) => [
     option,
@@ -239,10 +255,16 @@ export function sentStop(options: InterruptOptions): InterruptOptions {
   return Object.fromEntries(known.map(ends));
 }
 
-export function readEnd(options: EndOptions, where: "close()" | "terminate()"): Required<EndOptions> {
-  refuseUnknown(where, options, END);
+export function readEnd(options: EndOptions): Required<EndOptions> {
+  refuseUnknown("close()", options, END);
   flag("force", options.force);
   return { force: options.force ?? false };
+}
+
+export function checkTerminate(options: TerminateOptions): void {
+  refuseUnknown("terminate()", options, TERMINATE);
+  flag("force", options.force);
+  checkGuard(options);
 }
 
 export function readDrain(options: DrainOptions): number {
@@ -255,7 +277,7 @@ export function readDrain(options: DrainOptions): number {
 export function checkResume(options: ResumeOptions, most: number): ReadonlyMap<string, Answer> {
   refuseUnknown("resume()", options, RESUME);
   oneOf("mode", options.mode, ["continue", "rethink"]);
-  name("by", options.by, 0);
+  checkGuard(options);
   text("to", options.to);
   fitting(options.to ?? null, "`to` of resume()", most);
   const { drift, answers = {} } = options;
@@ -280,17 +302,11 @@ export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: 
   return { node, at, stop, ...(graph !== undefined && { graph }), ...condition };
 }
 
-/** Checks the id and the name of a caller. */
-export function checkCaller(options: SendOptions): void {
-  name("id", options.id);
-  name("by", options.by, 0);
-}
-
-const REMOVE_RULE: KnownOptions<RemoveRuleOptions> = { threadId: true, id: true, by: true };
+const REMOVE_RULE: KnownOptions<RemoveRuleOptions> = { ...COMMAND, threadId: true };
 
 /** A session's rule is of its thread: only a runner takes a `threadId`. */
 export function checkRemoveRule(options: RemoveRuleOptions, of: "session" | "runner"): void {
-  refuseUnknown("removeRule()", options, of === "runner" ? REMOVE_RULE : SEND);
+  refuseUnknown("removeRule()", options, of === "runner" ? REMOVE_RULE : COMMAND);
   checkCaller(options);
 }
 
@@ -381,28 +397,4 @@ function readCursor(after = 0): number {
 export function readId(option: string, id: unknown): string {
   if (typeof id === "string" && id !== "" && id.length <= 200) return id;
   throw belayError("OPTION_INVALID", { option, value: shown(id), needed: "text of 1–200 characters" });
-}
-
-function name(option: string, value: string | undefined, least = 1): void {
-  if (value !== undefined) readName(option, value, least);
-}
-
-function text(option: string, value: string | undefined): void {
-  if (value === undefined || typeof value === "string") return;
-  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "text" });
-}
-
-function flag(option: string, value: boolean | undefined): void {
-  if (value === undefined || typeof value === "boolean") return;
-  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
-}
-
-function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
-  if (value === undefined || allowed.includes(value)) return;
-  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed: `one of ${allowed.join(", ")}` });
-}
-
-function atLeastZero(option: string, value: number | undefined): void {
-  if (value === undefined || (typeof value === "number" && value >= 0)) return;
-  throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number of milliseconds, 0 or more" });
 }

@@ -17,7 +17,7 @@ describe("a fork", () => {
     await expect(it.runner.fork("nobody", { at: 0 })).rejects.toMatchObject({ code: "THREAD_UNKNOWN" });
     await expect(it.runner.fork("thread", { at: 1, as: "thread" })).rejects.toMatchObject({ code: "THREAD_EXISTS" });
     await expect(it.runner.fork("thread", { at: 1, as: "" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    expect((await it.runner.threads()).length).toBe(1);
+    expect((await it.runner.threads()).items.length).toBe(1);
   });
 
   test("T2: of another agent's thread is refused before it is made", async () => {
@@ -25,7 +25,7 @@ describe("a fork", () => {
     await it.session.run("go").result;
     const other = await openKit([], { store: it.store, threadId: "mine", agent: { name: "stranger" } });
     await expect(other.runner.fork("thread", { at: 1 })).rejects.toMatchObject({ code: "AGENT_MISMATCH" });
-    expect((await it.runner.threads()).length).toBe(1);
+    expect((await it.runner.threads()).items.length).toBe(1);
   });
 
   test("T2: an answer of the store that is lost on the way makes it once; a store that fails makes nothing", async () => {
@@ -37,7 +37,7 @@ describe("a fork", () => {
     expect(session.threadId).toBe("once");
     store.plan("append", { fail: "before" }, { fail: "before" }, { fail: "before" });
     await expect(it.runner.fork("thread", { at: 4, as: "never" })).rejects.toMatchObject({ code: "STORE_FAILED" });
-    expect((await it.runner.threads()).map(({ threadId }) => threadId).sort()).toEqual(["once", "thread"]);
+    expect((await it.runner.threads()).items.map(({ threadId }) => threadId).sort()).toEqual(["once", "thread"]);
   });
 
   test("Q7: a request raised anew lasts as long as the other did", async () => {

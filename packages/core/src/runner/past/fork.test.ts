@@ -157,7 +157,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
     const [anew] = session.interrupts;
     expect(anew).toMatchObject({ kind: "approval", tool: "pay", replaces: asked!.id });
-    expect((await it.runner.inbox()).map(({ id, threadId }) => [id, threadId])).toEqual([
+    expect((await it.runner.inbox()).items.map(({ id, threadId }) => [id, threadId])).toEqual([
       [asked!.id, "thread"],
       [anew!.id, "other"],
     ]);
@@ -295,13 +295,13 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     await it.session.resume({ answers: { [it.session.interrupts[0]!.id]: approve() } }).result;
     const { head } = (await it.store.load(key("thread")))!.row;
     for (let at = 0; at <= head; at++) await it.runner.fork("thread", { at });
-    const before = await it.runner.threads();
+    const before = (await it.runner.threads()).items;
     const ending = new AbortController();
     const working = it.runner.work({ pollMs: 1, signal: ending.signal });
     await new Promise((resolve) => setTimeout(resolve, 30));
     ending.abort();
     await working;
-    expect(await it.runner.threads()).toEqual(before);
+    expect((await it.runner.threads()).items).toEqual(before);
   });
 
   test("T2: goes on where its parent is deleted, also a fork of a fork; another process can open it", async () => {
@@ -312,7 +312,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     await it.runner.fork("child", { at: head, as: "grandchild" });
     await it.runner.delete("thread");
     await it.runner.delete("child");
-    expect((await it.runner.threads()).map(({ threadId }) => threadId)).toEqual(["grandchild"]);
+    expect((await it.runner.threads()).items.map(({ threadId }) => threadId)).toEqual(["grandchild"]);
     const other = await openKit(["three"], { store: it.store, threadId: "grandchild" });
     expect(history(other.session.messages)).toEqual(["user: first", "assistant: one"]);
     await other.session.run("more").result;

@@ -5,12 +5,14 @@ import { BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { encode, type Line } from "../../journal/codec.ts";
+import { namedAs } from "../../journal/naming.ts";
 import { reduce } from "../../journal/reduce.ts";
 import { snapshotIfDue } from "../../journal/snapshot.ts";
 import { newThread } from "../../journal/state.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Append, Appended, Store, ThreadKey } from "../../store/store.ts";
 import { forkFacts } from "../decide/fork-facts.ts";
+import { listedAfter } from "../decide/listing.ts";
 import { asked } from "../decide/requests.ts";
 import type { Setup } from "../given/setup.ts";
 import { type Effect, effectsAfter } from "../read/effects.ts";
@@ -126,6 +128,7 @@ export async function writeFork(
     (fact, i): Fact => ({ ...fact, at, seq: point + 1 + i }),
   );
   for (const fact of own) reduce(state, fact);
+  const named = namedAs(state, setup.titles);
   const append: Append = {
     appendId: `${take}.fork.${clock.id()}`,
     expect: shared,
@@ -137,6 +140,8 @@ export async function writeFork(
     agent,
     state: state.state,
     parent: forked,
+    listed: listedAfter(state, [], state.state),
+    ...((named.title !== undefined || state.labels !== undefined) && { named }),
     // What the facts in common asked for is the other thread's.
     ...asked(state, own, state.state === "paused"),
     ...(snapshot !== undefined && { snapshot }),

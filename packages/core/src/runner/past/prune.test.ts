@@ -44,7 +44,8 @@ async function left(clock = fakeClock(), store = memoryStore({ clock })): Promis
   return { ...kit, clock };
 }
 
-const ids = async ({ runner }: Pick<Kit, "runner">) => (await runner.threads()).map(({ threadId }) => threadId).sort();
+const ids = async ({ runner }: Pick<Kit, "runner">) =>
+  (await runner.threads()).items.map(({ threadId }) => threadId).sort();
 
 describe("prune", () => {
   test("T3: removes what has ended and was left alone for so long, and nothing else", async () => {
@@ -59,14 +60,14 @@ describe("prune", () => {
     expect((await ids(kit)).length).toBe(7);
     expect((await kit.runner.prune({ idleMs: DAY })).toSorted()).toEqual(["completed", "error", "terminated"]);
     expect(await ids(kit)).toEqual(["asking", "crashed", "initialized", "stopped"]);
-    expect((await kit.runner.inbox()).length).toBe(1);
+    expect((await kit.runner.inbox()).items.length).toBe(1);
   });
 
   test("T3: removes paused ones, whatever paused them, only where it is asked to", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);
     expect((await kit.runner.prune({ idleMs: DAY, paused: true })).length).toBe(7);
-    expect([await ids(kit), await kit.runner.inbox()]).toEqual([[], []]);
+    expect([await ids(kit), (await kit.runner.inbox()).items]).toEqual([[], []]);
   });
 
   test("T3: leaves alone what somebody wrote to while it looked, and what an input waits for", async () => {
@@ -98,7 +99,7 @@ describe("prune", () => {
     const kit = await openKit(["one", "two"], { clock, store: sqliteStore(await openDatabase(":memory:"), { clock }) });
     await kit.session.run("go").result;
     await clock.advance(DAY);
-    const { head } = (await kit.runner.threads())[0]!;
+    const { head } = (await kit.runner.threads()).items[0]!;
     const { session } = await kit.runner.fork("thread", { at: head, as: "fork" });
     expect(await kit.runner.prune({ idleMs: DAY })).toEqual(["thread"]);
     await session.run("more").result;
@@ -126,7 +127,7 @@ describe("prune", () => {
     expect(await other.runner.prune({ idleMs: 0 })).toEqual(["thread"]);
     const result = await kit.session.run("more").result;
     expect(result).toMatchObject({ status: "failed", error: { code: "THREAD_UNKNOWN" } });
-    expect(await kit.runner.threads()).toEqual([]);
+    expect((await kit.runner.threads()).items).toEqual([]);
   });
 
   test("T3: a worker removes what has ended for longer than the runner's ttlMs", async () => {
@@ -177,7 +178,7 @@ describe("delete", () => {
     await kit.session.interrupt();
     await run.result;
     await other.runner.delete("thread");
-    expect(await kit.runner.threads()).toEqual([]);
+    expect((await kit.runner.threads()).items).toEqual([]);
   });
 
   test("takes what waits for it along, and needs neither its agent nor that it is there", async () => {
@@ -190,6 +191,6 @@ describe("delete", () => {
     const other = await openKit([], { store: kit.store, threadId: "none", agent: { name: "stranger" } });
     await other.runner.delete("thread");
     await other.runner.delete("thread");
-    expect(await kit.runner.threads()).toEqual([]);
+    expect((await kit.runner.threads()).items).toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { belayError } from "../../error.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { Store, ThreadRow } from "../../store/store.ts";
 
+/** The options of `runner.prune()`. */
 export interface PruneOptions {
   /** How long nothing must have been written to a thread. */
   readonly idleMs: number;

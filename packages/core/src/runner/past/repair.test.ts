@@ -62,7 +62,7 @@ describe("a damaged thread", () => {
       "assistant: call w",
       "tool: w ok",
     ]);
-    const damaged = (await kit.runner.threads()).find(({ threadId }) => threadId === "thread")!;
+    const damaged = (await kit.runner.threads()).items.find(({ threadId }) => threadId === "thread")!;
     expect(lost).toMatchObject({ from: 15, facts: damaged.head - 14, error: { code: "JOURNAL_CORRUPT" } });
     expect(session).toMatchObject({ state: "paused", pauseType: "manual" });
     expect(await session.resume().result).toMatchObject({ status: "completed", text: "and on" });
@@ -86,7 +86,7 @@ describe("a damaged thread", () => {
     damage.exec("UPDATE thread SET updated_at = updated_at + 1");
     damage.close();
     const { db, kit } = await opened(path);
-    expect(await kit.runner.threads()).toMatchObject([{ threadId: "thread", damaged: true }]);
+    expect((await kit.runner.threads()).items).toMatchObject([{ threadId: "thread", damaged: true }]);
     const { session, lost } = await kit.runner.repair("thread");
     expect(history(session.messages).length).toBe(8);
     expect(lost.facts).toBeUndefined();
@@ -141,6 +141,6 @@ describe("a damaged thread", () => {
     await kit.session.run("go").result;
     await expect(kit.runner.repair("thread")).rejects.toMatchObject({ code: "THREAD_SOUND" });
     await expect(kit.runner.repair("nobody")).rejects.toMatchObject({ code: "THREAD_UNKNOWN" });
-    expect((await kit.runner.threads()).length).toBe(1);
+    expect((await kit.runner.threads()).items.length).toBe(1);
   });
 });

@@ -83,6 +83,7 @@ function tell(fact: Fact): Pick<HistoryPoint, "kind" | "text" | "id"> | undefine
     case "drift":
     case "rule-removed":
     case "breakpoint":
+    case "label":
       return undefined;
     default:
       return fact satisfies never;

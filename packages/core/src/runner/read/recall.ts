@@ -17,7 +17,7 @@ import { openRequests } from "../../journal/requests.ts";
 import { thaw } from "../../journal/snapshot.ts";
 import { newThread, type ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
-import type { Loaded, Store, ThreadKey } from "../../store/store.ts";
+import type { Loaded, Named, Store, ThreadKey } from "../../store/store.ts";
 import { loadThread } from "./read-facts.ts";
 
 export interface Standing {
@@ -50,6 +50,8 @@ export class Recall {
   };
   /** When the thread was made; undefined while there is none. */
   since: number | undefined;
+  /** The title and labels that the store has of it, as of the last look. */
+  named: Named | undefined;
   readonly #onGone: () => void;
   #fold: ThreadState | undefined;
   #idleFold: WeakRef<ThreadState> | undefined;
@@ -82,6 +84,7 @@ export class Recall {
     const loaded = await loadThread(this.#store, this.#key, after);
     if (since !== undefined && since !== loaded?.row.createdAt) throw this.gone();
     this.since ??= loaded?.row.createdAt;
+    this.named = loaded?.row.named;
     return loaded;
   }
 
@@ -124,7 +127,7 @@ export class Recall {
     if (this.#remembered() !== undefined || this.#store.linesSync === undefined) return this.load(fresh);
     if (this.#open !== undefined && !fresh) return this.#open;
     const loaded = await this.read("rest");
-    const open = loaded?.row.rest === undefined ? undefined : openFold(this.#key.threadId, loaded.lines);
+    const open = loaded?.row.rest === undefined ? undefined : openFold(this.#key.threadId, loaded.lines, this.named);
     return open ?? this.load(true);
   }
 
@@ -144,6 +147,7 @@ export class Recall {
   /** What `firstLoad` gave. */
   async learn(loaded: Loaded, toGoOn: boolean): Promise<void> {
     this.since = loaded.row.createdAt;
+    this.named = loaded.row.named;
     if (toGoOn || this.#store.linesSync === undefined) this.settleOn(await this.#enough(loaded));
     else await this.#glance(loaded);
   }
@@ -158,7 +162,7 @@ export class Recall {
       await this.load(true);
       return;
     }
-    const open = row.rest === undefined ? undefined : openFold(this.#key.threadId, lines);
+    const open = row.rest === undefined ? undefined : openFold(this.#key.threadId, lines, row.named);
     if (open !== undefined) return this.settleOn(open);
     const last = lines.at(-1);
     if (last === undefined) return;

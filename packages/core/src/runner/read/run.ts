@@ -8,6 +8,7 @@ import type { PauseType } from "../../lifecycle.ts";
 import type { Finish, Message, Usage } from "../../message.ts";
 import type { Feed, Reader } from "./feed.ts";
 
+/** Which segment of which run a result is of. */
 export interface RunPlace {
   readonly runId: string;
   readonly segment: number;
@@ -15,6 +16,7 @@ export interface RunPlace {
   readonly usage: Usage;
 }
 
+/** How a segment ended. */
 export type RunResult<Out = unknown> = RunPlace &
   (
     | { readonly status: "completed"; readonly output: Out; readonly text: string; readonly finish: Finish }
@@ -41,6 +43,7 @@ export interface Started {
   readonly seq: number;
 }
 
+/** One segment of a run: its events, and its result. It can be iterated any number of times. */
 export interface Run<Out = unknown> extends AsyncIterable<BelayEvent> {
   readonly threadId: string;
   readonly runId: string;

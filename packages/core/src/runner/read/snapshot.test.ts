@@ -72,7 +72,7 @@ describe.each(Object.entries(stores))("a fork of a long thread %s", (_, make) =>
     const first = await openKit(talkative(), { store, tools: [note], agent: { context }, threadId: "forked" });
     for (let i = 0; i < 60; i++) await first.session.run(`question ${i} ${"and so on ".repeat(30)}`).result;
     const seen = history(first.session.messages);
-    const { head } = (await first.runner.threads()).find(({ threadId }) => threadId === "forked")!;
+    const { head } = (await first.runner.threads()).items.find(({ threadId }) => threadId === "forked")!;
     await first.runner.fork("forked", { at: head, as: "fork" });
     await first.runner.delete("forked");
     const { read, store: counted } = counting(store);

@@ -10,17 +10,53 @@ import { loadThread } from "./read-facts.ts";
 const LOOK_MS = 250;
 const FIRST_LOOK_MS = 25;
 
-/** Waits until the command with this key is on record after `head`, or no process has the thread. */
-export async function untilTaken(setup: Setup, key: ThreadKey, command: string, head: number): Promise<void> {
+/** How long a command waits for another process, if its caller does not say. */
+export const WAIT_MS = 5_000;
+
+export interface Patience {
+  /** Without it, the wait has no bound. */
+  readonly waitMs?: number | undefined;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Waits until the command with this key is on record after `head`, or no process has the thread. Resolves to false if that took too long. */
+export function untilTaken(
+  setup: Setup,
+  key: ThreadKey,
+  command: string,
+  head: number,
+  patience: Patience = {},
+): Promise<boolean> {
+  return until(setup, key, head, patience, (lines) => isTaken(key, lines, command));
+}
+
+/** Waits until no process has the thread. Resolves to false if that took too long. */
+export function untilFree(setup: Setup, key: ThreadKey, patience: Patience): Promise<boolean> {
+  return until(setup, key, Number.MAX_SAFE_INTEGER, patience, () => false);
+}
+
+async function until(
+  setup: Setup,
+  key: ThreadKey,
+  head: number,
+  { waitMs = Number.POSITIVE_INFINITY, signal }: Patience,
+  isOver: (lines: readonly Line[]) => boolean,
+): Promise<boolean> {
   const news = watched(setup, key);
+  const { clock, store } = setup;
+  const due = clock.now() + waitMs;
+  signal?.addEventListener("abort", news.wake);
   try {
     for (;;) {
       // One load: its row and its lines are of one moment.
-      const loaded = await loadThread(setup.store, key, head);
-      if (loaded?.row.lease === undefined || isTaken(key, loaded.lines, command)) return;
-      await news.come();
+      const loaded = await loadThread(store, key, head);
+      if (loaded?.row.lease === undefined || isOver(loaded.lines)) return true;
+      if (signal?.aborted || clock.now() >= due) return false;
+      await news.come(due - clock.now());
     }
   } finally {
+    signal?.removeEventListener("abort", news.wake);
     news.end();
   }
 }
@@ -44,15 +80,15 @@ export function watched({ store, clock }: Setup, key: ThreadKey) {
     },
     "append",
   );
-  const come = async () => {
+  const come = async (atMost = patience) => {
     if (!came) {
       const told = new Promise<void>((resolve) => (wake = resolve));
-      const timer = clock.setTimeout(wake, patience);
+      const timer = clock.setTimeout(wake, Math.min(patience, atMost));
       await told;
       clock.clearTimeout(timer);
     }
     came = false;
     patience = LOOK_MS;
   };
-  return { come, end };
+  return { come, end, wake: () => wake() };
 }

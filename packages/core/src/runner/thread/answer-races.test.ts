@@ -115,7 +115,7 @@ describe.each(eachStore)("answers while the thread runs ($name)", ({ make }) => 
     await until(async () => (await store.load(key))!.commands.length === 2);
     end.open();
     expect(await run.result).toMatchObject({ status: "completed", segment: 1 });
-    expect(await Promise.all(answers)).toEqual([{ open: 0 }, { open: 0 }]);
+    expect(await Promise.all(answers)).toEqual([{ open: 1 }, { open: 0 }]);
     expect([ran, kit.requests.length, kit.problems()]).toEqual([["pay 1"], 2, []]);
   });
 

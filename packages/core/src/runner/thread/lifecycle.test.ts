@@ -306,7 +306,7 @@ describe("several sessions, several runners", () => {
     expect(right.status).toBe("fulfilled");
   });
 
-  it("C3: a thread that another runner is running is THREAD_BUSY: to open, and to run on a session opened before", async () => {
+  it("C3, V1: a thread that another runner is running is refused: to open, and to run on a session opened before", async () => {
     const clock = fakeClock();
     const store = memoryStore({ clock });
     const first = await openKit([cut], { store, clock });
@@ -314,7 +314,7 @@ describe("several sessions, several runners", () => {
     const run = first.session.run("a");
     for await (const event of run) if (event.type === "text-delta") break;
     const late = second.session.run("b");
-    expect(await late.result).toMatchObject({ status: "failed", error: { code: "THREAD_BUSY" } });
+    expect(await late.result).toMatchObject({ status: "failed", error: { code: "ALREADY_RUNNING" } });
     expect(said(await all(late))).toEqual([]);
     const third = createRunner({ agent: helper(), store, clock });
     await expect(third.open("thread")).rejects.toEqual(code("THREAD_BUSY"));

@@ -7,8 +7,7 @@
 import type { Agent } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
-import type { ThreadState } from "../../journal/state.ts";
-import { keyOf } from "../../journal/taken.ts";
+import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { AnswerSchemas } from "../decide/answer-schemas.ts";
@@ -16,14 +15,17 @@ import type { Receipt } from "../decide/ending.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import type { Opening } from "../decide/opening.ts";
 import { woken } from "../decide/openings.ts";
+import { agentUnknown } from "../given/absent-agent.ts";
+import type { CommandOptions } from "../given/command-options.ts";
 import type { Feed } from "../read/feed.ts";
 import { Recall, type Standing, standingOf } from "../read/recall.ts";
-import { replay } from "../read/replay.ts";
 import { LiveRun } from "../read/run.ts";
 import { appendIdle } from "../write/append-idle.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
+import { follow } from "./follow.ts";
 import type { GoingOn } from "./going-on.ts";
+import type { Slots } from "./slots.ts";
 import { Tenure, type TenureHost, type TenureOptions } from "./tenure.ts";
 
 /** What the runner is to its sessions. */
@@ -35,6 +37,8 @@ export interface SessionHost {
   closed(thread: LiveThread): void;
   /** Of that thread, the same for all of its sessions. */
   feed(threadId: string): Feed;
+  /** Bounds the threads that run for work(), enqueue() and send(). */
+  readonly slots: Slots;
   /** False once it lets go of its threads: nothing begins any more. */
   accepts(): boolean;
   /** Who goes on with that thread by a handle, and has not begun yet; the first who asked first. */
@@ -135,6 +139,7 @@ export class LiveThread implements TenureHost, HotHost {
   refuseIfBusy(): void {
     this.refuseIfClosed();
     if (!this.host.accepts()) throw belayError("RUNNER_CLOSED", {});
+    if (this.agent.absent) throw agentUnknown(this.agent.name);
     if (this.running !== undefined) {
       throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.running.run.runId });
     }
@@ -151,9 +156,9 @@ export class LiveThread implements TenureHost, HotHost {
     return this.place(runId ?? this.setup.clock.id(), Math.max(segment, 1));
   }
 
-  /** `says`: a person's words are in it, which are heard whatever happens. */
-  start(place: FramePlace, opening: Opening, id?: string, says = true): LiveRun {
-    const tenure = this.#tenureFor(place, { mayCallModel: true, askedBy: id });
+  /** Begins a segment. `says`: it has a person's words, which are recorded in any case. */
+  start(place: FramePlace, opening: Opening, command: CommandOptions = {}, says = true): LiveRun {
+    const tenure = this.#tenureFor(place, { mayCallModel: true, command });
     // In a microtask: a stop in the same tick is seen before the first model call. Answered calls run to their end first.
     if (this.tenure !== undefined) void this.tenure.precede(tenure, opening, says);
     else {
@@ -198,8 +203,7 @@ export class LiveThread implements TenureHost, HotHost {
 
   /** Reads it only where others have written since, and are done. Never rejects: of a store that gives no answer the next append tells. */
   async lookAgain(): Promise<void> {
-    // One that was not there: whoever made it since is found out by the first append.
-    if (this.isWriting || this.recall.since === undefined) return;
+    if (this.isWriting) return;
     try {
       const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
       if (row !== undefined && row.lease === undefined && row.head > this.standing.head) await this.refresh();
@@ -212,9 +216,8 @@ export class LiveThread implements TenureHost, HotHost {
     return whole ? this.recall.load(fresh) : this.recall.loadOpen(fresh);
   }
 
-  replay(id: string, run: LiveRun): void {
-    const known = this.recall.now().taken?.get(keyOf.run(id));
-    if (known !== undefined) void replay(this.setup.store, this.key, known, run);
+  follow(taken: Taken, run: LiveRun): void {
+    void follow(this, taken, run);
   }
 
   opened(_tenure: Tenure, state: ThreadState): void {

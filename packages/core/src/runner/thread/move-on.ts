@@ -67,6 +67,6 @@ async function putAway(thread: LiveThread): Promise<void> {
   const loaded = await setup.store.load(key, Number.MAX_SAFE_INTEGER);
   for (const command of loaded?.commands ?? []) {
     if (command.kind !== "answer") continue;
-    await submit(doorOf(thread), commandIn(key, command), true).catch(() => {});
+    await submit(doorOf(thread), commandIn(key, command), {}, true).catch(() => {});
   }
 }

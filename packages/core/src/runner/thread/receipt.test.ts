@@ -86,14 +86,14 @@ describe("who may stop, and what they get", () => {
     const run = kit.session.run("hi");
     await settle();
     await kit.session.interrupt();
-    const head = (await kit.runner.threads())[0]!.head;
+    const head = (await kit.runner.threads()).items[0]!.head;
     const place = { runId: run.runId, segment: 1 };
     expect(await kit.session.interrupt()).toEqual({ accepted: false, ...place, ...nothing });
     const again = kit.session.resume();
     await again.result;
     expect(await kit.session.interrupt()).toEqual({ accepted: false, ...place, segment: 2, ...nothing });
     expect(kit.session.state).toBe("completed");
-    expect((await kit.runner.threads())[0]!.head).toBeGreaterThan(head);
+    expect((await kit.runner.threads()).items[0]!.head).toBeGreaterThan(head);
     expect(await kit.runner.interrupt("thread")).toMatchObject({ accepted: false });
   });
 

@@ -99,7 +99,7 @@ describe("a handle", () => {
     const kit = await openKit([cut]);
     const handle = await pausedHandle(kit);
     await expect(kit.runner.resume({ ...handle, threadId: "elsewhere" })).rejects.toEqual(code("THREAD_UNKNOWN"));
-    expect((await kit.runner.threads()).map((row) => row.threadId)).toEqual(["thread"]);
+    expect((await kit.runner.threads()).items.map((row) => row.threadId)).toEqual(["thread"]);
     const { token: _token, ...noToken } = handle;
     for (const bad of [undefined, null, 7, {}, [], noToken, { ...handle, segment: "1" }, { ...handle, runId: 3 }]) {
       await expect(kit.runner.resume(bad as never)).rejects.toEqual(code("HANDLE_INVALID"));

@@ -87,14 +87,17 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     expect(history(other.session.messages)).toEqual(["user: go", "assistant: whole"]);
   });
 
-  it("a run that a person stopped stays stopped; ended in pieces, it is told as one", async () => {
+  it("V2: a run that a person stopped stays stopped; ended in pieces, it is told as one", async () => {
     const store = await make();
     const kit = await openKit([[{ text: "one " }, { stall: true }], "two"], { store });
     const run = kit.session.run("go", { id: "r1" });
     await listen(run).until((event) => event.type === "text-delta");
     await kit.session.interrupt();
-    await run.result;
-    expect(() => kit.session.run("go", { id: "r1" })).toThrow(expect.objectContaining({ code: "NEED_RESUME" }));
+    const stopped = await run.result;
+    const again = kit.session.run("go", { id: "r1" });
+    const handle = { threadId: "thread", runId: run.runId, segment: 1, token: "" };
+    expect(await again.result).toMatchObject({ ...stopped, handle });
+    expect(await again.started).toEqual(await run.started);
     const result = await kit.session.resume().result;
     expect(await kit.session.run("go", { id: "r1" }).result).toEqual(result);
     expect(result).toMatchObject({ text: "one two", segment: 2 });
@@ -159,7 +162,7 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     const result = await first.result;
     expect(first.threadId).toBe("job 1");
     expect(await (await kit.runner.run("go", { id: "job 1" })).result).toEqual(result);
-    expect((await kit.runner.threads()).filter(({ threadId }) => threadId === "job 1")).toHaveLength(1);
+    expect((await kit.runner.threads()).items.filter(({ threadId }) => threadId === "job 1")).toHaveLength(1);
     expect(kit.requests).toHaveLength(1);
   });
 });

@@ -1,14 +1,17 @@
 // What is sent to a thread, whoever runs it, or nobody: a command, which has no effect until an append consumes it.
 
-import { belayError } from "../../error.ts";
+import { type BelayError, belayError } from "../../error.ts";
 import { hooksNamed } from "../../hooks/hooks.ts";
+import { decode } from "../../journal/codec.ts";
 import { readName } from "../../read-name.ts";
 import type { Command, ThreadKey } from "../../store/store.ts";
 import { initialized } from "../decide/idle.ts";
 import type { InputMail } from "../decide/mail.ts";
+import { isStale, type Present, stale } from "../decide/stale.ts";
 import { type Input, readInput } from "../given/input.ts";
-import { checkSend, isOwnKey, type SendOptions } from "../given/options.ts";
+import { checkSend, isOwnKey, type SteerOptions } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
+import { loadThread } from "../read/read-facts.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Tenure } from "./tenure.ts";
 
@@ -17,14 +20,17 @@ export async function send(
   thread: LiveThread,
   how: "steer" | "input" | "observe",
   input: Input,
-  options: SendOptions,
+  options: SteerOptions,
 ): Promise<string> {
   thread.refuseIfClosed();
   checkSend(options, `${how === "input" ? "enqueue" : how}()`);
-  const { state, setup } = thread;
+  const { setup } = thread;
   const { threadId } = thread.key;
-  if (state === "terminated")
-    throw belayError("INVALID_STATE", { threadId, state, action: how === "input" ? "enqueue()" : `${how}()` });
+  const refusal = await whyNot(thread, how, options);
+  if (refusal !== undefined) {
+    if (options.id !== undefined && (await wasSent(thread, options.id))) return options.id;
+    throw refusal;
+  }
   const messages = readInput(input, setup.maxBytes);
   if (messages.length === 0) throw belayError("INPUT_EMPTY", { threadId });
   const { store, clock } = setup;
@@ -38,6 +44,38 @@ export async function send(
   // One that has yet to begin finds it in the store.
   if (sent && thread.running?.state !== undefined) thread.running.deliver(command);
   return command.key;
+}
+
+/** Returns why the thread as it is takes nothing: it has moved on, or it is terminated. */
+async function whyNot(thread: LiveThread, how: string, options: SteerOptions): Promise<BelayError | undefined> {
+  const { threadId } = thread.key;
+  const { state } = thread;
+  const isMeant = options.runId !== undefined || options.segment !== undefined;
+  const present = isMeant ? await presentOf(thread) : undefined;
+  if (present !== undefined && isStale(options, present)) return stale(threadId, options, present);
+  if (state !== "terminated") return undefined;
+  return belayError("INVALID_STATE", { threadId, state, action: how === "input" ? "enqueue()" : `${how}()` });
+}
+
+/** The segment that the thread is in: of this process, or as the store has it. */
+async function presentOf({ running, state, setup, key }: LiveThread): Promise<Present> {
+  if (running !== undefined) return { ...place(running.run), state };
+  const end = await loadThread(setup.store, key, "rest");
+  const last = end?.lines.at(-1);
+  if (end === undefined || last === undefined) return { runId: undefined, segment: 0, state };
+  return { ...place(decode(key.threadId, last).at(-1)!), state: end.row.state };
+}
+
+function place({ runId, segment }: Pick<Present & { readonly runId: string }, "runId" | "segment">) {
+  return { runId, segment };
+}
+
+/** Returns true if something was sent under this id before, whether or not it is consumed. */
+async function wasSent({ setup, key }: LiveThread, id: string): Promise<boolean> {
+  const loaded = await loadThread(setup.store, key);
+  const facts = (loaded?.lines ?? []).flatMap((line) => decode(key.threadId, line));
+  const isConsumed = facts.some((fact) => fact.type === "input-consumed" && fact.id === id);
+  return isConsumed || (loaded?.commands.some((command) => command.key === id) ?? false);
 }
 
 /** Takes back what was sent; false where it was consumed already, or is nothing that people say. */

@@ -1,8 +1,12 @@
 // interrupt() and pause() of a thread that this process may not have: it rests, or another process runs it.
 
+import { belayError } from "../../error.ts";
 import { decode } from "../../journal/codec.ts";
+import { keyOf } from "../../journal/taken.ts";
 import type { Loaded } from "../../store/store.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { commandFact } from "../decide/facts.ts";
+import type { IdleFacts } from "../decide/idle.ts";
 import type { StopVerb } from "../decide/mail.ts";
 import type { InterruptOptions } from "../given/options.ts";
 import { loadThread } from "../read/read-facts.ts";
@@ -26,14 +30,33 @@ export function stopOf(thread: LiveThread, verb: Verb, options: InterruptOptions
   const end = endOf(thread);
   return Promise.all([here, end]).then(([told, there]) =>
     told.accepted || there === undefined || !isNews(thread, there)
-      ? told
+      ? remembered(doorOf(thread), verb, options, told)
       : stopAnywhere(doorOf(thread), verb, options, there),
   );
 }
 
+/** Puts a stop with an id that met nothing on record: the same stop again meets nothing either (V2). */
+async function remembered(door: Door, verb: Verb, options: InterruptOptions, told: Receipt): Promise<Receipt> {
+  const { id, by = "user" } = options;
+  if (told.accepted || id === undefined) return told;
+  const key = keyOf.stop(id);
+  const record: IdleFacts = (place, { threadId, state, head, taken }) => {
+    if (head === 0 || taken?.has(key)) return [];
+    const refusal = belayError("INVALID_STATE", {
+      threadId,
+      state,
+      action: verb === "stop" ? "interrupt()" : "pause()",
+    });
+    return [commandFact(place, { key, by }, refusal)];
+  };
+  // If the thread runs by now, only `runId` and `segment` keep a repeat from it.
+  await door.here(async (thread) => thread.isWriting || thread.append(record)).catch(() => {});
+  return told;
+}
+
 const inThisProcess: Readonly<Record<Verb, (thread: LiveThread, options: InterruptOptions) => Promise<Receipt>>> = {
   stop: (thread, options) => stopHere(thread, options),
-  pause: (thread) => pauseHere(thread),
+  pause: (thread, options) => pauseHere(thread, options),
 };
 
 /** Whether the store has more of the thread than this process knows. */
@@ -45,7 +68,7 @@ function isNews({ setup, standing }: LiveThread, { row }: Loaded): boolean {
 export async function stopAnywhere(door: Door, verb: Verb, options: InterruptOptions, end?: Loaded): Promise<Receipt> {
   const there = end ?? (await endOf(door));
   const resting = await stopResting(door, verb, end === undefined ? options : aimed(options, end), there);
-  if (resting !== undefined) return resting;
+  if (resting !== undefined) return remembered(door, verb, options, resting);
   const { setup, key } = door;
   const joins = (told: Receipt) => joined(door, options, told);
   const receipt = await stopElsewhere(setup, key, { do: verb, options }, there, joins);
@@ -53,7 +76,7 @@ export async function stopAnywhere(door: Door, verb: Verb, options: InterruptOpt
   // The thread came to rest before its owner read the stop: requests may be open. A later segment is not meant.
   const { runId, segment } = receipt;
   const rests = await stopResting(door, verb, { ...options, runId, segment }, await endOf(door));
-  return rests?.accepted ? rests : receipt;
+  return rests?.accepted ? rests : remembered(door, verb, options, receipt);
 }
 
 function endOf({ setup, key }: Pick<Door, "setup" | "key">): Promise<Loaded | undefined> {

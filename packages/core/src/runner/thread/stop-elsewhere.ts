@@ -10,6 +10,7 @@ import type { Command, Loaded, Store, ThreadKey, ThreadRow } from "../../store/s
 import type { Receipt } from "../decide/ending.ts";
 import { read, type StopMail, type StopVerb } from "../decide/mail.ts";
 import { nothingStopped, receiptIn } from "../decide/receipt.ts";
+import { isStale } from "../decide/stale.ts";
 import { type InterruptOptions, readStop, sentStop } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
@@ -31,7 +32,7 @@ export async function stopElsewhere(
   end?: Loaded,
   joined: (told: Receipt) => Promise<void> = async () => {},
 ): Promise<Receipt> {
-  readStop(options, 0, setup.maxBytes);
+  if (verb === "stop") readStop(options, 0, setup.maxBytes);
   const { store, clock } = setup;
   const { id = clock.id() } = options;
   // Whether a stop is on record under an id stands anywhere in it.
@@ -47,7 +48,7 @@ export async function stopElsewhere(
   // A paused thread with an owner runs answered calls, which a pause leaves alone.
   const runs = row.lease !== undefined && (row.state === "running" || (row.state === "paused" && verb !== "pause"));
   if (!runs || runId === undefined || segment === undefined) return nothing;
-  if ((options.runId ?? runId) !== runId || (options.segment ?? segment) !== segment) return nothing;
+  if (isStale(options, { runId, segment })) return nothing;
   const mail: StopMail = { do: verb, runId, segment, options: sentStop(options) };
   const command: Command = { key: keyOf.stop(id), kind: "stop", body: JSON.stringify(mail), at: clock.now() };
   // Watched before it is sent: the owner may be quick.

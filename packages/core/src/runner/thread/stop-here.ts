@@ -12,6 +12,8 @@ import { interruptOf, newHandle, type Receipt } from "../decide/ending.ts";
 import { commandFact, stateFact } from "../decide/facts.ts";
 import { alsoStopped, stopWaiting } from "../decide/idle.ts";
 import { waitingCalls } from "../decide/requests.ts";
+import { isStale } from "../decide/stale.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { Standing } from "../read/recall.ts";
 import type { GoingOn } from "./going-on.ts";
@@ -22,47 +24,71 @@ import { eitherOf } from "./stops.ts";
 /** How long a stop waits for who goes on by a handle, and has asked to before it: a store need not give word of that at all. */
 const BEGIN_MS = 1_000;
 
-/** The signal is set before this returns (S1); throws where the options cannot be. `before`: who has asked to go on before it. */
+/**
+ * Stops the work in this process. The signal is set before this returns (S1). Throws if the options are invalid. `before`: the
+ * resumes that were asked for before the stop and have not begun.
+ */
 export function stopHere(
   thread: LiveThread,
   options: InterruptOptions,
   before = thread.host.goingOn(thread.key.threadId),
 ): Promise<Receipt> {
-  const { tenure, running, recall, setup } = thread;
+  const { tenure, setup } = thread;
   const stop = readStop(options, setup.clock.now(), setup.maxBytes);
-  const { id, runId, segment } = options;
+  return unlessMet(thread, options, before, stop, () => {
+    const receipt = tenure?.interrupt(stop, options);
+    const stopped =
+      receipt === undefined
+        ? stopResting(thread, stop, options, notAccepted(thread))
+        : receipt.then((told) => {
+            const left = !stop.keepsRequests && tenure?.keptRequests;
+            return told.accepted && !left ? told : stopPaused(thread, stop, options, told);
+          });
+    const { id } = options;
+    return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, stop.by, told));
+  });
+}
+
+/** Pauses the run in this process. As a stop, it is for a segment that was asked for before it. */
+export function pauseHere(
+  thread: LiveThread,
+  options: GuardOptions,
+  before = thread.host.goingOn(thread.key.threadId),
+): Promise<Receipt> {
+  return unlessMet(thread, options, before, undefined, () => {
+    return thread.tenure?.pause(options) ?? Promise.resolve(notAccepted(thread));
+  });
+}
+
+/**
+ * Calls `act`, unless the command is on record or for another segment. If a resume was asked for before and has not begun, it
+ * waits for that; a `stop` ends answered calls at once.
+ */
+function unlessMet(
+  thread: LiveThread,
+  options: GuardOptions,
+  [goingOn, ...others]: readonly GoingOn[],
+  stop: Stop | undefined,
+  act: () => Promise<Receipt>,
+): Promise<Receipt> {
+  const { tenure, running, recall, setup } = thread;
+  const { id, segment } = options;
   if (id !== undefined && (running?.state ?? recall.now()).taken?.has(keyOf.stop(id))) {
     return orBehind(thread, recordedReceipt(setup.store, thread.key, id));
   }
   if (id !== undefined && thread.live?.hasMissed(id)) return Promise.resolve(notAccepted(thread));
   const at = running?.run ?? thread.standing;
-  const [goingOn, ...others] = before;
-  // What it begins is another segment than the one that is there.
+  // It begins another segment than the present one.
   if (goingOn !== undefined && running === undefined && segment !== at.segment) {
-    const ofCalls = tenure?.interrupt(stop, options);
-    const ofRun = whenBegun(thread, goingOn, (hasBegun) => stopHere(thread, options, hasBegun ? others : []));
-    return eitherOf(ofRun, ofCalls)!;
+    const ofCalls = stop && tenure?.interrupt(stop, options);
+    const again = (left: readonly GoingOn[]) =>
+      stop === undefined ? pauseHere(thread, options, left) : stopHere(thread, options, left);
+    return eitherOf(
+      whenBegun(thread, goingOn, (hasBegun) => again(hasBegun ? others : [])),
+      ofCalls,
+    )!;
   }
-  const other = (runId !== undefined && runId !== at.runId) || (segment !== undefined && segment !== at.segment);
-  if (other) return Promise.resolve(notAccepted(thread));
-  const receipt = tenure?.interrupt(stop, options);
-  const stopped =
-    receipt === undefined
-      ? stopResting(thread, stop, options, notAccepted(thread))
-      : receipt.then((told) => {
-          const left = !stop.keepsRequests && tenure?.keptRequests;
-          return told.accepted && !left ? told : stopPaused(thread, stop, options, told);
-        });
-  return id === undefined ? stopped : stopped.then((told) => onRecord(thread, id, stop.by, told));
-}
-
-/** As a stop, it is for what somebody begins who has asked to go on before it. */
-export function pauseHere(thread: LiveThread, before = thread.host.goingOn(thread.key.threadId)): Promise<Receipt> {
-  const [goingOn, ...others] = before;
-  if (goingOn === undefined || thread.running !== undefined) {
-    return thread.tenure?.pause() ?? Promise.resolve(notAccepted(thread));
-  }
-  return whenBegun(thread, goingOn, (hasBegun) => pauseHere(thread, hasBegun ? others : []));
+  return isStale(options, at) ? Promise.resolve(notAccepted(thread)) : act();
 }
 
 /** Stops in the tick in which it begins; also where it is refused, or does not begin for long. */

@@ -9,6 +9,7 @@ import type { BelayError } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
 import { overriding, type Stop, StopSignal, withdrawing } from "../../interrupt/stop-signal.ts";
 import { keyOf } from "../../journal/taken.ts";
+import type { Caller } from "../decide/command.ts";
 import type { Circumstances, Receipt } from "../decide/ending.ts";
 import { commandFact } from "../decide/facts.ts";
 import type { InterruptOptions } from "../given/options.ts";
@@ -21,7 +22,8 @@ export class Stops {
   readonly receipt: Promise<Receipt>;
   #settle: (receipt: Receipt) => void = () => {};
   #asked: Stop | undefined;
-  #isPausing = false;
+  /** The caller of pause(). */
+  #pausedBy: string | undefined;
   #intent: "terminate" | "close" | undefined;
   /** The commands to record with the end, by key. */
   readonly #commands = new Map<string, { readonly by: string; readonly refusal: BelayError | undefined }>();
@@ -96,8 +98,9 @@ export class Stops {
   }
 
   /** Pauses at the next boundary. */
-  pause(): Promise<Receipt> {
-    this.#isPausing = true;
+  pause({ id, by = "user" }: Caller): Promise<Receipt> {
+    if (id !== undefined) this.record(keyOf.stop(id), by);
+    this.#pausedBy ??= by;
     return this.#haltAtBoundary();
   }
 
@@ -131,9 +134,12 @@ export class Stops {
    * Returns the circumstances of the end, for the append that records it. `isAsked`: requests are open. A stop that arrives
    * later joins the receipt and does not change the end.
    */
-  atEnd(place: FramePlace, isAsked: boolean): Pick<Circumstances, "intent" | "asked" | "kept" | "commands"> {
+  atEnd(
+    place: FramePlace,
+    isAsked: boolean,
+  ): Pick<Circumstances, "intent" | "asked" | "kept" | "pausedBy" | "commands"> {
     const asked = this.#asked;
-    const isStopped = asked !== undefined || this.#isPausing;
+    const isStopped = asked !== undefined || this.#pausedBy !== undefined;
     const commands = [...this.#commands].map(([key, { by, refusal }]) => commandFact(place, { key, by }, refusal));
     // A stop or a pause is recorded as such, also if the thread is closed at the same time.
     const letGo = isStopped ? undefined : "let-go";
@@ -141,10 +147,10 @@ export class Stops {
     // A stop that keeps requests, and finds some, is recorded as a pause.
     if (isAsked && asked?.keepsRequests) {
       this.#keeps = "stop";
-      return { intent, asked: undefined, kept: asked, commands };
+      return { intent, asked: undefined, kept: asked, pausedBy: asked.by, commands };
     }
-    this.#keeps = isAsked && asked === undefined && this.#isPausing ? "pause" : undefined;
-    return { intent, asked, kept: undefined, commands };
+    this.#keeps = isAsked && asked === undefined && this.#pausedBy !== undefined ? "pause" : undefined;
+    return { intent, asked, kept: undefined, pausedBy: this.#pausedBy, commands };
   }
 
   /** Hands out the receipt. No deadline is due any more. */

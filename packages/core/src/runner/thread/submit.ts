@@ -8,7 +8,9 @@
 import { type BelayError, errorFromRecord } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
+import { decode } from "../../journal/codec.ts";
 import { fold } from "../../journal/fold.ts";
+import { sketch } from "../../journal/sketch.ts";
 import { newThread, type Taken, type ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { prepare } from "../decide/check-answer.ts";
@@ -19,7 +21,7 @@ import type { Opening } from "../decide/opening.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { busy } from "../read/store-error.ts";
-import { untilTaken } from "../read/until-taken.ts";
+import { type Patience, untilTaken, WAIT_MS } from "../read/until-taken.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Tenure } from "./tenure.ts";
 
@@ -27,6 +29,8 @@ import type { Tenure } from "./tenure.ts";
 export interface Door {
   readonly setup: Setup;
   readonly key: ThreadKey;
+  /** True if a worker, and not this process, runs the call that an answer lets run. */
+  readonly byWorker?: boolean;
   /** Asks the thread as this process has it; resolves to undefined if another process holds it. */
   here<T>(ask: (thread: LiveThread) => Promise<T>): Promise<T | undefined>;
 }
@@ -36,41 +40,59 @@ export function doorOf(thread: LiveThread): Door {
   return { setup: thread.setup, key: thread.key, here: (ask) => ask(thread) };
 }
 
-/** Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. */
-export async function submit<C extends Command>(door: Door, command: C, isSent = false): Promise<Outcome<C>> {
+/**
+ * Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. `isSent`: a row of the
+ * store holds it already. If another process has the thread for longer than `waitMs`, the command is taken back.
+ */
+export async function submit<C extends Command>(
+  door: Door,
+  command: C,
+  { waitMs = WAIT_MS, signal }: Patience = {},
+  isSent = false,
+): Promise<Outcome<C>> {
   const { setup, key } = door;
+  const { clock, store } = setup;
+  const due = clock.now() + waitMs;
+  let isTakenBack = false;
   for (let sent = isSent; ; ) {
-    const tried = await door.here((thread) => submitHere(thread, command, sent));
+    const toWorker = door.byWorker === true && command.do === "answer";
+    const tried = await door.here((thread) => submitHere(thread, command, sent, toWorker));
     if (tried?.how === "done") return tried.outcome;
     const state = await foldOf(door);
     const taken = state.taken?.get(command.key);
-    if (sent && taken !== undefined) return recorded(command, state, taken);
+    if (sent && taken !== undefined) return recorded(door, command, taken);
     if (!sent) {
-      const decision = decide(state, command, {
-        place: anywhere(key),
-        now: setup.clock.now(),
-        groups: setup.groups,
-        ...dry,
-      });
-      if ("known" in decision) return recorded(command, state, decision.known);
+      const context = { place: anywhere(key), now: clock.now(), groups: setup.groups, ...dry };
+      const decision = decide(state, command, context);
+      if ("known" in decision) return recorded(door, command, decision.known);
       if ("refusal" in decision) throw decision.refusal;
-      if (command.do !== "answer") throw await busyElsewhere(door);
-      const isNew = await setup.store.send(key, rowOf(command, setup.clock.now()));
-      if (!isNew && taken?.refused !== undefined) return recorded(command, state, taken);
+      const isNew = await store.send(key, rowOf(command, clock.now()));
+      if (!isNew && taken?.refused !== undefined) return recorded(door, command, taken);
       sent = true;
     }
-    // Taken, or free again: the next round sees which.
-    await untilTaken(setup, key, command.key, state.head);
+    if (toWorker && (await leaseOf(door)) === undefined) return sentOutcome(command, state, setup);
+    // Taken, or free again: the next round sees which. A row that is gone was consumed.
+    const patience = isTakenBack ? {} : { waitMs: due - clock.now(), signal };
+    if (await untilTaken(setup, key, command.key, state.head, patience)) continue;
+    signal?.throwIfAborted();
+    if (await store.withdraw(key, command.key)) throw await busyElsewhere(door);
+    isTakenBack = true;
   }
 }
 
 type Tried<C extends Command> = { readonly how: "done"; readonly outcome: Outcome<C> } | { readonly how: "elsewhere" };
 
-async function submitHere<C extends Command>(thread: LiveThread, command: C, sent: boolean): Promise<Tried<C>> {
+async function submitHere<C extends Command>(
+  thread: LiveThread,
+  command: C,
+  sent: boolean,
+  toWorker: boolean,
+): Promise<Tried<C>> {
   for (;;) {
     thread.refuseIfClosed();
     const { tenure } = thread;
     if (tenure === undefined) {
+      if (toWorker) return { how: "elsewhere" };
       const tried = await atRest(thread, command, sent);
       if (tried !== "again") return tried;
       continue;
@@ -79,7 +101,10 @@ async function submitHere<C extends Command>(thread: LiveThread, command: C, sen
     // It reads its rows itself: taken twice, the row would be gone the second time.
     if (sent && tenure.state !== undefined) return { how: "elsewhere" };
     const taken = await tenure.take(command);
-    if (taken !== undefined) return { how: "done", outcome: taken.outcome };
+    if (taken !== undefined) {
+      const outcome = "known" in taken ? await recorded(thread, command, taken.known) : taken.outcome;
+      return { how: "done", outcome };
+    }
     await tenure.over;
   }
 }
@@ -101,13 +126,13 @@ async function atRest<C extends Command>(thread: LiveThread, command: C, sent: b
       const tenure = begin(thread, command, make, sent);
       refusal = await tenure.opening;
       seen = tenure.state ?? seen;
-    } else await thread.append(make);
+    } else await thread.append(make, sent ? command.key : undefined);
   } catch (error) {
     refusal = error as BelayError;
   }
   const decided = decision as Decision | undefined;
   if (decided !== undefined && "known" in decided) {
-    return { how: "done", outcome: recorded(command, seen!, decided.known) };
+    return { how: "done", outcome: await recorded(thread, command, decided.known) };
   }
   if (refusal === undefined) {
     const facts = decided !== undefined && "facts" in decided ? decided.facts : [];
@@ -141,10 +166,21 @@ async function consume(thread: LiveThread, command: Command, refusal: BelayError
   await thread.append((place) => [commandFact(place, command, refusal)], command.key).catch(() => {});
 }
 
-/** Returns the outcome of a command that is on record. */
-function recorded<C extends Command>(command: C, state: ThreadState, { refused }: Taken): Outcome<C> {
+/** Returns the outcome of a command that is on record: in the state after the append that took it (V2). */
+async function recorded<C extends Command>(
+  door: Pick<Door, "setup" | "key">,
+  command: C,
+  { refused, seq }: Taken,
+): Promise<Outcome<C>> {
   if (refused !== undefined) throw errorFromRecord(refused);
-  return outcomeOf(command, state, []);
+  const lines = (await loadThread(door.setup.store, door.key))?.lines ?? [];
+  const then = newThread(door.key.threadId);
+  fold(
+    then,
+    lines.filter((line) => line.seq <= seq),
+  );
+  const own = lines.findLast((line) => line.seq <= seq);
+  return outcomeOf(command, then, own === undefined ? [] : decode(door.key.threadId, own));
 }
 
 const dry = { callsRun: false, byRow: false };
@@ -159,7 +195,27 @@ async function foldOf({ setup, key }: Door): Promise<ThreadState> {
   return state;
 }
 
-async function busyElsewhere({ setup, key }: Door): Promise<BelayError> {
-  const lease = (await loadThread(setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
+async function leaseOf({ setup, key }: Door) {
+  return (await loadThread(setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
+}
+
+/** Returns the outcome that a worker will find, if the thread stays as it is. */
+function sentOutcome<C extends Command>(command: C, state: ThreadState, { clock, groups }: Setup): Outcome<C> {
+  const place = anywhere({ tenant: "", threadId: state.threadId });
+  const decision = decide(state, command, { place, now: clock.now(), groups, ...dry });
+  const facts = "facts" in decision ? decision.facts : [];
+  return outcomeOf(
+    command,
+    sketch(
+      state,
+      facts.filter(({ type }) => type === "request-answered"),
+    ),
+    facts,
+  );
+}
+
+async function busyElsewhere(door: Door): Promise<BelayError> {
+  const { setup, key } = door;
+  const lease = await leaseOf(door);
   return busy(key.threadId, lease?.owner ?? "another process", lease?.until ?? setup.clock.now());
 }

@@ -15,21 +15,25 @@ import { Frame, type FramePlace } from "../../frame.ts";
 import { report } from "../../hooks/call-hooks.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { openRequests } from "../../journal/requests.ts";
-import type { ThreadState } from "../../journal/state.ts";
+import type { Taken, ThreadState } from "../../journal/state.ts";
+import { keyOf } from "../../journal/taken.ts";
 import { addUsage } from "../../message.ts";
 import { runReply } from "../../reply.ts";
 import type { Change, Command as Row } from "../../store/store.ts";
 import { sayAfterStop, speakersOf } from "../decide/after-stop.ts";
 import { prepare } from "../decide/check-answer.ts";
-import type { Command } from "../decide/command.ts";
+import type { Caller, Command } from "../decide/command.ts";
 import { type Decision, decide, hasSubject, type Outcome, outcomeOf, recordOf } from "../decide/decide.ts";
 import { endingOf, interruptOf, isAsked, leftOpen, type Receipt, receiptOf, resultOf } from "../decide/ending.ts";
 import { turnEnd } from "../decide/facts.ts";
 import type { StopMail } from "../decide/mail.ts";
 import type { Opening } from "../decide/opening.ts";
+import { RunKnown } from "../decide/openings.ts";
+import type { CommandOptions } from "../given/command-options.ts";
 import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
-import { busy, storeError } from "../read/store-error.ts";
+import { busy, isBusy, storeError } from "../read/store-error.ts";
+import { untilFree, WAIT_MS } from "../read/until-taken.ts";
 import { type DeskHost, ThreadDesk } from "../write/desk.ts";
 import type { HotSession } from "../write/hot.ts";
 import { Mailbox } from "../write/mailbox.ts";
@@ -39,8 +43,8 @@ export interface TenureHost extends DeskHost {
   readonly hot: HotSession;
   readonly agent: Agent<unknown, never>;
   readonly deps: unknown;
-  /** Ends `run` with the recorded result of the earlier run() with this id. */
-  replay(id: string, run: LiveRun): void;
+  /** Makes `run` follow the run that was begun under its id before. */
+  follow(taken: Taken, run: LiveRun): void;
   /** Returns the thread as it is now. With `fresh`, it reads the facts that other processes have written. */
   load(fresh: boolean, whole: boolean): Promise<ThreadState>;
   /** Called when the tenure is on record, and when it is over, each before a reader can see it. */
@@ -54,10 +58,19 @@ export interface TenureHost extends DeskHost {
 
 export interface TenureOptions {
   readonly mayCallModel: boolean;
-  /** The caller's id of the run() that began it. */
-  readonly askedBy?: string | undefined;
+  /** The options of the run() or resume() that began it. */
+  readonly command?: CommandOptions | undefined;
   /** The row of the store that its first append consumes. */
   readonly row?: string | undefined;
+}
+
+/** The outcome of a command, or the place on record of one that was taken before. */
+type Answered<C extends Command> = { readonly outcome: Outcome<C> } | { readonly known: Taken };
+
+/** The first facts of a tenure, and the state that they are for. */
+interface Begun {
+  readonly facts: readonly Fact[];
+  readonly state: ThreadState;
 }
 
 const REOPEN_TRIES = 5;
@@ -66,8 +79,7 @@ export class Tenure {
   readonly #host: TenureHost;
   #place: FramePlace;
   readonly run: LiveRun;
-  /** The caller's id of the run() that began it. */
-  readonly askedBy: string | undefined;
+  readonly #command: CommandOptions;
   readonly #stops: Stops;
   /** Resolves when the tenure is on record, or to the error that kept it from beginning. */
   readonly opening: Promise<BelayError | undefined>;
@@ -90,11 +102,11 @@ export class Tenure {
   readonly over: Promise<void>;
   #isOver: () => void = () => {};
 
-  constructor(host: TenureHost, place: FramePlace, run: LiveRun, { mayCallModel, askedBy, row }: TenureOptions) {
+  constructor(host: TenureHost, place: FramePlace, run: LiveRun, { mayCallModel, command, row }: TenureOptions) {
     this.#host = host;
     this.#place = place;
     this.run = run;
-    this.askedBy = askedBy;
+    this.#command = command ?? {};
     this.mayCallModel = mayCallModel;
     this.over = new Promise((resolve) => (this.#isOver = resolve));
     const { store, clock } = host.setup;
@@ -130,11 +142,17 @@ export class Tenure {
     return this.#drive?.state;
   }
 
+  /** The caller's id of the run() or resume() that began it. */
+  get askedBy(): string | undefined {
+    return this.#command.id;
+  }
+
   async start(opening: Opening): Promise<void> {
     let state: ThreadState;
     try {
       state = await this.#open(opening);
     } catch (error) {
+      if (error instanceof RunKnown) return this.#follow(error.taken);
       const { key } = this.#host;
       const closed = this.#stops.intent === "close" && error instanceof UserInterrupt;
       return this.#fail(closed ? belayError("SESSION_CLOSED", { threadId: key.threadId }) : storeError(key, error));
@@ -217,7 +235,7 @@ export class Tenure {
    * Applies a command between two appends. Resolves to undefined if this tenure ends first, or has to be over first. Rejects
    * with a refusal. `byRow`: the command came by a row of the store, and a refusal is recorded for its sender.
    */
-  take<C extends Command>(command: C, byRow = false): Promise<{ readonly outcome: Outcome<C> } | undefined> {
+  take<C extends Command>(command: C, byRow = false): Promise<Answered<C> | undefined> {
     const drive = this.#drive;
     if (drive === undefined || this.#closing || this.#over) return Promise.resolve(undefined);
     const taken = Promise.race([this.#take(drive, command, byRow), this.over.then(() => undefined)]);
@@ -228,11 +246,7 @@ export class Tenure {
     return taken;
   }
 
-  async #take<C extends Command>(
-    drive: ThreadDesk,
-    command: C,
-    byRow: boolean,
-  ): Promise<{ readonly outcome: Outcome<C> } | undefined> {
+  async #take<C extends Command>(drive: ThreadDesk, command: C, byRow: boolean): Promise<Answered<C> | undefined> {
     let doubt: BelayError | undefined;
     // The append in flight may raise the request that the command answers: readers of the store see it before its owner has
     // the store's reply. Or this process may have lost the lease.
@@ -255,6 +269,8 @@ export class Tenure {
     if ("wait" in decision) return undefined;
     // A refusal by row is proved by the append that records it.
     if ("refusal" in decision) throw byRow ? decision.refusal : (doubt ?? decision.refusal);
+    const decided = decision as Decision;
+    if ("known" in decided) return decided;
     return { outcome: outcomeOf(command, drive.state, facts) };
   }
 
@@ -264,7 +280,13 @@ export class Tenure {
     let state = await host.load(false, this.mayCallModel);
     for (let tries = 1; ; tries++) {
       if (this.#stops.intent === "close") throw belayError("SESSION_CLOSED", { threadId: host.key.threadId });
-      const begun = await this.#begin(opening, state);
+      let begun: Begun;
+      try {
+        begun = await this.#begin(opening, state);
+      } catch (refusal) {
+        state = await this.#whenFree(refusal);
+        continue;
+      }
       const { facts } = begun;
       state = begun.state;
       const failed = (error: BelayError) => this.#fail(error);
@@ -285,7 +307,10 @@ export class Tenure {
         this.run.began(from, facts.findLast(({ type }) => type === "state")?.seq ?? state.head);
       });
       if (refusal === undefined) break;
-      if (refusal.why === "busy") throw busy(host.key.threadId, refusal.owner, refusal.until);
+      if (refusal.why === "busy") {
+        state = await this.#whenFree(busy(host.key.threadId, refusal.owner, refusal.until));
+        continue;
+      }
       // The withdrawn command would begin this tenure: an input a new run, an answer its calls. The next try leaves out a steer.
       if (refusal.why === "gone" && (!this.mayCallModel || this.#place.segment === 1)) {
         throw belayError("INPUT_WITHDRAWN", { threadId: host.key.threadId, ids: refusal.keys.join(", ") });
@@ -301,6 +326,29 @@ export class Tenure {
     if (this.#drive!.writer.mail) await this.#mailbox.look();
     this.#opened(undefined);
     return state;
+  }
+
+  /**
+   * Waits until no other process has the thread, `waitMs` at most, and returns its state then. Rejects with any other refusal,
+   * and at once if the other process runs the thread: the state in the store decides (V1).
+   */
+  async #whenFree(refusal: unknown): Promise<ThreadState> {
+    if (!isBusy(refusal) || !this.mayCallModel) throw refusal;
+    const { key, setup } = this.#host;
+    const { id, waitMs = WAIT_MS, signal } = this.#command;
+    const state = await this.#host.load(true, true);
+    const known = id === undefined ? undefined : state.taken?.get(keyOf.run(id));
+    if (known !== undefined) throw new RunKnown(known);
+    if (state.state === "running") {
+      throw belayError("ALREADY_RUNNING", { threadId: key.threadId, runId: state.run?.id ?? "" });
+    }
+    const over = new AbortController();
+    const ended = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+    const isFree = await this.#stops.signal.orStopped(untilFree(setup, key, { waitMs, signal: ended }));
+    over.abort();
+    // A stop ends the wait, too: nothing of the run is on record.
+    if (!isFree) throw refusal;
+    return this.#host.load(true, true);
   }
 
   /** Reads each command that arrives from now on. */
@@ -326,7 +374,7 @@ export class Tenure {
     }
     this.#stops.record(key, by);
     if (this.#over) return;
-    if (verb === "pause") return void this.pause();
+    if (verb === "pause") return void this.pause({ by });
     const { stop, known } = this.#readStop(options);
     if (verb === "stop") return void this.interrupt(stop, known);
     void this.terminate(stop);
@@ -358,14 +406,12 @@ export class Tenure {
    * the store has it: the state in this session may be old, or only a part. While another process has the lease, the refusal
    * is THREAD_BUSY.
    */
-  async #begin(
-    opening: Opening,
-    state: ThreadState,
-  ): Promise<{ readonly facts: readonly Fact[]; readonly state: ThreadState }> {
+  async #begin(opening: Opening, state: ThreadState): Promise<Begun> {
     const { head, openOnly } = state;
     try {
       return { facts: await opening(state, this.#at(state), this.#stops.signal), state };
     } catch (refusal) {
+      if (refusal instanceof RunKnown) throw refusal;
       const { key, recall } = this.#host;
       const row = (await recall.read(head))?.row;
       if (row?.lease !== undefined) throw busy(key.threadId, row.lease.owner, row.lease.until);
@@ -395,9 +441,9 @@ export class Tenure {
   }
 
   /** Pauses at the next boundary. Answered calls run to their end: their thread is paused already. */
-  pause(): Promise<Receipt> {
-    if (this.next !== undefined) return this.next.pause();
-    return this.mayCallModel ? this.#stops.pause() : this.#stops.receipt;
+  pause(caller: Caller): Promise<Receipt> {
+    if (this.next !== undefined) return this.next.pause(caller);
+    return this.mayCallModel ? this.#stops.pause(caller) : this.#stops.receipt;
   }
 
   /** Lets go of the thread at the next boundary. It reads paused / crash, and continues elsewhere. */
@@ -406,8 +452,9 @@ export class Tenure {
     return this.mayCallModel ? this.#stops.drain() : this.#stops.receipt;
   }
 
-  /** Ends the run for good. */
-  async terminate(stop: Stop): Promise<void> {
+  /** Ends the run for good. With a key, the command is recorded under it. */
+  async terminate(stop: Stop, key?: string): Promise<void> {
+    if (key !== undefined) this.#stops.record(key, stop.by);
     await Promise.all([this.next?.terminate(stop), this.#stops.terminate(stop)]);
   }
 
@@ -517,11 +564,17 @@ export class Tenure {
     // A stop before the beginning is accepted, and its receipt is empty.
     const accepted = error instanceof UserInterrupt;
     const receipt = { ...receiptOf(undefined, this.#place, this.#late), accepted };
-    const known = error.code === "RUN_KNOWN" && this.askedBy !== undefined;
-    this.#finish(undefined, known ? undefined : { runId, segment, usage, status: "failed", error }, receipt);
-    if (known) this.#host.replay(this.askedBy, this.run);
+    this.#finish(undefined, { runId, segment, usage, status: "failed", error }, receipt);
     this.#host.feed.lookAgain();
     this.#opened(error);
+  }
+
+  /** Ends it without a result: its run was begun before, under the same id. */
+  #follow(taken: Taken): void {
+    this.#finish(undefined, undefined, receiptOf(undefined, this.#place, this.#late));
+    this.#host.follow(taken, this.run);
+    this.#host.feed.lookAgain();
+    this.#opened(undefined);
   }
 
   /** Ends the Run and the receipt. Without a result, the caller ends the Run. */

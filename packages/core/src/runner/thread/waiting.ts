@@ -6,6 +6,7 @@ import type { Command, Store, ThreadKey } from "../../store/store.ts";
 import { type InputMail, type LateMail, read } from "../decide/mail.ts";
 import { loadThread } from "../read/read-facts.ts";
 
+/** A command that was sent to a thread and is not part of it yet. */
 export type Waiting =
   | {
       readonly kind: "steer" | "input" | "observe";

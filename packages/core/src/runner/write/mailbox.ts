@@ -10,7 +10,7 @@ import type { FramePlace } from "../../frame.ts";
 import { isReplaceable, isSpokenTo } from "../../journal/history.ts";
 import type { Scope, ThreadState } from "../../journal/state.ts";
 import type { Command, Store, ThreadKey } from "../../store/store.ts";
-import { type AnswerCommand, commandIn } from "../decide/command.ts";
+import { commandIn, type Command as DoorCommand } from "../decide/command.ts";
 import {
   base,
   type InputMail,
@@ -40,7 +40,7 @@ export class Mailbox {
   hadInput = false;
   readonly #stop: (mail: StopMail, key: string) => void;
   readonly #news: () => void;
-  readonly #take: (command: AnswerCommand) => void;
+  readonly #take: (command: DoorCommand) => void;
   readonly #tell: (damage: BelayError) => void;
   /** Damage that was told. */
   readonly #told = new Set<string>();
@@ -51,7 +51,7 @@ export class Mailbox {
     key: ThreadKey,
     stop: (mail: StopMail, key: string) => void,
     news: () => void,
-    take: (command: AnswerCommand) => void,
+    take: (command: DoorCommand) => void,
     tell: (damage: BelayError) => void,
   ) {
     this.#tell = tell;

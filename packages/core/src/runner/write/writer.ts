@@ -23,6 +23,7 @@ import type { SessionState } from "../../lifecycle.ts";
 import { point } from "../../point.ts";
 import type { Append, Appended, ThreadKey } from "../../store/store.ts";
 import type { AnswerSchemas } from "../decide/answer-schemas.ts";
+import { listedAfter, namedAfter } from "../decide/listing.ts";
 import { asked } from "../decide/requests.ts";
 import type { Setup } from "../given/setup.ts";
 import type { Feed } from "../read/feed.ts";
@@ -132,7 +133,7 @@ export class Writer {
   ): Promise<Exclude<Appended, { ok: true }> | undefined> {
     const { owner: take, leaseTtlMs: ttlMs } = this.#setup;
     const since = this.state.head === 0 ? undefined : this.#host.recall.since;
-    const append = this.#prepare(facts, { take, ttlMs }, release, since);
+    const append = this.#prepare(facts, { take, ttlMs }, release, since, true);
     const appended = await new Promise<Appended>((answered, failed) => this.#inFlight.send(append, answered, failed));
     if (!appended.ok) {
       if (this.#inFlight.answerLost) throw doubtful(this.#key);
@@ -141,6 +142,7 @@ export class Writer {
     this.#fence = appended.fence;
     this.mail = appended.mail;
     if (append.expect === 0) this.#host.recall.since = append.at;
+    if (append.named !== undefined) this.#host.recall.named = append.named;
     if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
     this.#apply(facts, { released: taken });
     return undefined;
@@ -214,6 +216,7 @@ export class Writer {
       if (last.mail) this.#mailbox?.taken(this.#facts);
       this.mail = appended.mail;
       if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
+      if (append.named !== undefined) this.#host.recall.named = append.named;
       this.#apply(this.#facts, last);
       if (last.released !== undefined) this.abandon();
       else if (this.#setup.clock.now() - append.at >= this.#setup.leaseTtlMs) return this.#renewFirst(batch);
@@ -269,7 +272,13 @@ export class Writer {
 
   readonly #next = (): void => this.#writeNext();
 
-  #prepare(facts: readonly Fact[], writer: Append["writer"], release: boolean, since?: number): Append {
+  #prepare(
+    facts: readonly Fact[],
+    writer: Append["writer"],
+    release: boolean,
+    since?: number,
+    isFirst = false,
+  ): Append {
     const at = this.#setup.clock.now();
     const expect = this.state.head;
     let seq = expect;
@@ -287,8 +296,12 @@ export class Writer {
     const count = facts.length;
     const body = encode(facts);
     const agent = this.#agent;
+    // A running thread that keeps running is listed as it was.
+    const listed =
+      state === "running" && this.state.state === "running" ? undefined : listedAfter(this.state, facts, state);
+    const named = isFirst || isNaming(facts) ? this.#named(facts) : undefined;
     // Most appends have no more than this; a small literal is cheaper.
-    if ((snapshot ?? requests ?? consume ?? since) === undefined)
+    if ((snapshot ?? requests ?? consume ?? since ?? listed ?? named) === undefined)
       return { appendId, expect, count, at, body, writer, release, agent, state };
     return {
       appendId,
@@ -305,9 +318,17 @@ export class Writer {
       rest: requests?.rest,
       raise: requests?.raise,
       close: requests?.close,
+      amend: requests?.amend,
+      decided: requests?.decided,
       remember: requests?.remember,
       since,
+      listed,
+      named,
     };
+  }
+
+  #named(facts: readonly Fact[]): Append["named"] {
+    return namedAfter(this.state, facts, this.#host.recall.named, this.#setup.titles);
   }
 
   #apply(facts: readonly Fact[], { released, draft }: Pick<Waiting, "released" | "draft">): void {
@@ -346,6 +367,11 @@ function batchSize(waiting: readonly Waiting[]): number {
     if (released !== undefined) return i + 1;
   }
   return waiting.length;
+}
+
+function isNaming(facts: readonly Fact[]): boolean {
+  for (const { type } of facts) if (type === "label") return true;
+  return false;
 }
 
 function mayAsk(facts: readonly Fact[]): boolean {

@@ -2,7 +2,18 @@
 
 import type { Append, Appended, ThreadKey } from "../store.ts";
 import { fromText, toText } from "../text.ts";
-import { bodyDigest, bytes, closedSum, lineHash, requestSum, ruleSum, snapshotSum, tenantName } from "./rows.ts";
+import { namedValue } from "./listing.ts";
+import {
+  bodyDigest,
+  bytes,
+  closedSum,
+  decidedSum,
+  lineHash,
+  requestSum,
+  ruleSum,
+  snapshotSum,
+  tenantName,
+} from "./rows.ts";
 
 /** Bodies longer than this are kept apart, by their hash, once for each tenant. */
 const BLOB_BYTES = 64 * 1024;
@@ -46,9 +57,10 @@ export function goOnValues(
   append: Append,
   before: string,
 ): { readonly hash: string; readonly values: unknown[] } | undefined {
-  const { writer, expect, count, at, rest, consume, snapshot, raise, close, remember, parent } = append;
+  const { writer, expect, count, at, rest, consume, snapshot, raise, close, amend, remember, parent, named, listed } =
+    append;
   if (snapshot !== undefined || (consume !== undefined && consume.length > 0)) return undefined;
-  if ((raise ?? close ?? remember ?? parent) !== undefined) return undefined;
+  if ((raise ?? close ?? amend ?? remember ?? parent ?? named) !== undefined) return undefined;
   const body = toText(append.body);
   if (body.length > BLOB_BYTES) return undefined;
   const hash = lineHash(before, expect + 1, count, at, body);
@@ -71,26 +83,42 @@ export function goOnValues(
     bytes(before),
     body,
     ...("take" in writer ? [append.since ?? null] : []),
+    listed !== undefined,
+    listed?.pauseType ?? null,
+    listed?.runId === undefined ? null : toText(listed.runId),
   ];
   return { hash, values };
 }
 
 /** What most appends do not have, as JSON. */
-function more(key: ThreadKey, { raise, close, remember, parent }: Append): string | null {
-  if (raise === undefined && close === undefined && remember === undefined && parent === undefined) return null;
+function more(key: ThreadKey, append: Append): string | null {
+  const { raise, close, amend, decided, remember, parent, listed, named, at } = append;
+  if ((raise ?? close ?? amend ?? remember ?? parent ?? listed ?? named) === undefined) return null;
   const [tenant, thread] = [toText(key.tenant), toText(key.threadId)];
   const raised = raise?.map((given) => {
     const request = { ...given, id: toText(given.id), body: toText(given.body) };
     return [request.id, request.expiresAt ?? null, request.body, requestSum(tenant, thread, request)];
   });
-  const closed = close?.map((id) => [toText(id), closedSum(tenant, thread, toText(id))]);
+  const amended = amend?.map((given) => {
+    const request = { ...given, id: toText(given.id), body: toText(given.body) };
+    return [request.id, request.body, requestSum(tenant, thread, request)];
+  });
+  const closed = close?.map((given) => {
+    const id = toText(given);
+    const body = decided?.find((each) => each.id === given)?.body;
+    if (body === undefined) return [id, closedSum(tenant, thread, id)];
+    return [id, decidedSum(tenant, thread, id, at, toText(body)), toText(body)];
+  });
   const remembered = remember?.map((given) => {
     const rule = { id: toText(given.id), at: given.at, body: toText(given.body) };
     return [rule.id, rule.at, rule.body, ruleSum(tenant, rule)];
   });
   return JSON.stringify({
     ...(raised && { raise: raised }),
+    ...(amended && { amend: amended }),
     ...(closed && { close: closed }),
+    ...(listed && { listed: [listed.pauseType ?? null, listed.runId === undefined ? null : toText(listed.runId)] }),
+    ...(named && { named: namedValue(named) }),
     ...(remembered && { remember: remembered }),
     ...(parent && { parent: [toText(parent.threadId), parent.seq] }),
   });
@@ -102,7 +130,7 @@ export function readAppended(outcome: string): { readonly appended: Appended; re
   return appended.ok ? { appended, hash } : { appended: readRefusal(appended) };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as append_1 writes it.
+// biome-ignore lint/suspicious/noExplicitAny: as append_2 writes it.
 function readRefusal(appended: any): Appended {
   switch (appended.why as Exclude<Appended, { ok: true }>["why"]) {
     case "busy":

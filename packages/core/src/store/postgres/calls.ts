@@ -6,9 +6,11 @@
 // transaction to any of its connections. From then on each is sent whole.
 
 import { inTime } from "../in-time.ts";
+import type { ThreadQuery } from "../store.ts";
+import { type PageRow, pageStatement } from "./listing.ts";
 import { migrate, SCHEMA_VERSION } from "./migrations.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./pool.ts";
-import { type StatementName, type Statements, statements } from "./statements.ts";
+import { type StatementName, type Statements, statements, threadColumns } from "./statements.ts";
 import { isUnprepared, passes } from "./store-error.ts";
 
 const FIRST_WAIT_MS = 10;
@@ -36,11 +38,24 @@ export class Calls {
     this.#retryMs = retryMs;
   }
 
-  async call(name: StatementName, values: unknown[]): Promise<Rows> {
+  call(name: StatementName, values: unknown[]): Promise<Rows> {
+    return this.#patiently(() => this.once(name, values));
+  }
+
+  /** Reads a page of threads. Not by a prepared name: the best plan depends on the filter's values. */
+  page(tenant: string, query: ThreadQuery): Promise<readonly PageRow[]> {
+    const statement = pageStatement(this.#schema, threadColumns, tenant, query);
+    return this.#patiently(async () => {
+      if (!this.#ready) await this.#migrate();
+      return (await this.query(statement)).rows;
+    });
+  }
+
+  async #patiently(once: () => Promise<Rows>): Promise<Rows> {
     let giveUp = 0;
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
       try {
-        return await this.once(name, values);
+        return await once();
       } catch (error) {
         giveUp ||= Date.now() + this.#retryMs;
         if (!passes(error) || Date.now() > giveUp) throw error;

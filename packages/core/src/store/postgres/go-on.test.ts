@@ -153,8 +153,8 @@ describe("who takes a thread that it knows, while another deletes it", () => {
     const types = `bytea, bytea, text, text, text, bigint, integer, bigint, text, bytea, boolean, text, bigint, bigint,
       boolean, text, text, bigint, bigint, text, bytea, text[], jsonb`;
     const args = Array.from({ length: 23 }, (_, i) => `$${i + 1}`).join(", ");
-    await sql(`ALTER FUNCTION "${schema}".append_1 RENAME TO appended`);
-    await sql(`CREATE FUNCTION "${schema}".append_1(${types}) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+    await sql(`ALTER FUNCTION "${schema}".append_2 RENAME TO appended`);
+    await sql(`CREATE FUNCTION "${schema}".append_2(${types}) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
       IF $12 = 'me' THEN PERFORM pg_advisory_xact_lock(${LOCK}); END IF;
       RETURN "${schema}".appended(${args});
     END $$`);

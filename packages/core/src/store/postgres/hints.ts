@@ -10,10 +10,15 @@
 // 4. Other channels may be heard on the same connection, for as long as it is open (relay.ts).
 
 import { randomBytes } from "node:crypto";
-import type { Change } from "../store.ts";
+import type { Change, ThreadKey } from "../store.ts";
+import { fromText } from "../text.ts";
 import type { Calls } from "./calls.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
-import { bytes } from "./rows.ts";
+import { bytes, tenantName } from "./rows.ts";
+
+interface TenantWatcher {
+  readonly changed: (threadId?: string) => void;
+}
 
 interface Watcher {
   readonly changed: (what?: Change) => void;
@@ -30,6 +35,8 @@ const LINGER_MS = 50;
 const RECENT_MS = 2_000;
 /** How often to look where nobody can listen. */
 const DEAF_POLL_MS = 25;
+/** How often to say that any thread of a tenant may have changed, if hints cannot be heard. */
+const DEAF_TENANT_MS = 500;
 const RECONNECT_MS = 200;
 /** Where it fails again and again: a standby lets nobody listen. */
 const MOST_RECONNECT_MS = 5_000;
@@ -45,6 +52,12 @@ export class Hints {
   /** So that it can tell its own hints. */
   readonly #id = randomBytes(6).toString("hex");
   readonly #watchers = new Map<string, Set<Watcher>>();
+  /** Of all threads of a tenant, by the name of the tenant. */
+  readonly #tenants = new Map<string, Set<TenantWatcher>>();
+  /** Names of threads that others have appended to, until they are looked up for the watchers of tenants. */
+  readonly #unnamed = new Set<string>();
+  #namingTimer: NodeJS.Timeout | undefined;
+  #toldTenantsAt = 0;
   /** Hints from elsewhere, of threads that nobody watched when they came. */
   readonly #recent = new Map<string, number>();
   readonly #unsent = new Set<string>();
@@ -75,20 +88,37 @@ export class Hints {
     const entry: Watcher = { changed, only };
     const set = this.#watchers.get(thread) ?? new Set();
     this.#watchers.set(thread, set.add(entry));
-    if (!background) this.#foreground += 1;
-    clearTimeout(this.#lingerTimer);
     if ((this.#recent.get(thread) ?? 0) > Date.now() - RECENT_MS) queueMicrotask(() => set.has(entry) && changed());
     this.#recent.delete(thread);
+    return this.#begin(this.#watchers, thread, set, entry, background);
+  }
+
+  /** Calls `changed` with each thread that is appended to; without one when some may have been missed. */
+  watchTenant(tenant: string, changed: TenantWatcher["changed"], background = false): () => void {
+    const name = tenantName(tenant);
+    const entry: TenantWatcher = { changed };
+    const set = this.#tenants.get(name) ?? new Set();
+    this.#tenants.set(name, set.add(entry));
+    return this.#begin(this.#tenants, name, set, entry, background);
+  }
+
+  #begin<W>(watchers: Map<string, Set<W>>, key: string, set: Set<W>, entry: W, background: boolean): () => void {
+    if (!background) this.#foreground += 1;
+    clearTimeout(this.#lingerTimer);
     void this.#listen();
     this.#pollTimer ??= this.#pollLater();
     this.#hold();
     return () => {
       if (!set.delete(entry)) return;
       if (!background) this.#foreground -= 1;
-      if (set.size === 0 && this.#watchers.get(thread) === set) this.#watchers.delete(thread);
-      if (this.#watchers.size === 0) this.#leave();
+      if (set.size === 0 && watchers.get(key) === set) watchers.delete(key);
+      if (!this.#isWatched) this.#leave();
       this.#hold();
     };
+  }
+
+  get #isWatched(): boolean {
+    return this.#watchers.size > 0 || this.#tenants.size > 0;
   }
 
   /** Listens on another channel. Returns how to end it. Someone must watch meanwhile. */
@@ -103,8 +133,9 @@ export class Hints {
   }
 
   /** This store changed the thread. */
-  changed(thread: string, what: Change): void {
+  changed(thread: string, what: Change, key?: ThreadKey): void {
     this.#tell(thread, what);
+    if (key !== undefined && this.#tenants.size > 0) this.#tellTenant(tenantName(key.tenant), key.threadId);
     this.#unsent.add(`${what === "command" ? "c" : "a"}${thread}`);
     if (what === "command") this.#send();
     else this.#sendSoon();
@@ -118,6 +149,30 @@ export class Hints {
 
   #tellAll(): void {
     for (const thread of [...this.#watchers.keys()]) this.#tell(thread);
+    this.#tellTenants();
+  }
+
+  #tellTenant(name: string, threadId?: string): void {
+    for (const { changed } of this.#tenants.get(name) ?? []) queueMicrotask(() => changed(threadId));
+  }
+
+  /** Any thread may have changed. */
+  #tellTenants(): void {
+    this.#toldTenantsAt = performance.now();
+    for (const name of this.#tenants.keys()) this.#tellTenant(name);
+  }
+
+  /** A hint has the hash of a thread's name: the rows have the name itself, and its tenant's. */
+  async #nameThreads(): Promise<void> {
+    this.#namingTimer = undefined;
+    const names = [...this.#unnamed];
+    this.#unnamed.clear();
+    try {
+      const rows = await this.#calls.once("names", [names.map(bytes)]);
+      for (const { tenant_name, id } of rows) this.#tellTenant(tenant_name, fromText(id));
+    } catch {
+      this.#tellTenants();
+    }
   }
 
   #sendSoon(): void {
@@ -151,6 +206,10 @@ export class Hints {
     for (const hint of hints) {
       if (hint === EVERYTHING) this.#tellAll();
       const thread = hint.slice(1);
+      if (this.#tenants.size > 0 && hint.startsWith("a")) {
+        this.#unnamed.add(thread);
+        this.#namingTimer ??= setTimeout(() => void this.#nameThreads(), GATHER_MS).unref();
+      }
       if (this.#watchers.has(thread)) this.#tell(thread, hint.startsWith("c") ? "command" : "append");
       else if (hint.startsWith("c")) this.#remember(thread);
     }
@@ -193,7 +252,7 @@ export class Hints {
       await client.query({ text: listen, query_timeout: ANSWER_MS });
       this.#connecting = false;
       this.#reconnectMs = RECONNECT_MS;
-      if (this.#watchers.size === 0) return this.#leave();
+      if (!this.#isWatched) return this.#leave();
       this.#hold();
       this.#tellAll();
     } catch {
@@ -228,10 +287,10 @@ export class Hints {
   }
 
   #listenLater(): void {
-    if (this.#watchers.size === 0 || this.#retryTimer !== undefined) return;
+    if (!this.#isWatched || this.#retryTimer !== undefined) return;
     this.#retryTimer = setTimeout(() => {
       this.#retryTimer = undefined;
-      if (this.#watchers.size > 0) void this.#listen();
+      if (this.#isWatched) void this.#listen();
     }, this.#reconnectMs);
     this.#reconnectMs = Math.min(2 * this.#reconnectMs, MOST_RECONNECT_MS);
     this.#hold();
@@ -250,7 +309,7 @@ export class Hints {
 
   async #stopListening(): Promise<void> {
     const client = this.#client;
-    if (client === undefined || this.#connecting || this.#watchers.size > 0) return;
+    if (client === undefined || this.#connecting || this.#isWatched) return;
     this.#client = undefined;
     this.#recent.clear();
     try {
@@ -263,6 +322,7 @@ export class Hints {
 
   #end(): void {
     this.#watchers.clear();
+    this.#tenants.clear();
     this.#foreground = 0;
     this.#leave();
     if (this.#client !== undefined) this.#lost(this.#client);
@@ -288,14 +348,15 @@ export class Hints {
     } catch {
       // The next append says what is wrong with the database.
     }
-    if (this.#watchers.size === 0) return;
+    if (!this.#isWatched) return;
+    if (this.#client === undefined && performance.now() - this.#toldTenantsAt > DEAF_TENANT_MS) this.#tellTenants();
     this.#pollTimer = this.#pollLater();
     this.#hold();
   }
 
   /** Keeps the process alive, or lets it go. */
   #hold(): void {
-    const held = this.#foreground > 0 || this.#watchers.size === 0;
+    const held = this.#foreground > 0 || !this.#isWatched;
     for (const timer of [this.#pollTimer, this.#retryTimer]) {
       if (held) timer?.ref();
       else timer?.unref();

@@ -1,11 +1,15 @@
 // The tables and functions, by steps that only go forward, each taken once: under a lock, in one transaction.
 
 import { belayError } from "../../error.ts";
-import { functions } from "./functions.ts";
+import { append, functions } from "./functions.ts";
+import { listingTables } from "./listing.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
 import { tables } from "./tables.ts";
 
-const steps: readonly ((schema: string) => string)[] = [(schema) => `${tables(schema)}\n${functions(schema)}`];
+const steps: readonly ((schema: string) => string)[] = [
+  (schema) => `${tables(schema)}\n${functions(schema)}`,
+  (schema) => `${listingTables(schema)}\n${append(schema, "append_2", true)}`,
+];
 
 export const SCHEMA_VERSION = steps.length;
 

@@ -1,5 +1,6 @@
 // The part of pg's Pool that we use.
 
+/** A query as it is given to `pg`. */
 export interface PostgresQuery {
   /** Prepared once on each connection, under this name. */
   readonly name?: string;
@@ -8,11 +9,13 @@ export interface PostgresQuery {
   readonly query_timeout?: number;
 }
 
+/** The result of a query of `pg`. */
 export interface PostgresResult {
   // biome-ignore lint/suspicious/noExplicitAny: the columns of a row are what its query says.
   readonly rows: any[];
 }
 
+/** A client of `pg`, as far as the store uses it. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>;
   /** Back to the pool; with `true` it is closed instead. */
@@ -26,6 +29,7 @@ export interface PostgresClient {
   unref?(): void;
 }
 
+/** A pool of `pg`, as far as the store uses it. */
 export interface PostgresPool {
   query(query: PostgresQuery): Promise<PostgresResult>;
   connect(): Promise<PostgresClient>;

@@ -19,19 +19,24 @@ import type {
   Appended,
   Change,
   Command,
+  DecidedRow,
+  ListedRow,
   Loaded,
   Past,
   RelayLine,
+  RequestQuery,
   RequestRow,
   RuleRow,
   Store,
   ThreadKey,
+  ThreadQuery,
   ThreadRow,
 } from "../store.ts";
 import { fromText, toText } from "../text.ts";
 import { appendValues, goOnValues, readAppended } from "./append.ts";
 import { Calls, type Rows } from "./calls.ts";
 import { Hints } from "./hints.ts";
+import { namedOf, shownListed } from "./listing.ts";
 import type { PostgresPool } from "./pool.ts";
 import { type PageRow, readLines, readRest } from "./read-lines.ts";
 import { Relay } from "./relay.ts";
@@ -39,7 +44,9 @@ import {
   bytes,
   closedSum,
   commandSum,
+  decidedSum,
   fits,
+  type ListingRow,
   nameOf,
   type RequestTableRow,
   type Row,
@@ -52,6 +59,7 @@ import {
 import type { StatementName } from "./statements.ts";
 import { asStoreError, damaged } from "./store-error.ts";
 
+/** The options of `postgresStore()`. */
 export interface PostgresStoreOptions {
   /** Where its tables are; made where it is not there. "belay" by default. */
   readonly schema?: string;
@@ -79,7 +87,7 @@ export function postgresStore(pool: PostgresPool, options: PostgresStoreOptions 
   return new PostgresStore(pool, options);
 }
 
-interface LoadRow extends Row, PageRow {
+interface LoadRow extends Row, PageRow, ListingRow {
   readonly commands: string | null;
   readonly snapshot_seq: string | null;
   readonly snapshot_body: string | null;
@@ -133,7 +141,9 @@ class PostgresStore implements Store {
     }
     const { lines } = read;
     this.#remember(found.name, found.hash);
-    return { row: shown(found), lines, commands: commandsOf(key, found), ...(snapshot && { snapshot }) };
+    const named = namedOf(found);
+    const row = named === undefined ? shown(found) : { ...shown(found), named };
+    return { row, lines, commands: commandsOf(key, found), ...(snapshot && { snapshot }) };
   }
 
   async #isStill(key: ThreadKey, row: Row): Promise<boolean> {
@@ -172,7 +182,7 @@ class PostgresStore implements Store {
   async append(key: ThreadKey, append: Append): Promise<Appended> {
     const name = threadName(key);
     const appended = (await this.#goOn(key, name, append)) ?? (await this.#append(key, name, append));
-    if (appended.ok) this.#hints.changed(name, "append");
+    if (appended.ok) this.#hints.changed(name, "append", key);
     return appended;
   }
 
@@ -212,7 +222,7 @@ class PostgresStore implements Store {
 
   async release(key: ThreadKey, fence: number): Promise<void> {
     await this.#call(key, "release", [...nameValues(key), fence]);
-    this.#hints.changed(threadName(key), "append");
+    this.#hints.changed(threadName(key), "append", key);
   }
 
   async send(key: ThreadKey, command: Command): Promise<boolean> {
@@ -248,21 +258,55 @@ class PostgresStore implements Store {
   async requests(tenant: string): Promise<readonly RequestRow[]> {
     const rows = (await this.#call(undefined, "requests", [bytes(tenantName(tenant))])) as readonly RequestTableRow[];
     return rows.map((row) => {
-      const { id, thread_id, expires_at, body } = row;
+      const { id, thread_id } = row;
       if (!fitsRequest(row)) return damagedRequest(id, thread_id);
       // As it was written: it is found under this tenant's name, and is another's.
       if (row.tenant !== toText(tenant)) throw misfit(`request ${id}`);
-      const request = { id: fromText(id), threadId: fromText(thread_id!), body: fromText(body) };
-      return expires_at === null ? request : { ...request, expiresAt: Number(expires_at) };
+      return shownOpen(row);
     });
   }
 
   async requestThread(tenant: string, id: string): Promise<string | undefined> {
+    const row = await this.#findRequest(tenant, id);
+    return row && fromText(row.thread_id!);
+  }
+
+  async #findRequest(tenant: string, id: string): Promise<RequestTableRow | undefined> {
     const name = nameOf(toText(tenant), toText(id));
     const [row] = (await this.#call(undefined, "request", [bytes(name)])) as readonly RequestTableRow[];
     if (row === undefined) return undefined;
     if (row.id !== toText(id)) throw misfit(`request ${row.id}`);
-    return fromText(checkedRequest(row, tenant).thread_id!);
+    return checkedRequest(row, tenant);
+  }
+
+  // Lists
+
+  async page(tenant: string, query: ThreadQuery): Promise<readonly ListedRow[]> {
+    const show = (row: Row) => (fits(row, tenant) ? shown(row) : undefined);
+    const rows = await this.#guarded(undefined, () => this.#calls.page(tenant, query));
+    return rows.map((row) => shownListed(row, show));
+  }
+
+  async decided(tenant: string, query: RequestQuery): Promise<readonly DecidedRow[]> {
+    const { threadId, limit, after = { at: Number.MAX_SAFE_INTEGER, id: "" } } = query;
+    const values = [after.at, toText(after.id), limit];
+    const rows = (await (threadId === undefined
+      ? this.#call(undefined, "decided", [bytes(tenantName(tenant)), ...values])
+      : this.#call(undefined, "decidedOf", [bytes(threadName({ tenant, threadId })), ...values]))) as RequestTableRow[];
+    return rows.map((row) => {
+      if (fitsRequest(row) && row.tenant === toText(tenant)) return shownDecided(row);
+      return { ...damagedRequest(row.id, row.thread_id), decidedAt: Number(row.decided_at) };
+    });
+  }
+
+  async request(tenant: string, id: string): Promise<RequestRow | DecidedRow | undefined> {
+    const row = await this.#findRequest(tenant, id);
+    if (row === undefined || (row.closed !== null && row.decided_at === null)) return undefined;
+    return row.closed === null ? shownOpen(row) : shownDecided(row);
+  }
+
+  watchTenant(tenant: string, changed: (threadId?: string) => void, background?: boolean): () => void {
+    return this.#hints.watchTenant(tenant, changed, background);
   }
 
   async rules(tenant: string): Promise<readonly RuleRow[]> {
@@ -282,7 +326,7 @@ class PostgresStore implements Store {
 
   async delete(key: ThreadKey, head?: number): Promise<boolean> {
     const [row] = await this.#call(key, "delete", [...nameValues(key), head ?? null, randomUUID()]);
-    if (row.done) this.#hints.changed(threadName(key), "append");
+    if (row.done) this.#hints.changed(threadName(key), "append", key);
     return row.done;
   }
 
@@ -345,8 +389,18 @@ function checkedRequest(row: RequestTableRow, tenant: string): RequestTableRow {
   return row;
 }
 
-function fitsRequest({ tenant, id, thread_id, expires_at, body, closed, sum }: RequestTableRow): boolean {
+function shownOpen({ id, thread_id, expires_at, body }: RequestTableRow): RequestRow {
+  const request = { id: fromText(id), threadId: fromText(thread_id!), body: fromText(body) };
+  return expires_at === null ? request : { ...request, expiresAt: Number(expires_at) };
+}
+
+function shownDecided({ id, thread_id, body, decided_at }: RequestTableRow): DecidedRow {
+  return { id: fromText(id), threadId: fromText(thread_id!), body: fromText(body), decidedAt: Number(decided_at) };
+}
+
+function fitsRequest({ tenant, id, thread_id, expires_at, body, closed, decided_at, sum }: RequestTableRow): boolean {
   if (thread_id === null) return false;
+  if (decided_at !== null) return sum === decidedSum(tenant, thread_id, id, Number(decided_at), body);
   const request = { id, body, ...(expires_at !== null && { expiresAt: Number(expires_at) }) };
   return sum === (closed === null ? requestSum(tenant, thread_id, request) : closedSum(tenant, thread_id, id));
 }

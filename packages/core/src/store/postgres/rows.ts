@@ -47,7 +47,22 @@ export interface RequestTableRow {
   readonly expires_at: string | null;
   readonly body: string;
   readonly closed: string | null;
+  readonly decided_at: string | null;
   readonly sum: string;
+}
+
+/** How lists show a thread. A row that was made for a thread of an earlier release has no sum. */
+export interface ListingRow {
+  readonly thread: string | null;
+  readonly at: string;
+  readonly listed_id: string;
+  readonly listed_state: string;
+  readonly pause: string | null;
+  readonly run: string | null;
+  readonly title: string | null;
+  /** As JSON; NULL while no append has set them. */
+  readonly labels: string | null;
+  readonly listing_sum: string | null;
 }
 
 const BYTES = { name: 16, hash: 16, sum: 8 };
@@ -105,6 +120,16 @@ export function requestSum(tenant: string, threadId: string, request: RaisedRequ
 
 export function closedSum(tenant: string, threadId: string, id: string): string {
   return digest(`closed\n${tenant}\n${id}\n${threadId}`, BYTES.sum);
+}
+
+export function decidedSum(tenant: string, threadId: string, id: string, at: number, body: string): string {
+  return digest(`decided\n${tenant}\n${id}\n${threadId}\n${at}\n${body}`, BYTES.sum);
+}
+
+/** As list_sum_1 makes it. */
+export function listingSum(row: ListingRow): string {
+  const texts = [row.pause, row.run, row.title, row.labels].map((text) => (text === null ? "-" : `+${text}`));
+  return digest([row.thread, row.at, row.listed_state, ...texts].join("\n"), BYTES.sum);
 }
 
 export function ruleSum(tenant: string, { id, at, body }: RuleRow): string {

@@ -1,6 +1,7 @@
 // Every statement, prepared by its name on each connection. Values are always parameters; what is in a statement's text is
 // the name of the schema.
 
+import { listingColumns } from "./listing.ts";
 import type { PostgresQuery } from "./pool.ts";
 import { nameOf } from "./rows.ts";
 import { sumOf } from "./sum-of.ts";
@@ -24,7 +25,7 @@ export function statements(schema: string, version: number): Statements {
 /**
  * The append of one who goes on: most are nothing but a line after the one that its writer wrote last, or that was the last
  * when it looked. $15 is the fence that it has, or, where it takes the thread, who it is. No row where anything is otherwise:
- * append_1 says what, or does it. One statement, and no function, costs the server half as much.
+ * append_2 says what, or does it. One statement, and no function, costs the server half as much.
  */
 function goOn(s: string, takes: boolean): string {
   const was = "row";
@@ -43,7 +44,13 @@ function goOn(s: string, takes: boolean): string {
     rest_due: "$12::bigint",
     updated_at: "$7::bigint",
   };
-  const set = Object.entries(next).map(([column, value]) => `${column} = ${value}`);
+  // Lists show these; the trigger of listing.ts copies them. In no sum: they are found again by the next append.
+  const n = takes ? 19 : 18;
+  const listed = {
+    pause: `CASE WHEN $${n}::boolean THEN $${n + 1}::text WHEN row.pause = '?' THEN '?' WHEN $10 = 'paused' THEN coalesce(row.pause, '?') END`,
+    run: `CASE WHEN $${n}::boolean THEN $${n + 2}::text ELSE row.run END`,
+  };
+  const set = Object.entries({ ...next, ...listed }).map(([column, value]) => `${column} = ${value}`);
   const free = `(row.owner IS NULL OR row.until <= ${now})`;
   // Taken from the sequence once.
   const fences = `f AS MATERIALIZED (SELECT nextval('${s.replaceAll("'", "''")}.fence') AS fence), `;
@@ -56,12 +63,20 @@ function goOn(s: string, takes: boolean): string {
     RETURNING (SELECT open > 0 FROM t) AS mail, fence`;
 }
 
-function texts(s: string) {
+/** The columns of a thread `t`. */
+export const threadColumns = columns();
+
+function columns(): string {
   const hex = (column: string) => `encode(t.${column}, 'hex') AS ${column}`;
   const now = "(extract(epoch FROM clock_timestamp()) * 1000)";
-  const row = `t.num, ${hex("name")}, ${hex("tenant_name")}, t.tenant, t.id, t.agent, t.state, t.head, t.fence, t.owner, t.until,
+  return `t.num, ${hex("name")}, ${hex("tenant_name")}, t.tenant, t.id, t.agent, t.state, t.head, t.fence, t.owner, t.until,
     t.append_id, ${hex("hash")}, ${hex("base")}, ${hex("root")}, t.open, t.queued, t.answers, t.rest_from, t.rest_due, t.parent, t.parent_id, t.parent_seq,
     t.created_at, t.updated_at, ${hex("sum")}, t.owner IS NOT NULL AND t.until > ${now} AS held`;
+}
+
+function texts(s: string) {
+  const row = threadColumns;
+  const listing = listingColumns("l");
   const args = (n: number) => Array.from({ length: n }, (_, i) => `$${i + 1}`).join(", ");
   // Of one thread's own lines: a page from the line that holds the seq after `after` on, as two texts, and the line before.
   const page = (num: string, after: string, to: string) => `
@@ -77,13 +92,14 @@ function texts(s: string) {
       WHERE thread = ${num} AND seq < p.first ORDER BY seq DESC LIMIT 1
     ) AS b ON true`;
   const gone = '{"ok":false,"why":"conflict","head":0}';
-  const request = `SELECT r.tenant, r.id, t.id AS thread_id, r.expires_at, r.body, r.closed, encode(r.sum, 'hex') AS sum
+  const request = `SELECT r.tenant, r.id, t.id AS thread_id, r.expires_at, r.body, r.closed, r.decided_at, encode(r.sum, 'hex') AS sum
     FROM ${s}.request r LEFT JOIN ${s}.thread t ON t.num = r.thread`;
   return {
     // $2: after this seq, where neither $3 (after the snapshot) nor $4 (as it rests).
-    load: `SELECT ${row}, c.list AS commands, s.seq AS snapshot_seq, s.body AS snapshot_body,
+    load: `SELECT ${row}, ${listing}, c.list AS commands, s.seq AS snapshot_seq, s.body AS snapshot_body,
         encode(s.sum, 'hex') AS snapshot_sum, a.after, p.places, p.bodies, b.before, b.before_end
       FROM ${s}.thread t
+      LEFT JOIN ${s}.listing l ON l.thread = t.num
       LEFT JOIN ${s}.snapshot s ON $3::boolean AND s.thread = t.num AND s.seq <= t.head
       CROSS JOIN LATERAL (SELECT CASE WHEN $4::boolean THEN coalesce(t.rest_from, t.head) - 1
         WHEN $3 THEN coalesce(s.seq, 0) ELSE $2::bigint END AS after) AS a
@@ -104,14 +120,14 @@ function texts(s: string) {
     lines: `SELECT e.seq, e.count, e.at, e.body, e.blob, encode(e.hash, 'hex') AS hash FROM ${s}.entry e
       WHERE e.thread = $1 AND e.seq >= $2 AND e.seq <= $3 ORDER BY e.seq LIMIT ${PAGE}`,
     blob: `SELECT body FROM ${s}.blob WHERE num = $1`,
-    append: `SELECT ${s}.append_1(${args(23)}) AS outcome`,
-    // $24: when the thread was made that its writer knows. One made again under its name is another. append_1 reads by a
+    append: `SELECT ${s}.append_2(${args(23)}) AS outcome`,
+    // $24: when the thread was made that its writer knows. One made again under its name is another. append_2 reads by a
     // snapshot of its own: the row is locked against being deleted before that; where there is none to lock, there may be by then.
     appendTo: `WITH known AS MATERIALIZED (
         SELECT created_at, sum = ${s}.row_sum_1(t) AS fits FROM ${s}.thread t WHERE name = $1 FOR KEY SHARE)
       SELECT CASE WHEN EXISTS (SELECT FROM known WHERE created_at <> $24::bigint AND fits) THEN '${gone}'
         WHEN $6::bigint > 0 AND NOT EXISTS (SELECT FROM known) THEN concat(${s}.refuse_misnamed_1($1, $3, $4), '${gone}')
-        ELSE ${s}.append_1(${args(23)}) END AS outcome`,
+        ELSE ${s}.append_2(${args(23)}) END AS outcome`,
     goOn: goOn(s, false),
     takeOn: goOn(s, true),
     renew: `SELECT ${s}.renew_1(${args(5)}) AS done`,
@@ -138,9 +154,14 @@ function texts(s: string) {
     requests: `${request} WHERE r.tenant_name = $1 AND r.closed IS NULL ORDER BY r.num`,
     request: `${request} WHERE r.name = $1`,
     rules: `SELECT tenant, id, at, body, encode(sum, 'hex') AS sum FROM ${s}.rule WHERE tenant_name = $1 ORDER BY num`,
+    decided: `${request} WHERE r.tenant_name = $1 AND r.decided_at IS NOT NULL AND r.decided_at <= $2
+        AND (r.decided_at, r.id) < ($2::bigint, $3::text) ORDER BY r.decided_at DESC, r.id DESC LIMIT $4`,
+    decidedOf: `${request} WHERE r.thread = (SELECT num FROM ${s}.thread WHERE name = $1) AND r.decided_at IS NOT NULL
+        AND (r.decided_at, r.id) < ($2::bigint, $3::text) ORDER BY r.decided_at DESC, r.id DESC LIMIT $4`,
     removeRule: `SELECT ${s}.remove_rule_1($1, $2) AS done`,
     // What changes with whatever is written to a thread.
     sums: `SELECT encode(name, 'hex') AS name, encode(sum, 'hex') AS sum FROM ${s}.thread WHERE name = ANY ($1)`,
+    names: `SELECT encode(tenant_name, 'hex') AS tenant_name, id FROM ${s}.thread WHERE name = ANY ($1)`,
     // A hint is not kept: its commit waits for no disk, and has nobody else wait for one.
     notify: "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)",
     relay: "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, part) FROM unnest($2::text[]) AS part",

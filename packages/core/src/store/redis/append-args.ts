@@ -2,7 +2,7 @@
 
 import type { Append, ThreadKey } from "../store.ts";
 import { toText } from "./keys.ts";
-import { lineCrc, lineHash, type Mark, pack, packLine, packRequest, packRule } from "./rows.ts";
+import { lineCrc, lineHash, type Mark, pack, packLine, packNames, packRequest, packRule, packVerdict } from "./rows.ts";
 
 /** The values after the thread's id, and the mark that the thread has after it. */
 export function appendArgs(
@@ -10,8 +10,9 @@ export function appendArgs(
   append: Append,
   before: Mark,
 ): { readonly args: string[]; readonly mark: Mark } {
-  const { expect, count, at, writer, rest, parent, snapshot } = append;
-  const { consume = [], raise = [], close = [], remember = [] } = append;
+  const { expect, count, at, writer, rest, parent, snapshot, listed, named } = append;
+  const { consume = [], raise = [], close = [], remember = [], amend = [] } = append;
+  const decided = append.decided?.filter(({ id }) => close.includes(id)) ?? [];
   const thread = toText(key.threadId);
   const line = { seq: expect + 1, count, at, text: toText(append.body) };
   const crc = lineCrc(key.tenant, before, line);
@@ -39,14 +40,22 @@ export function appendArgs(
     parent === undefined ? "" : `+${toText(parent.threadId)}`,
     parent === undefined ? "" : String(parent.seq),
     append.since === undefined ? "" : String(append.since),
+    listed === undefined ? "" : "1",
+    listed?.pauseType ?? "",
+    listed?.runId === undefined ? "" : `+${toText(listed.runId)}`,
+    named === undefined ? "" : packNames(thread, named),
     String(consume.length),
     String(raise.length),
     String(close.length),
     String(remember.length),
+    String(amend.length),
+    String(decided.length),
     ...consume.map(toText),
     ...raise.flatMap((request) => [toText(request.id), packRequest(thread, request)]),
     ...close.map(toText),
     ...remember.flatMap((rule) => [toText(rule.id), packRule(rule)]),
+    ...amend.flatMap((request) => [toText(request.id), packRequest(thread, request)]),
+    ...decided.flatMap(({ id, body }) => [toText(id), packVerdict(thread, id, body)]),
   ];
   return { args, mark: { journal: before.journal, crc, hash } };
 }

@@ -10,6 +10,8 @@ import { asStoreError, damaged, isPassing, isUnknownScript } from "./store-error
 
 /** A client that cannot connect keeps its commands, and may do so for ever; some forget them with their connection. */
 const ANSWER_MS = 2_000;
+/** All threads of a tenant are rewritten. */
+const MIGRATE_MS = 60_000;
 const TRIES_MS = 5_000;
 const FIRST_WAIT_MS = 5;
 const MOST_WAIT_MS = 250;
@@ -28,8 +30,12 @@ export async function call(
   const began = performance.now();
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MOST_WAIT_MS)) {
     try {
-      const answer = run(client, scripts[name], tenantKey, args);
-      return readReply(await inTime(answer, ANSWER_MS, () => unanswered(client)), key);
+      const answer = (script: Script) =>
+        inTime(run(client, script, tenantKey, args), ANSWER_MS, () => unanswered(client));
+      const reply = await answer(scripts[name]);
+      if ((reply as Reply)[0] !== "migrate") return readReply(reply, key);
+      await inTime(run(client, scripts.migrate, tenantKey, []), MIGRATE_MS, () => unanswered(client));
+      return readReply(await answer(scripts[name]), key);
     } catch (error) {
       const over = client.status === "end" || performance.now() - began > TRIES_MS;
       if (over || !isPassing(error)) throw asStoreError(key, error);

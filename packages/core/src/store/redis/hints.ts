@@ -11,6 +11,7 @@
 import { RelayRoom, type Side } from "../relay-room.ts";
 import type { Change, RelayLine } from "../store.ts";
 import { holdProcess, type RedisClient, type RedisSubscriber } from "./client.ts";
+import { fromText } from "./keys.ts";
 
 export interface Watched {
   readonly tenantKey: string;
@@ -36,6 +37,12 @@ interface Channel extends Watched {
   idleSince: number;
 }
 
+/** The channel of all threads of a tenant. */
+interface TenantChannel {
+  readonly watchers: Set<{ readonly changed: (threadId?: string) => void }>;
+  listening: boolean;
+}
+
 const IDLE_MS = 5_000;
 /** Begins a call of a reader, which is no hint. */
 const CALL = "call:";
@@ -45,6 +52,7 @@ export class Hints {
   readonly #look: Look;
   readonly #everyMs: number;
   readonly #channels = new Map<string, Channel>();
+  readonly #tenants = new Map<string, TenantChannel>();
   #subscriber: RedisSubscriber | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
@@ -74,6 +82,39 @@ export class Hints {
       if (channel.watchers.size === 0) channel.idleSince = performance.now();
       this.#hold();
     };
+  }
+
+  /** Calls `changed` with each thread that is appended to; without one when some may have been missed. */
+  watchTenant(name: string, changed: (threadId?: string) => void, background = false): () => void {
+    const channel = this.#tenants.get(name) ?? { watchers: new Set(), listening: false };
+    const watcher = { changed };
+    this.#tenants.set(name, channel);
+    channel.watchers.add(watcher);
+    if (!background) this.#foreground += 1;
+    this.#open();
+    this.#subscribeTenants();
+    return () => {
+      if (!channel.watchers.delete(watcher)) return;
+      if (!background) this.#foreground -= 1;
+      if (channel.watchers.size === 0 && this.#tenants.delete(name))
+        this.#subscriber?.unsubscribe(name).catch(() => {});
+      this.#hold();
+    };
+  }
+
+  #subscribeTenants(): void {
+    const subscriber = this.#subscriber;
+    if (subscriber === undefined) return;
+    for (const [name, channel] of this.#tenants) {
+      if (channel.listening) continue;
+      channel.listening = true;
+      subscriber.subscribe(name).then(
+        () => tellTenant(channel),
+        () => {
+          channel.listening = false;
+        },
+      );
+    }
   }
 
   /** One end of a relay. Someone must watch the thread meanwhile. */
@@ -114,11 +155,16 @@ export class Hints {
     // The store's own calls say what is wrong with the server.
     subscriber.on("error", () => {});
     subscriber.on("connect", () => this.#hold());
-    subscriber.on("message", (name, message) => this.#told(name, message));
+    subscriber.on("message", (name, message) => {
+      const tenant = this.#tenants.get(name);
+      if (tenant === undefined) this.#told(name, message);
+      else tellTenant(tenant, fromText(message));
+    });
     subscriber.on("ready", () => {
       if (this.#subscriber !== subscriber) return;
       this.#hold();
       for (const channel of this.#channels.values()) if (channel.listening) tell(channel);
+      for (const channel of this.#tenants.values()) if (channel.listening) tellTenant(channel);
     });
     const relayed = this.#room.threads("reader");
     if (relayed.length > 0) subscriber.subscribe(...relayed).catch(() => {});
@@ -131,6 +177,7 @@ export class Hints {
     this.#client.off("end", this.#close);
     this.#subscriber = undefined;
     for (const channel of this.#channels.values()) channel.listening = false;
+    for (const channel of this.#tenants.values()) channel.listening = false;
   }
 
   #subscribe(channels: readonly Channel[]): void {
@@ -167,8 +214,9 @@ export class Hints {
 
   async #tick(): Promise<void> {
     this.#leaveIdle();
-    if (this.#channels.size === 0) return this.#close();
+    if (this.#channels.size === 0 && this.#tenants.size === 0) return this.#close();
     if (this.#subscriber === undefined) this.#open();
+    this.#subscribeTenants();
     this.#subscribe([...this.#channels.values()].filter(({ listening }) => !listening));
     if (this.#looking) return;
     this.#looking = true;
@@ -218,6 +266,10 @@ function tell(channel: Channel, what?: Change): void {
   for (const { changed, only } of channel.watchers) {
     if (only === undefined || what === undefined || only === what) queueMicrotask(() => changed(what));
   }
+}
+
+function tellTenant({ watchers }: TenantChannel, threadId?: string): void {
+  for (const { changed } of watchers) queueMicrotask(() => changed(threadId));
 }
 
 function byTenant(channels: Iterable<Channel>): Map<string, Channel[]> {

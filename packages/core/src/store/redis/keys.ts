@@ -7,7 +7,11 @@
 //   belay:{t:acme}:threads         the row of each thread, by its id; :movable, those that workers look at first
 //   belay:{t:acme}:requests        open requests; :raised, the thread of every request; :rules
 //   belay:{t:acme}:j:‹id›:lines    the lines of a journal; :mail, :known, :snapshot, :raised, :forks of it
-//   belay:{t:acme}:w:‹thread›      the channel on which changes of a thread are told
+//   belay:{t:acme}:at              threads that rest, by the time of their last append; :running, those that run
+//   belay:{t:acme}:state:‹state›   the same threads by state, :agent:‹name›, :pause:‹type›, :label:‹hash of key and value›
+//   belay:{t:acme}:words           the words of titles and labels, each with its thread; :names, titles and labels
+//   belay:{t:acme}:decided         decided requests, by time; :verdicts, how they were decided
+//   belay:{t:acme}:w:‹thread›      the channel on which changes of a thread are told; :w, that of all threads
 
 import { belayError } from "../../error.ts";
 
@@ -28,6 +32,10 @@ export function tenantKey(prefix: string, tenant: string): string {
 
 export function channelOf(tenantKey: string, threadId: string): string {
   return `${tenantKey}:w:${toText(threadId)}`;
+}
+
+export function tenantChannel(tenantKey: string): string {
+  return `${tenantKey}:w`;
 }
 
 /** A hash tag of its own in the prefix would put all tenants, or parts of one, elsewhere. */

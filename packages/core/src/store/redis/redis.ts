@@ -15,38 +15,48 @@ import type {
   Appended,
   Change,
   Command,
+  DecidedRow,
+  ListedRow,
   Loaded,
   Past,
   RelayLine,
+  RequestQuery,
   RequestRow,
   RuleRow,
   Snapshot,
   Store,
   ThreadKey,
+  ThreadQuery,
   ThreadRow,
 } from "../store.ts";
 import { appendArgs } from "./append-args.ts";
 import { call, type Reply } from "./call.ts";
 import { keyPrefixOf, type RedisClient } from "./client.ts";
 import { Hints } from "./hints.ts";
-import { channelOf, fromText, readPrefix, tenantKey, toText } from "./keys.ts";
+import { channelOf, fromText, readPrefix, tenantChannel, tenantKey, toText } from "./keys.ts";
+import { pageArgs } from "./page-args.ts";
 import { readLines, type Segment } from "./read-lines.ts";
 import {
   inOrder,
   type Mark,
   packCommand,
+  partHead,
   type Row,
   readRow,
   shown,
   shownDamaged,
+  shownListed,
   unpack,
   unpackCommand,
+  unpackNames,
   unpackRequest,
   unpackRule,
+  unpackVerdict,
 } from "./rows.ts";
 import type { scripts } from "./scripts.ts";
 import { damaged } from "./store-error.ts";
 
+/** The options of `redisStore()`. */
 export interface RedisStoreOptions {
   /** What all keys begin with. */
   readonly prefix?: string;
@@ -94,7 +104,7 @@ class RedisStore implements Store {
   async load(key: ThreadKey, from: number | "snapshot" | "rest" = 0): Promise<Loaded | undefined> {
     const reply = await this.#call("load", key, String(from));
     if (reply[0] === "none") return undefined;
-    const [, raw, now, after, before, kept, mail, segments] = reply as LoadReply;
+    const [, raw, now, after, before, kept, mail, segments, names] = reply as LoadReply;
     const row = this.#row(key, raw);
     const snapshot = kept === "" ? undefined : readSnapshot(row, kept);
     // A cache: one that is damaged is as good as none.
@@ -102,7 +112,9 @@ class RedisStore implements Store {
     const { lines, damage } = readLines(key, segments, Number(after), before, row.head, row);
     if (damage !== undefined) throw damage.error;
     this.#remember(key, row);
-    return { row: shown(row, Number(now)), lines, commands: commandsOf(key, row, mail), ...(snapshot && { snapshot }) };
+    const named = unpackNames(toText(key.threadId), names);
+    const seen = named === undefined ? shown(row, Number(now)) : { ...shown(row, Number(now)), named };
+    return { row: seen, lines, commands: commandsOf(key, row, mail), ...(snapshot && { snapshot }) };
   }
 
   async past(key: ThreadKey, to = Number.MAX_SAFE_INTEGER): Promise<Past | undefined> {
@@ -201,6 +213,34 @@ class RedisStore implements Store {
     return found === null ? undefined : fromText(found as string);
   }
 
+  // Lists
+
+  async page(tenant: string, query: ThreadQuery): Promise<readonly ListedRow[]> {
+    const [, now, rows] = await call(this.#client, "page", this.#tenant(tenant), pageArgs(query));
+    return (rows as [string, string, string, string, string][]).map(([id, at, raw, names, open]) =>
+      shownListed(id, Number(at), raw, names, Number(open), Number(now)),
+    );
+  }
+
+  async decided(tenant: string, { threadId, after, limit }: RequestQuery): Promise<readonly DecidedRow[]> {
+    const place = after === undefined ? ["", ""] : [String(after.at), toText(after.id)];
+    const args = [String(limit), ...place, threadId === undefined ? "" : `+${toText(threadId)}`];
+    const [, rows] = await call(this.#client, "decided", this.#tenant(tenant), args);
+    return (rows as [string, string, string][]).map(([id, at, packed]) => unpackVerdict(id, at, packed));
+  }
+
+  async request(tenant: string, id: string): Promise<RequestRow | DecidedRow | undefined> {
+    const [what, ...rest] = await call(this.#client, "request", this.#tenant(tenant), [toText(id)]);
+    const [first = "", second = ""] = rest as string[];
+    if (what === "open") return unpackRequest(toText(id), partHead(first, 1)[1]!);
+    return what === "decided" ? unpackVerdict(toText(id), first, second) : undefined;
+  }
+
+  watchTenant(tenant: string, changed: (threadId?: string) => void, background?: boolean): () => void {
+    const key = this.#tenant(tenant);
+    return this.#hints.watchTenant(keyPrefixOf(this.#client) + tenantChannel(key), changed, background);
+  }
+
   async rules(tenant: string): Promise<readonly RuleRow[]> {
     const [, flat] = await call(this.#client, "rules", this.#tenant(tenant), []);
     return inOrder(flat as string[]).map(([id, packed]) => unpackRule(id, packed) ?? misfit(`rule ${id}`));
@@ -248,7 +288,7 @@ class RedisStore implements Store {
   }
 }
 
-type LoadReply = [string, string, string, string, string, string, string[], Segment[]];
+type LoadReply = [string, string, string, string, string, string, string[], Segment[], string];
 
 function newMark(journal = "", crc = 0, hash = ""): Mark {
   return { journal: journal || randomBytes(16).toString("base64url"), crc, hash };

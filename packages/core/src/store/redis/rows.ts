@@ -4,9 +4,10 @@
 
 import { hash as sha } from "node:crypto";
 import { crc32 } from "node:zlib";
-import type { SessionState } from "../../lifecycle.ts";
+import type { PauseType, SessionState } from "../../lifecycle.ts";
 import { anyText, damagedRequest } from "../damaged-request.ts";
-import type { Command, RaisedRequest, RequestRow, RuleRow, ThreadRow } from "../store.ts";
+import type { Command, DecidedRow, ListedRow, Named, RaisedRequest, RequestRow, RuleRow, ThreadRow } from "../store.ts";
+import { wordsOf } from "../words.ts";
 import { fromText, toText } from "./keys.ts";
 
 /** A thread's row. Its values in this order are known to the scripts, too. */
@@ -30,9 +31,15 @@ export interface Row {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly parent: ThreadRow["parent"];
+  /** Why it is paused; empty where it is not, UNLISTED where no append has said. */
+  readonly pause: string;
+  readonly runId: string | undefined;
 }
 
-const VALUES = 22;
+const VALUES = 24;
+
+/** The pause of a thread that no append has listed: of an earlier release, or written by other means. */
+export const UNLISTED = "?";
 const SUM = 40;
 
 /** Undefined where it does not fit its checksum. */
@@ -42,14 +49,7 @@ export function readRow(raw: string): Row | undefined {
   const values = text.split("\n");
   if (values.length !== VALUES) return undefined;
   const [id, journal, agent, state, head, fence, owner, until, , crc, hash, open, queued, answers] = values as string[];
-  const [from, due, createdAt, updatedAt, parent, seq] = values.slice(14) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [from, due, createdAt, updatedAt, parent = "", seq, , , pause = "", run = ""] = values.slice(14);
   return {
     id: fromText(id!),
     journal: journal!,
@@ -68,6 +68,8 @@ export function readRow(raw: string): Row | undefined {
     createdAt: Number(createdAt),
     updatedAt: Number(updatedAt),
     parent: parent === "" ? undefined : { threadId: fromText(parent.slice(1)), seq: Number(seq) },
+    pause,
+    runId: run === "" ? undefined : fromText(run.slice(1)),
   };
 }
 
@@ -93,6 +95,56 @@ export function shown(row: Row, now: number): ThreadRow {
 export function shownDamaged(id: string): ThreadRow {
   const none = { agent: "", state: "error", head: 0, createdAt: 0, updatedAt: 0 } as const;
   return { threadId: anyText(id), ...none, queued: false, answered: false, damaged: true };
+}
+
+/** A title and labels, then the pairs and the words that they are found by, which the scripts read. */
+export function packNames(thread: string, named: Named): string {
+  const { title, labels } = named;
+  const pairs = Object.entries(labels).map(([key, value]) => pairName(key, value));
+  const shown = title === undefined ? "" : `+${toText(title)}`;
+  return pack(thread, shown, toText(JSON.stringify(labels)), pairs.join(" "), wordsOf(named).join(" "));
+}
+
+/** Undefined where there are none, or they do not fit their crc. */
+export function unpackNames(thread: string, packed: string): Named | undefined {
+  const values = packed === "" ? undefined : unpack(thread, packed, 4);
+  if (values === undefined) return undefined;
+  const [title, labels] = values as [string, string];
+  return { labels: JSON.parse(fromText(labels)), ...(title !== "" && { title: fromText(title.slice(1)) }) };
+}
+
+export function pairName(key: string, value: string): string {
+  return sha("sha1", `${toText(key)}\n${toText(value)}`, "hex") as string;
+}
+
+/** How a request was decided. */
+export function packVerdict(thread: string, id: string, body: string): string {
+  return pack(`verdict\n${thread}\n${toText(id)}`, toText(body));
+}
+
+/** One that does not fit its crc is shown as damaged. */
+export function unpackVerdict(id: string, at: string, packed: string): DecidedRow {
+  const [thread, rest] = partHead(packed, 1) as [string, string];
+  const values = unpack(`verdict\n${thread}\n${id}`, rest, 1);
+  const decidedAt = Number(at);
+  if (values === undefined) return { ...damagedRequest(id, thread), decidedAt };
+  return { id: fromText(id), threadId: fromText(thread), body: fromText(values[0]!), decidedAt };
+}
+
+/** Shows a thread of a page. `at` is the time that it is listed by. */
+export function shownListed(id: string, at: number, raw: string, names: string, open: number, now: number): ListedRow {
+  const row = readRow(raw);
+  const named = unpackNames(id, names);
+  if (row === undefined || toText(row.id) !== id || (names !== "" && named === undefined))
+    return { ...shownDamaged(id), updatedAt: at, open: 0 };
+  const { pause, runId } = row;
+  return {
+    ...shown(row, now),
+    open,
+    ...(named && { named }),
+    ...(runId !== undefined && { runId }),
+    ...(pause === UNLISTED ? { unlisted: true as const } : pause !== "" && { pauseType: pause as PauseType }),
+  };
 }
 
 /** The last line of a journal, or where one begins: what the next line continues. */

@@ -18,7 +18,7 @@ import { hash as sha } from "node:crypto";
  * Of what is in Redis. A newer one is refused by each script, unless it says that programs as old as this can go on with
  * it (P17).
  */
-export const VERSION = 1;
+export const VERSION = 2;
 
 const shared = `
 local base = KEYS[1]
@@ -27,10 +27,12 @@ if version and tonumber(version) > ${VERSION} then
   local oldest = tonumber(redis.call('HGET', base, 'oldest') or version)
   if not oldest or oldest > ${VERSION} then return {'version', version} end
 end
+if version and tonumber(version) < ${VERSION} and not migrating then return {'migrate'} end
 local threads, movable = base .. ':threads', base .. ':movable'
 local ID, JOURNAL, AGENT, STATE, HEAD, FENCE, OWNER, UNTIL, APPEND, CRC, HASH = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 local OPEN, QUEUED, ANSWERS, FROM, DUE, CREATED, UPDATED, PARENT, SEQ, PAST, MOVED = 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22
-local VALUES = 22
+local PAUSE, RUN = 23, 24
+local VALUES = migrating and 22 or 24
 
 local function text(n) return string.format('%.0f', n) end
 
@@ -84,7 +86,49 @@ local function save(row)
   if from then redis.call('ZADD', movable, from, row[ID]) else redis.call('ZREM', movable, row[ID]) end
 end
 
-local function tell(id, what) redis.call('PUBLISH', base .. ':w:' .. id, what) end
+local function tell(id, what)
+  redis.call('PUBLISH', base .. ':w:' .. id, what)
+  if what == 'append' then redis.call('PUBLISH', base .. ':w', id) end
+end
+
+-- The names of a thread: its title, its labels, the pairs and the words that it is found by. They stand behind their crc.
+local function namesOf(id)
+  local raw = redis.call('HGET', base .. ':names', id)
+  local values = raw and split(raw, '\\n') or {}
+  local function list(text)
+    local found = {}
+    for each in string.gmatch(text or '', '%S+') do found[#found + 1] = each end
+    return found
+  end
+  return list(values[4]), list(values[5])
+end
+
+-- Threads that rest are in the lists of all that they are found by, in the order of their last append; of those that run
+-- only the ids are kept, so that an append of one costs nothing.
+local function unlist(id, state, agent, pause, tags)
+  if state == 'running' then
+    redis.call('SREM', base .. ':running', id)
+    return
+  end
+  redis.call('ZREM', base .. ':at', id)
+  redis.call('ZREM', base .. ':state:' .. state, id)
+  redis.call('ZREM', base .. ':agent:' .. agent, id)
+  if pause ~= '' then redis.call('ZREM', base .. ':pause:' .. pause, id) end
+  for _, tag in ipairs(tags) do redis.call('ZREM', base .. ':label:' .. tag, id) end
+end
+
+local function enlist(row, tags)
+  local id, at = row[ID], row[UPDATED]
+  if row[STATE] == 'running' then
+    redis.call('SADD', base .. ':running', id)
+    return
+  end
+  redis.call('ZADD', base .. ':at', at, id)
+  redis.call('ZADD', base .. ':state:' .. row[STATE], at, id)
+  redis.call('ZADD', base .. ':agent:' .. row[AGENT], at, id)
+  if row[PAUSE] ~= '' then redis.call('ZADD', base .. ':pause:' .. row[PAUSE], at, id) end
+  for _, tag in ipairs(tags) do redis.call('ZADD', base .. ':label:' .. tag, at, id) end
+end
 
 local function add(row, value, n) row[value] = text(tonumber(row[value]) + n) end
 
@@ -113,10 +157,14 @@ local line, journal, crc, hash, nextCrc, nextHash = ARGV[6], ARGV[7], ARGV[8], A
 local take, fence, ttl, release = ARGV[12], ARGV[13], tonumber(ARGV[14]), ARGV[15]
 local agent, state, snapshot, restFrom, restDue = ARGV[16], ARGV[17], ARGV[18], ARGV[19], ARGV[20]
 local parent, parentSeq, since = ARGV[21], ARGV[22], ARGV[23]
-local consumes, raises, closes, remembers = tonumber(ARGV[24]), tonumber(ARGV[25]), tonumber(ARGV[26]), tonumber(ARGV[27])
-local firstRaise = 27 + consumes
+local listed, pause, run, names = ARGV[24], ARGV[25], ARGV[26], ARGV[27]
+local consumes, raises, closes, remembers = tonumber(ARGV[28]), tonumber(ARGV[29]), tonumber(ARGV[30]), tonumber(ARGV[31])
+local amends, decides = tonumber(ARGV[32]), tonumber(ARGV[33])
+local firstRaise = 33 + consumes
 local firstClose = firstRaise + 2 * raises
 local firstRemember = firstClose + closes
+local firstAmend = firstRemember + 2 * remembers
+local firstDecide = firstAmend + 2 * amends
 
 local row, damaged = read(id)
 if damaged then return {'damaged'} end
@@ -159,7 +207,7 @@ if head ~= expect then return {'conflict', text(head)} end
 
 local mail = row and of(row[JOURNAL], 'mail')
 local gone = {'gone'}
-for i = 28, 27 + consumes do
+for i = 34, 33 + consumes do
   if not row or redis.call('HEXISTS', mail, ARGV[i]) == 0 then gone[#gone + 1] = ARGV[i] end
 end
 if #gone > 1 then return gone end
@@ -179,7 +227,7 @@ if mark[1] == '' and redis.call('EXISTS', of(journal, 'lines')) == 1 then return
 
 if not version then redis.call('HSET', base, 'v', '${VERSION}') end
 if not row then
-  row = {id, journal, '', '', '0', '0', '', '0', '', '0', '', '0', '0', '0', '', '', at, at, parent, parentSeq, past, '0'}
+  row = {id, journal, '', '', '0', '0', '', '0', '', '0', '', '0', '0', '0', '', '', at, at, parent, parentSeq, past, '0', '?', ''}
   for _, segment in ipairs(segments(row)) do
     if segment[1] ~= journal then redis.call('ZADD', of(segment[1], 'forks'), segment[2], journal) end
   end
@@ -188,13 +236,14 @@ if take ~= '' then
   row[FENCE] = text(redis.call('HINCRBY', base, 'fence', 1))
   row[OWNER] = take
 end
+local before = {row[STATE], row[AGENT], row[PAUSE]}
 row[UNTIL] = text(time + ttl)
 if release == '1' then row[OWNER] = '' end
 row[AGENT], row[STATE], row[APPEND], row[CRC], row[HASH] = agent, state, appendId, nextCrc, nextHash
 row[HEAD], row[FROM], row[DUE], row[UPDATED] = text(expect + lines), restFrom, restDue, at
 redis.call('XADD', of(journal, 'lines'), row[HEAD] .. '-0', 'l', row[FENCE] .. '\\n' .. line)
 if snapshot ~= '' then redis.call('SET', of(journal, 'snapshot'), snapshot) end
-for i = 28, 27 + consumes do
+for i = 34, 33 + consumes do
   local found = redis.call('HGET', mail, ARGV[i])
   if found then
     count(row, second(found), -1)
@@ -205,16 +254,46 @@ for i = firstRaise + 1, firstClose, 2 do
   redis.call('HSET', base .. ':requests', ARGV[i], number() .. '\\n' .. id .. '\\n' .. ARGV[i + 1])
   redis.call('HSET', base .. ':raised', ARGV[i], journal .. '\\n' .. id)
   redis.call('SADD', of(journal, 'raised'), ARGV[i])
+  redis.call('SADD', of(journal, 'asking'), ARGV[i])
+end
+local function asks(request) return redis.call('SISMEMBER', of(journal, 'asking'), request) == 1 end
+for i = firstAmend + 1, firstDecide, 2 do
+  local found = asks(ARGV[i]) and redis.call('HGET', base .. ':requests', ARGV[i])
+  local place = found and string.match(found, '^[^\\n]*\\n[^\\n]*\\n')
+  if place then redis.call('HSET', base .. ':requests', ARGV[i], place .. ARGV[i + 1]) end
+end
+for i = firstDecide + 1, firstDecide + 2 * decides, 2 do
+  if asks(ARGV[i]) then
+    redis.call('HSET', base .. ':verdicts', ARGV[i], id .. '\\n' .. ARGV[i + 1])
+    redis.call('ZADD', base .. ':decided', at, ARGV[i])
+  end
 end
 for i = firstClose + 1, firstRemember do
   if redis.call('SISMEMBER', of(journal, 'raised'), ARGV[i]) == 1 then
     redis.call('HDEL', base .. ':requests', ARGV[i])
+    redis.call('SREM', of(journal, 'asking'), ARGV[i])
   end
 end
-for i = firstRemember + 1, firstRemember + 2 * remembers, 2 do
+for i = firstRemember + 1, firstAmend, 2 do
   if redis.call('HEXISTS', base .. ':rules', ARGV[i]) == 0 then
     redis.call('HSET', base .. ':rules', ARGV[i], number() .. '\\n' .. ARGV[i + 1])
   end
+end
+if listed == '1' then
+  row[PAUSE], row[RUN] = pause, run
+elseif row[PAUSE] ~= '?' then
+  row[PAUSE] = state ~= 'paused' and '' or (row[PAUSE] ~= '' and row[PAUSE] or '?')
+end
+if before[1] ~= 'running' or state ~= 'running' or listed == '1' or names ~= '' then
+  local tags, words = namesOf(id)
+  unlist(id, before[1], before[2], before[3], tags)
+  if names ~= '' then
+    for _, word in ipairs(words) do redis.call('ZREM', base .. ':words', word .. '\\n' .. id) end
+    redis.call('HSET', base .. ':names', id, names)
+    tags, words = namesOf(id)
+    for _, word in ipairs(words) do redis.call('ZADD', base .. ':words', 0, word .. '\\n' .. id) end
+  end
+  enlist(row, tags)
 end
 save(row)
 tell(id, 'append')
@@ -266,7 +345,8 @@ if after < 0 then after = 0 end
 local mail = row[OPEN] == '0' and {} or redis.call('HGETALL', of(row[JOURNAL], 'mail'))
 local found, mark = lines(row, after, tonumber(row[HEAD]))
 local values = table.concat(row, '\\n')
-return {'row', redis.sha1hex(values) .. '\\n' .. values, text(now()), text(after), mark, snapshot, mail, found}
+local names = redis.call('HGET', base .. ':names', id) or ''
+return {'row', redis.sha1hex(values) .. '\\n' .. values, text(now()), text(after), mark, snapshot, mail, found, names}
 `;
 
 // As much as can be found of a thread, also where its row does not fit its checksum: whoever asks proves each line.
@@ -406,13 +486,21 @@ redis.call('HDEL', threads, id)
 did()
 redis.call('ZREM', movable, id)
 row = row or damaged
+local tags, words = namesOf(id)
+unlist(id, row[STATE] or '', row[AGENT] or '', row[PAUSE] or '', tags)
+redis.call('ZREM', base .. ':at', id)
+redis.call('SREM', base .. ':running', id)
+for _, word in ipairs(words) do redis.call('ZREM', base .. ':words', word .. '\\n' .. id) end
+redis.call('HDEL', base .. ':names', id)
 local journal = row[JOURNAL]
 if journal and string.match(journal, '^[%w_-]+$') then
   for _, request in ipairs(redis.call('SMEMBERS', of(journal, 'raised'))) do
     redis.call('HDEL', base .. ':requests', request)
     redis.call('HDEL', base .. ':raised', request)
+    redis.call('HDEL', base .. ':verdicts', request)
+    redis.call('ZREM', base .. ':decided', request)
   end
-  for _, what in ipairs({'mail', 'known', 'snapshot', 'raised'}) do redis.call('DEL', of(journal, what)) end
+  for _, what in ipairs({'mail', 'known', 'snapshot', 'raised', 'asking'}) do redis.call('DEL', of(journal, what)) end
   drop(journal)
   if #row == VALUES then
     for other in string.gmatch(row[PAST], '([^@,]+)@%d+') do
@@ -435,13 +523,173 @@ end
 return {'seen', seen}
 `;
 
+// A page of threads: of those that rest one list leads to them, the shortest of all that they must be in, or the words of a
+// search; those that run are looked at one by one.
+const page = `
+local limit, afterAt, afterId = tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local state, pause, agent = ARGV[4], ARGV[5], ARGV[6]
+local pairCount, wordCount, idCount = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local function after(at, id)
+  return afterAt == '' or at < tonumber(afterAt) or (at == tonumber(afterAt) and id < afterId)
+end
+
+-- Ids that a search finds, or that were asked for; nil where neither was.
+local wanted
+if idCount > 0 then
+  wanted = {}
+  for i = 10 + pairCount + 2 * wordCount, 9 + pairCount + 2 * wordCount + idCount do wanted[ARGV[i]] = true end
+end
+for i = 10 + pairCount, 9 + pairCount + 2 * wordCount, 2 do
+  local found = {}
+  for _, entry in ipairs(redis.call('ZRANGEBYLEX', base .. ':words', '[' .. ARGV[i], '(' .. ARGV[i + 1])) do
+    local id = string.match(entry, '\\n(.*)$')
+    if not wanted or wanted[id] then found[id] = true end
+  end
+  wanted = found
+end
+
+local found = {}
+if state ~= 'running' then
+  local lists = {}
+  if state ~= '' then lists[#lists + 1] = base .. ':state:' .. state end
+  if pause ~= '' then lists[#lists + 1] = base .. ':pause:' .. pause end
+  if pause == '?' then lists[#lists + 1] = base .. ':state:paused' end
+  if agent ~= '' then lists[#lists + 1] = base .. ':agent:' .. string.sub(agent, 2) end
+  for i = 10, 9 + pairCount do lists[#lists + 1] = base .. ':label:' .. ARGV[i] end
+  if #lists == 0 then lists[1] = base .. ':at' end
+  local function isIn(id)
+    for _, list in ipairs(lists) do
+      if not redis.call('ZSCORE', list, id) then return false end
+    end
+    return true
+  end
+  if wanted then
+    for id in pairs(wanted) do
+      local at = tonumber(redis.call('ZSCORE', lists[1], id) or '')
+      if at and after(at, id) and isIn(id) then found[#found + 1] = {at, id} end
+    end
+  else
+    local shortest, least = lists[1], redis.call('ZCARD', lists[1])
+    for _, list in ipairs(lists) do
+      local count = redis.call('ZCARD', list)
+      if count < least then shortest, least = list, count end
+    end
+    local from, count = 0, 2 * limit
+    while #found < limit do
+      local ids = redis.call('ZREVRANGEBYSCORE', shortest, afterAt == '' and '+inf' or afterAt, '-inf', 'WITHSCORES', 'LIMIT', from, count)
+      for i = 1, #ids, 2 do
+        if #found < limit and after(tonumber(ids[i + 1]), ids[i]) and isIn(ids[i]) then
+          found[#found + 1] = {tonumber(ids[i + 1]), ids[i]}
+        end
+      end
+      if #ids < 2 * count then break end
+      from = from + count
+    end
+  end
+end
+if (state == '' or state == 'running') and pause == '' then
+  for _, id in ipairs(redis.call('SMEMBERS', base .. ':running')) do
+    local row = read(id)
+    local at = row and tonumber(row[UPDATED]) or 0
+    local fits = after(at, id) and (not wanted or wanted[id]) and (agent == '' or not row or row[AGENT] == string.sub(agent, 2))
+    if fits and pairCount > 0 then
+      local has = {}
+      for _, pair in ipairs((namesOf(id))) do has[pair] = true end
+      for i = 10, 9 + pairCount do fits = fits and has[ARGV[i]] end
+    end
+    if fits then found[#found + 1] = {at, id} end
+  end
+end
+table.sort(found, function(a, b)
+  if a[1] ~= b[1] then return a[1] > b[1] end
+  return a[2] > b[2]
+end)
+local rows = {}
+for i = 1, math.min(limit, #found) do
+  local at, id = found[i][1], found[i][2]
+  local row = read(id)
+  local open = row and redis.call('SCARD', of(row[JOURNAL], 'asking')) or 0
+  rows[i] = {id, text(at), redis.call('HGET', threads, id) or '', redis.call('HGET', base .. ':names', id) or '', text(open)}
+end
+return {'page', text(now()), rows}
+`;
+
+const decided = `
+local limit, afterAt, afterId, thread = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+local function after(at, id)
+  return afterAt == '' or at < tonumber(afterAt) or (at == tonumber(afterAt) and id < afterId)
+end
+local found = {}
+if thread ~= '' then
+  local row = read(string.sub(thread, 2))
+  for _, id in ipairs(row and redis.call('SMEMBERS', of(row[JOURNAL], 'raised')) or {}) do
+    local at = tonumber(redis.call('ZSCORE', base .. ':decided', id) or '')
+    if at and after(at, id) then found[#found + 1] = {at, id} end
+  end
+  table.sort(found, function(a, b)
+    if a[1] ~= b[1] then return a[1] > b[1] end
+    return a[2] > b[2]
+  end)
+else
+  local from, count = 0, 2 * limit
+  while #found < limit do
+    local ids = redis.call('ZREVRANGEBYSCORE', base .. ':decided', afterAt == '' and '+inf' or afterAt, '-inf', 'WITHSCORES', 'LIMIT', from, count)
+    for i = 1, #ids, 2 do
+      if after(tonumber(ids[i + 1]), ids[i]) then found[#found + 1] = {tonumber(ids[i + 1]), ids[i]} end
+    end
+    if #ids < 2 * count then break end
+    from = from + count
+  end
+end
+local rows = {}
+for i = 1, math.min(limit, #found) do
+  rows[i] = {found[i][2], text(found[i][1]), redis.call('HGET', base .. ':verdicts', found[i][2]) or ''}
+end
+return {'page', rows}
+`;
+
+const request = `
+local open = redis.call('HGET', base .. ':requests', ARGV[1])
+if open then return {'open', open} end
+local at = redis.call('ZSCORE', base .. ':decided', ARGV[1])
+if at then return {'decided', text(tonumber(at)), redis.call('HGET', base .. ':verdicts', ARGV[1]) or ''} end
+return {'none'}
+`;
+
+// From version 1, which had no lists: every thread is listed, without its pause, its run and a title. One that is damaged is
+// listed last.
+const migrate = `
+if not version or tonumber(version) > 1 then return {'yes'} end
+local all = redis.call('HGETALL', threads)
+for i = 1, #all, 2 do
+  local id = all[i]
+  local row = read(id)
+  if row then
+    row[PAUSE], row[RUN] = '?', ''
+    local values = table.concat(row, '\\n')
+    redis.call('HSET', threads, id, redis.sha1hex(values) .. '\\n' .. values)
+    enlist(row, {})
+  else
+    redis.call('ZADD', base .. ':at', 0, id)
+  end
+end
+local requests = redis.call('HKEYS', base .. ':requests')
+for _, id in ipairs(requests) do
+  local raised = redis.call('HGET', base .. ':raised', id)
+  local journal = raised and string.match(raised, '^[^\\n]*')
+  if journal then redis.call('SADD', of(journal, 'asking'), id) end
+end
+redis.call('HSET', base, 'v', '${VERSION}')
+return {'yes'}
+`;
+
 export interface Script {
   readonly text: string;
   readonly sha: string;
 }
 
-function script(body: string): Script {
-  const text = shared + body;
+function script(body: string, migrating = false): Script {
+  const text = `local migrating = ${migrating}\n${shared}${body}`;
   return { text, sha: sha("sha1", text, "hex") };
 }
 
@@ -461,4 +709,8 @@ export const scripts = {
   removeRule: script(removeRule),
   remove: script(remove),
   look: script(look),
+  page: script(page),
+  decided: script(decided),
+  request: script(request),
+  migrate: script(migrate, true),
 } satisfies Record<string, Script>;

@@ -1,12 +1,14 @@
 // Removes a thread, but for the lines that its forks go on from: those stay under its number, which is in `kept` from
 // then on, until the last fork that needs them is removed. Whoever calls this is in a transaction.
 
+import { dropListing } from "./listing.ts";
 import type { Row } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
 type Dropped = Pick<Row, "num" | "tenant" | "base">;
 
 export function dropThread(sql: Statements, row: Row): void {
+  dropListing(sql, row.num);
   const { dropSnapshot, dropCommands, dropRequests, dropThread: dropRow } = sql;
   for (const statement of [dropSnapshot, dropCommands, dropRequests, dropRow]) statement.run(row.num);
   const needed = neededOf(sql, row.num);

@@ -4,7 +4,7 @@
 // by a crc of both: a damaged index does not make a thread look new. A thread's row counts its open commands, for the
 // same reason. A line's id is made of its thread's number and its seq, so that it needs no index of its own: each page
 // that an append changes is written to the disk twice. Threads are not indexed by the time of their last change for
-// the same reason. Requests are found in two ways, and the open ones counted in two, as threads are; so are rules.
+// the same reason: lists have a table of their own, which most appends do not touch (listing.ts). Requests are found in two ways, and the open ones counted in two, as threads are; so are rules.
 //
 // A fork's row names the thread whose lines it goes on from. Of a thread that is deleted, what its forks need stays, under
 // its number, which is in `kept` then.
@@ -58,6 +58,22 @@ const steps: readonly string[] = [
    CREATE TABLE kept (
      num INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, base INTEGER, base_seq INTEGER, base_crc INTEGER);
    CREATE INDEX kept_base ON kept (base) WHERE base IS NOT NULL;`,
+  `CREATE TABLE listing (
+     thread INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, state TEXT NOT NULL,
+     agent TEXT NOT NULL, pause TEXT, run TEXT, title TEXT, labels TEXT, crc INTEGER);
+   INSERT INTO listing (thread, tenant, id, at, state, agent, pause)
+     SELECT num, tenant, id, updated_at, state, agent, '?' FROM thread;
+   CREATE INDEX listing_at ON listing (tenant, at, id);
+   CREATE INDEX listing_state ON listing (tenant, state, at, id);
+   CREATE INDEX listing_agent ON listing (tenant, agent, at, id);
+   CREATE INDEX listing_pause ON listing (tenant, pause, at, id) WHERE pause IS NOT NULL;
+   CREATE TABLE label (
+     tenant TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL,
+     thread INTEGER NOT NULL, PRIMARY KEY (tenant, key, value, at, id)) WITHOUT ROWID;
+   CREATE TABLE word (
+     tenant TEXT NOT NULL, word TEXT NOT NULL, thread INTEGER NOT NULL, PRIMARY KEY (tenant, word, thread)) WITHOUT ROWID;
+   ALTER TABLE request ADD COLUMN decided_at INTEGER;
+   CREATE INDEX request_decided ON request (tenant, decided_at, id) WHERE decided_at IS NOT NULL;`,
 ];
 
 const tables = [...steps.join("\n").matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => `'${name}'`).join(", ");

@@ -1,7 +1,7 @@
 // Hints across processes: SQLite's data_version changes when another connection commits. Looked at every few
 // milliseconds, and only while someone watches.
 
-import type { Change } from "../store.ts";
+import type { Change, ThreadKey } from "../store.ts";
 import { type DatabaseSync, resultCode, type Statement } from "./database.ts";
 
 interface Watcher {
@@ -9,10 +9,15 @@ interface Watcher {
   readonly only: Change | undefined;
 }
 
+interface TenantWatcher {
+  readonly changed: (threadId?: string) => void;
+}
+
 export class Poll {
   readonly #db: DatabaseSync;
   readonly #everyMs: number;
   readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #tenants = new Map<string, Set<TenantWatcher>>();
   #timer: NodeJS.Timeout | undefined;
   /** How many keep the process alive: whoever follows a thread waits for something. */
   #foreground = 0;
@@ -25,18 +30,31 @@ export class Poll {
   }
 
   watch(thread: string, changed: Watcher["changed"], only?: Change, background = false): () => void {
-    const entry: Watcher = { changed, only };
-    const set = this.#watchers.get(thread) ?? new Set();
-    this.#watchers.set(thread, set.add(entry));
+    return this.#add(this.#watchers, thread, { changed, only }, background);
+  }
+
+  /** Calls `changed` with each thread of the tenant that this connection changes, and without one if another connection wrote. */
+  watchTenant(tenant: string, changed: TenantWatcher["changed"], background = false): () => void {
+    return this.#add(this.#tenants, tenant, { changed }, background);
+  }
+
+  #add<W>(watchers: Map<string, Set<W>>, key: string, entry: W, background: boolean): () => void {
+    const set = watchers.get(key) ?? new Set();
+    watchers.set(key, set.add(entry));
     if (!background) this.#foreground += 1;
     if (this.#timer === undefined) this.#start();
     this.#hold();
     return () => {
       if (set.delete(entry) && !background) this.#foreground -= 1;
-      if (set.size === 0 && this.#watchers.get(thread) === set) this.#watchers.delete(thread);
-      if (this.#watchers.size === 0) this.#stop();
+      if (set.size === 0 && watchers.get(key) === set) watchers.delete(key);
+      if (this.#watchers.size === 0 && this.#tenants.size === 0) this.#stop();
       else this.#hold();
     };
+  }
+
+  /** This connection appended to the thread, or removed it. */
+  changedIn({ tenant, threadId }: ThreadKey): void {
+    for (const { changed } of this.#tenants.get(tenant) ?? []) queueMicrotask(() => changed(threadId));
   }
 
   /** This connection changed the thread: data_version does not tell. */
@@ -73,6 +91,7 @@ export class Poll {
     if (version === this.#version) return;
     this.#version = version;
     for (const thread of [...this.#watchers.keys()]) this.changed(thread);
+    for (const set of this.#tenants.values()) for (const { changed } of set) queueMicrotask(() => changed());
   }
 
   /** Another one after each commit of another connection. */

@@ -7,7 +7,7 @@
 
 import { belayError } from "../../error.ts";
 import { damagedRequest } from "../damaged-request.ts";
-import type { Append, RequestRow } from "../store.ts";
+import type { Append, DecidedRow, RequestQuery, RequestRow } from "../store.ts";
 import { fromText, toText } from "./database.ts";
 import { nameCrc, type RequestTableRow, type Row, requestCrc } from "./rows.ts";
 import type { Statements } from "./statements.ts";
@@ -17,21 +17,66 @@ export function raiseRequests(sql: Statements, by: Row, raise: NonNullable<Appen
     const { num } = sql.nextRequest.get() as { num: number };
     const { tenant, num: thread } = by;
     const [id, body, expires_at] = [toText(given), toText(text), expiresAt ?? null];
-    const crc = requestCrc({ num, tenant, id, thread, thread_id: by.id, expires_at, body, closed: null });
+    const open = { closed: null, decided_at: null };
+    const crc = requestCrc({ num, tenant, id, thread, thread_id: by.id, expires_at, body, ...open });
     sql.addRequest.run(num, tenant, id, nameCrc(tenant, id), thread, expires_at, body, crc);
   }
 }
 
 /** Those of the thread that are open; what else is named is left alone. */
-export function closeRequests(sql: Statements, by: Row, close: readonly string[]): void {
+export function closeRequests(sql: Statements, by: Row, { close = [], decided = [], at }: Append): void {
+  const bodies = new Map(decided.map(({ id, body }) => [id, body]));
   for (const id of close) {
-    const row = findRequest(sql, by.tenant, toText(id));
-    if (row === undefined || row.thread !== by.num || row.closed !== null) continue;
-    const { num, tenant, thread, thread_id, expires_at } = row;
+    const row = findOpen(sql, by, id);
+    if (row === undefined) continue;
     const closed = by.head;
-    const crc = requestCrc({ num, tenant, id: row.id, thread, thread_id, expires_at, body: "", closed });
-    sql.closeRequest.run(closed, crc, num);
+    const body = toText(bodies.get(id) ?? "");
+    const decided_at = bodies.has(id) ? at : null;
+    const crc = requestCrc({ ...row, body, closed, decided_at });
+    sql.closeRequest.run(closed, body, decided_at, crc, row.num);
   }
+}
+
+/** Gives open requests of the thread another body. */
+export function amendRequests(sql: Statements, by: Row, amend: NonNullable<Append["amend"]>): void {
+  for (const { id, body: given } of amend) {
+    const row = findOpen(sql, by, id);
+    const body = toText(given);
+    if (row !== undefined) sql.amendRequest.run(body, requestCrc({ ...row, body }), row.num);
+  }
+}
+
+function findOpen(sql: Statements, by: Row, id: string): RequestTableRow | undefined {
+  const row = findRequest(sql, by.tenant, toText(id));
+  return row === undefined || row.thread !== by.num || row.closed !== null ? undefined : row;
+}
+
+/** Returns a request, open or decided. */
+export function readRequest(sql: Statements, tenant: string, id: string): RequestRow | DecidedRow | undefined {
+  const row = findRequest(sql, toText(tenant), toText(id));
+  if (row === undefined || (row.closed !== null && row.decided_at === null)) return undefined;
+  return row.closed === null ? shownOpen(row) : shownDecided(row);
+}
+
+export function decidedRequests(sql: Statements, tenant: string, query: RequestQuery): readonly DecidedRow[] {
+  const { threadId, limit, after = { at: Number.MAX_SAFE_INTEGER, id: "" } } = query;
+  const values = [toText(tenant), after.at, toText(after.id), limit];
+  const rows = (threadId === undefined
+    ? sql.decided.all(...values)
+    : sql.decidedOf.all(...values, toText(threadId))) as unknown as RequestTableRow[];
+  return rows.map((row) => {
+    if (fits(row)) return shownDecided(row);
+    return { ...damagedRequest(row.id, row.thread_id), decidedAt: Number(row.decided_at) };
+  });
+}
+
+function shownOpen({ id, thread_id, body, expires_at }: RequestTableRow): RequestRow {
+  const request = { id: fromText(id), threadId: fromText(thread_id), body: fromText(body) };
+  return expires_at === null ? request : { ...request, expiresAt: expires_at };
+}
+
+function shownDecided({ id, thread_id, body, decided_at }: RequestTableRow): DecidedRow {
+  return { id: fromText(id), threadId: fromText(thread_id), body: fromText(body), decidedAt: decided_at! };
 }
 
 export function openRequests(sql: Statements, tenant: string): readonly RequestRow[] {
@@ -45,12 +90,11 @@ export function openRequests(sql: Statements, tenant: string): readonly RequestR
   }
   if (other.n !== rows.length || other.nums !== nums) throw indexesDiffer();
   return rows.map((row) => {
-    const { id, thread_id, expires_at, body } = row;
+    const { id, thread_id } = row;
     if (!fits(row)) return damagedRequest(id, thread_id);
     // As it was written: an index says that it is open and this tenant's, and is wrong.
     if (row.closed !== null || row.tenant !== toText(tenant)) throw misfit(row);
-    const request = { id: fromText(id), threadId: fromText(thread_id), body: fromText(body) };
-    return expires_at === null ? request : { ...request, expiresAt: expires_at };
+    return shownOpen(row);
   });
 }
 

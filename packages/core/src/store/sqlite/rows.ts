@@ -60,6 +60,24 @@ export interface RequestTableRow {
   readonly crc: number;
   /** The head by which it was closed; NULL while it is open. */
   readonly closed: number | null;
+  /** When it was decided; NULL while it is open, and if a release without lists closed it. */
+  readonly decided_at: number | null;
+}
+
+/** How lists show a thread, and what they are ordered by. A row that was made for a thread of an earlier release has no crc. */
+export interface ListingRow {
+  readonly thread: number;
+  readonly tenant: string;
+  readonly id: string;
+  readonly at: number;
+  readonly state: string;
+  readonly agent: string;
+  readonly pause: string | null;
+  readonly run: string | null;
+  readonly title: string | null;
+  /** As JSON; NULL while no append has set them. */
+  readonly labels: string | null;
+  readonly crc: number | null;
 }
 
 export interface RuleTableRow {
@@ -114,8 +132,15 @@ export function commandCrc(thread: number, { key, kind, body, at }: Omit<Command
 
 /** The thread's id is summed, too: a request that points to another row is noticed. */
 export function requestCrc(row: Omit<RequestTableRow, "crc" | "name">): number {
-  const { num, tenant, id, thread, thread_id, expires_at, body, closed } = row;
-  return crc32([num, tenant, id, thread, thread_id, String(expires_at), String(closed), body].join("\n"));
+  const { num, tenant, id, thread, thread_id, expires_at, body, closed, decided_at } = row;
+  const added = decided_at === null ? [] : [decided_at];
+  return crc32([num, tenant, id, thread, thread_id, String(expires_at), String(closed), ...added, body].join("\n"));
+}
+
+export function listingCrc(row: Omit<ListingRow, "crc">): number {
+  const { thread, tenant, id, at, state, agent, pause, run, title, labels } = row;
+  const texts = [pause, run, title, labels].map((text) => (text === null ? "-" : `+${text}`));
+  return crc32([thread, tenant, id, at, state, agent, ...texts].join("\n"));
 }
 
 export function ruleCrc({ num, tenant, id, at, body }: Omit<RuleTableRow, "crc">): number {

@@ -96,7 +96,7 @@ describe("what is too large", () => {
     );
     await expect(session.steer(large)).rejects.toEqual(refused);
     await expect(session.enqueue(large)).rejects.toEqual(refused);
-    expect([session.state, model.requests.length, await runner.threads()]).toEqual(["created", 0, []]);
+    expect([session.state, model.requests.length, (await runner.threads()).items]).toEqual(["created", 0, []]);
     const run = session.run("ok");
     for await (const event of run) if (event.type === "text-delta") break;
     await session.interrupt();

@@ -22,32 +22,46 @@ import {
   beforeRest,
   type Change,
   type Command,
+  type DecidedRow,
   type Lease,
+  type ListedRow,
   type Loaded,
   type Parent,
   type Past,
   type RelayLine,
+  type RequestQuery,
   type RequestRow,
   type Rest,
   type RuleRow,
   type Snapshot,
   type Store,
   type ThreadKey,
+  type ThreadQuery,
   type ThreadRow,
 } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { dropThread } from "./drop-thread.ts";
+import { isMove, Pages, readNamed, writeListing } from "./listing.ts";
 import { fileOf } from "./network-files.ts";
 import { lengthenLog, openTables } from "./open-tables.ts";
 import { Poll } from "./poll.ts";
 import { LAST, lineEndingAt, readLines, readPast } from "./read-lines.ts";
 import { RelayFiles } from "./relay-files.ts";
-import { closeRequests, openRequests, raiseRequests, requestThread } from "./requests.ts";
+import {
+  amendRequests,
+  closeRequests,
+  decidedRequests,
+  openRequests,
+  raiseRequests,
+  readRequest,
+  requestThread,
+} from "./requests.ts";
 import { type CommandRow, commandCrc, fencesCrc, lineCrc, lineHash, nameCrc, type Row, rowCrc } from "./rows.ts";
 import { addRules, allRules, dropRule } from "./rules.ts";
 import { prepare, type Statements } from "./statements.ts";
 import { asStoreError, damaged } from "./store-error.ts";
 
+/** The options of `sqliteStore()`. */
 export interface SqliteStoreOptions {
   readonly clock?: Clock;
   /** How often to look whether another process has written. */
@@ -90,6 +104,7 @@ class SqliteStore implements Store {
   readonly #clock: Clock;
   readonly #poll: Poll;
   readonly #sql: Statements;
+  readonly #pages: Pages;
   /** The last threads read or written, each with its row as this store saw it: most appends need not read theirs. */
   readonly #written = new Map<string, Row>();
   readonly #read = new Map<string, Row>();
@@ -104,6 +119,7 @@ class SqliteStore implements Store {
     try {
       openTables(db);
       this.#sql = prepare(db);
+      this.#pages = new Pages(db);
       this.#poll = new Poll(db, options.pollMs ?? 10);
       const file = fileOf(db);
       this.#relay = file ? new RelayFiles(file) : undefined;
@@ -122,7 +138,14 @@ class SqliteStore implements Store {
         const shown = this.#shown(row);
         const after = from === "snapshot" ? (snapshot?.seq ?? 0) : from === "rest" ? beforeRest(shown) : from;
         const lines = readLines(this.#sql, key, row, after);
-        return { row: shown, lines, commands: this.#commands(key, row), ...(snapshot && { snapshot }) };
+        const named = readNamed(this.#sql, row.num);
+        const commands = this.#commands(key, row);
+        return {
+          row: named === undefined ? shown : { ...shown, named },
+          lines,
+          commands,
+          ...(snapshot && { snapshot }),
+        };
       }),
     );
   }
@@ -177,6 +200,7 @@ class SqliteStore implements Store {
     if (!("num" in written)) return written;
     remember(this.#written, MOST_WRITTEN, thread, written);
     this.#poll.changed(thread, "append");
+    this.#poll.changedIn(key);
     return done(written);
   }
 
@@ -306,7 +330,9 @@ class SqliteStore implements Store {
       this.#sql.setSnapshot.run(row.num, expect, snapshot, lineCrc(0, key, expect, 0, 0, snapshot));
     }
     if (append.raise !== undefined) raiseRequests(this.#sql, saved, append.raise);
-    if (append.close !== undefined) closeRequests(this.#sql, saved, append.close);
+    if (append.amend !== undefined) amendRequests(this.#sql, saved, append.amend);
+    if (append.close !== undefined) closeRequests(this.#sql, saved, append);
+    if (isMove(before?.state, append)) writeListing(this.#sql, saved, append);
     if (append.remember !== undefined) {
       this.#rules = undefined;
       addRules(this.#sql, saved.tenant, append.remember);
@@ -372,6 +398,7 @@ class SqliteStore implements Store {
       }),
     );
     this.#poll.changed(name(key), "append");
+    this.#poll.changedIn(key);
   }
 
   async send(key: ThreadKey, command: Command): Promise<boolean> {
@@ -433,6 +460,29 @@ class SqliteStore implements Store {
     );
   }
 
+  // Lists
+
+  async page(tenant: string, query: ThreadQuery): Promise<readonly ListedRow[]> {
+    const show = (row: Row) => (fits(row, tenant) ? this.#shown(row) : undefined);
+    return this.#guarded(undefined, () =>
+      this.#transaction(this.#sql.read, () => this.#pages.read(tenant, query, show)),
+    );
+  }
+
+  async decided(tenant: string, query: RequestQuery): Promise<readonly DecidedRow[]> {
+    return this.#guarded(undefined, () =>
+      this.#transaction(this.#sql.read, () => decidedRequests(this.#sql, tenant, query)),
+    );
+  }
+
+  async request(tenant: string, id: string): Promise<RequestRow | DecidedRow | undefined> {
+    return this.#guarded(undefined, () => this.#transaction(this.#sql.read, () => readRequest(this.#sql, tenant, id)));
+  }
+
+  watchTenant(tenant: string, changed: (threadId?: string) => void, background?: boolean): () => void {
+    return this.#poll.watchTenant(tenant, changed, background);
+  }
+
   async rules(tenant: string): Promise<readonly RuleRow[]> {
     return this.#guarded(undefined, () => {
       const version = this.#poll.version();
@@ -453,9 +503,11 @@ class SqliteStore implements Store {
 
   async delete(key: ThreadKey, head?: number): Promise<boolean> {
     const done = await this.#guarded(key, () => this.#writing(() => this.#delete(key, head)));
-    if (done) this.#relay?.drop(name(key));
-    if (done) this.#poll.changed(name(key), "append");
-    return done;
+    if (!done) return false;
+    this.#relay?.drop(name(key));
+    this.#poll.changed(name(key), "append");
+    this.#poll.changedIn(key);
+    return true;
   }
 
   #delete(key: ThreadKey, head: number | undefined): boolean {

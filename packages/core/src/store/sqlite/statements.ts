@@ -96,8 +96,22 @@ const texts = {
   nextRequest: "SELECT COALESCE(MAX(num), 0) + 1 AS num FROM request",
   addRequest:
     "INSERT INTO request (num, tenant, id, name, thread, expires_at, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-  // Kept without its body, so that its thread can still be found.
-  closeRequest: "UPDATE request SET closed = ?, body = '', crc = ? WHERE num = ?",
+  // One that is not listed among the decided is kept without its body, so that its thread can still be found.
+  closeRequest: "UPDATE request SET closed = ?, body = ?, decided_at = ?, crc = ? WHERE num = ?",
+  amendRequest: "UPDATE request SET body = ?, crc = ? WHERE num = ?",
+  decided: `${request} INDEXED BY request_decided ${asker} WHERE request.tenant = ?1 AND request.decided_at IS NOT NULL
+     AND (request.decided_at, request.id) < (?2, ?3) ORDER BY request.decided_at DESC, request.id DESC LIMIT ?4`,
+  decidedOf: `${request} INDEXED BY request_thread JOIN thread ON thread.num = request.thread
+     WHERE request.thread = (SELECT num FROM thread WHERE tenant = ?1 AND id = ?5) AND request.decided_at IS NOT NULL
+     AND (request.decided_at, request.id) < (?2, ?3) ORDER BY request.decided_at DESC, request.id DESC LIMIT ?4`,
+  listing: "SELECT * FROM listing WHERE thread = ?",
+  setListing: `INSERT OR REPLACE INTO listing (thread, tenant, id, at, state, agent, pause, run, title, labels, crc)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  dropListing: "DELETE FROM listing WHERE thread = ?",
+  addLabel: "INSERT OR REPLACE INTO label (tenant, key, value, at, id, thread) VALUES (?, ?, ?, ?, ?, ?)",
+  dropLabel: "DELETE FROM label WHERE tenant = ? AND key = ? AND value = ? AND at = ? AND id = ?",
+  addWord: "INSERT OR IGNORE INTO word (tenant, word, thread) VALUES (?, ?, ?)",
+  dropWord: "DELETE FROM word WHERE tenant = ? AND word = ? AND thread = ?",
   // How many there are by another index, in a row of its own, and each of them: one statement needs no transaction.
   rules: `SELECT COUNT(*) AS num, NULL AS tenant, NULL AS id, NULL AS at, NULL AS body, NULL AS crc
      FROM rule INDEXED BY sqlite_autoindex_rule_1 WHERE tenant = ?1

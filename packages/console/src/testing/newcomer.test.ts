@@ -1,0 +1,282 @@
+// A newcomer in a real browser, with the real server and real runs: sees a run stream, stops it, reads the receipt, approves
+// an edited call, answers a question, forks with the effects in view.
+
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openBrowser, violations } from "./open-browser.ts";
+import { type OpenConsole, openConsole } from "./open-console.ts";
+
+let browser: Browser;
+let console_: OpenConsole;
+
+beforeAll(async () => {
+  [browser, console_] = await Promise.all([openBrowser(), openConsole({ delayMs: 50 })]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await console_?.[Symbol.asyncDispose]();
+});
+
+/** A browser of its own for a person. Everything that the page complains about is an error. */
+async function visit(person: string, width = 1280): Promise<{ page: Page; context: BrowserContext; errors: string[] }> {
+  const context = await browser.newContext({ viewport: { width, height: 800 } });
+  await context.addCookies([{ name: "belay-demo-as", value: person, url: console_.url }]);
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource|ERR_CONNECTION/.test(message.text()))
+      errors.push(message.text());
+  });
+  return { page, context, errors };
+}
+
+async function inboxIds(page: Page): Promise<Readonly<Record<string, string>>> {
+  const { items } = await page.evaluate(
+    async () => (await (await fetch("/v1/inbox")).json()) as { items: { id: string; threadId: string }[] },
+  );
+  return Object.fromEntries(items.map(({ id, threadId }) => [threadId, id]));
+}
+
+describe("a newcomer, by mouse", () => {
+  test("sees a run stream, stops it, reads its receipt, and continues from there", async () => {
+    const { page, context, errors } = await visit("anna");
+    await page.goto(`${console_.url}/threads`);
+    await page.getByRole("button", { name: "New thread" }).click();
+    await page.getByLabel("What to do").fill("Plan two days for us.");
+    await page.getByLabel("Agent").last().selectOption("guide");
+    await page.getByRole("button", { name: /^Start/ }).click();
+    await page.getByText("Reintal").first().waitFor();
+    await page.locator(".bar").getByRole("button", { name: /^Stop/ }).click();
+    const receipt = page.getByRole("region", { name: "Receipt of the stop" });
+    await receipt.waitFor();
+    expect(await receipt.innerText()).toMatch(/Stopped by anna.*kept exactly as shown[\s\S]*\d+ ms/);
+    const shown = await page.locator(".msg .md").last().innerText();
+    await page.getByRole("button", { name: /^Continue/ }).click();
+    await page.getByText("Resumed").first().waitFor();
+    await page.getByText("writing").waitFor();
+    // The cut answer stays exactly as it was shown.
+    expect(await page.locator(".msg .md").nth(1).innerText()).toBe(shown);
+    await page.locator(".bar").getByRole("button", { name: /^Stop/ }).click();
+    await receipt.nth(1).waitFor();
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  test("edits a call and approves it: the thread shows both, and the person", async () => {
+    const { page, context, errors } = await visit("anna");
+    await page.goto(`${console_.url}/inbox`);
+    await page.getByRole("link", { name: /refund/i }).click();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("euros").fill("90");
+    await page.getByRole("button", { name: "Approve with 1 change" }).click();
+    await page.getByRole("button", { name: "Send now" }).click();
+    await page.getByText("Approved by anna").first().waitFor();
+    await page.goto(`${console_.url}/threads/refund-b`);
+    await page.getByText("anna changed it").waitFor();
+    const call = page.locator(".call", { hasText: "refund" });
+    expect(await call.innerText()).toMatch(/euros: 900 90/);
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  test("answers a question by the fields of its schema", async () => {
+    const { page, context, errors } = await visit("anna");
+    await page.goto(`${console_.url}/inbox/${(await inboxIdsOf("room"))!}`);
+    expect(await page.getByRole("button", { name: "Answer", exact: true }).isDisabled()).toBe(true);
+    await page.getByLabel("Waxenstein, floor 4").check();
+    await page.getByRole("button", { name: "Answer", exact: true }).click();
+    await page.getByRole("button", { name: "Send now" }).click();
+    await page.getByText("Answered by anna").first().waitFor();
+    await page.goto(`${console_.url}/threads/room`);
+    await page.getByText("Booked. I sent the invitation.").waitFor();
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  test("forks only after having seen the effects", async () => {
+    const { page, context, errors } = await visit("anna");
+    await page.goto(`${console_.url}/threads/zugspitze/fork`);
+    await page.getByText("Not undone by going back").waitFor();
+    await page.getByText("book", { exact: true }).waitFor();
+    const fork = page.getByRole("button", { name: "Only fork" });
+    expect(await fork.isDisabled()).toBe(true);
+    await page.getByLabel("I have seen these 2 effects").check();
+    await fork.click();
+    await page.getByText("Forked from").first().waitFor();
+    expect(page.url()).not.toContain("/threads/zugspitze");
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+});
+
+async function inboxIdsOf(threadId: string): Promise<string | undefined> {
+  const response = await console_.demo.fetch(new Request(`${console_.url}/v1/inbox`));
+  const { items } = (await response.json()) as { items: { id: string; threadId: string }[] };
+  return items.find((item) => item.threadId === threadId)?.id;
+}
+
+describe("deciding", () => {
+  test("two people approve the last vote at once: the loser's card names the winner, and no key or press decides by itself", async () => {
+    const [anna, carla] = await Promise.all([visit("anna"), visit("carla")]);
+    const id = (await inboxIdsOf("deploy"))!;
+    for (const { page } of [anna, carla]) {
+      await page.goto(`${console_.url}/inbox/${id}`);
+      await page.getByRole("button", { name: /^Approve/ }).waitFor();
+      // Dead at first, then armed by the first press, taken back by Escape; Space and Enter do nothing.
+      await page.keyboard.press("a");
+      expect(await page.getByText("Press again").count()).toBe(0);
+      await page.waitForTimeout(350);
+      await page.getByRole("button", { name: /^Approve/ }).focus();
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Space");
+      expect(await page.getByText(/is sent in/).count()).toBe(0);
+      await page.keyboard.press("a");
+      await page.getByText("Press again").waitFor();
+      await page.keyboard.press("a");
+      await page.getByText(/Approval is sent in/).waitFor();
+    }
+    await anna.page.getByRole("button", { name: "Send now" }).click();
+    await anna.page
+      .getByText(/Approved by anna|Recorded/)
+      .first()
+      .waitFor();
+    await carla.page
+      .getByRole("button", { name: "Send now" })
+      .click()
+      .catch(() => {});
+    await carla.page
+      .getByText(/Approved by anna/)
+      .first()
+      .waitFor();
+    expect(await carla.page.locator(".ask-card").innerText()).toMatch(/before you|Approved by anna/);
+    expect([...anna.errors, ...carla.errors]).toEqual([]);
+    await Promise.all([anna.context.close(), carla.context.close()]);
+  });
+
+  test("a viewer sees each button, disabled, with the role that it needs", async () => {
+    const { page, context } = await visit("vera");
+    await page.goto(`${console_.url}/threads/transfer`);
+    const button = page.getByRole("button", { name: /^Continue/ });
+    await button.waitFor();
+    expect([await button.isDisabled(), await button.getAttribute("title")]).toEqual([
+      true,
+      "Needs the role operator; you are viewer.",
+    ]);
+    await context.close();
+  });
+});
+
+describe("every page", () => {
+  test.each([
+    "/inbox",
+    "/threads",
+    "/threads/transfer",
+    "/threads/transfer/timeline",
+    "/threads/transfer/facts?fact=5",
+    "/threads/offer-ann/graph",
+    "/threads/zugspitze/fork",
+    "/agents/support",
+    "/permissions",
+    "/threads/none",
+  ])("%s breaks no rule of WCAG A and AA", async (path) => {
+    const { page, context, errors } = await visit("anna");
+    await page.goto(console_.url + path);
+    await page.locator("main").waitFor();
+    await page.waitForTimeout(400);
+    expect(await violations(page)).toEqual([]);
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  test("a lost connection is said, and what was missed comes by the cursor", async () => {
+    const { page, context, errors } = await visit("anna");
+    await page.goto(`${console_.url}/threads/zugspitze`);
+    await page.getByText("The hut is booked for two").waitFor();
+    await console_.setOnline(false);
+    await page.getByText(/Not connected since/).waitFor();
+    expect(await page.getByRole("button", { name: /^Send/ }).isDisabled()).toBe(true);
+    const body = JSON.stringify({ input: "Which hut was it?" });
+    const headers = { "content-type": "application/json", "x-belay": "1" };
+    await console_.demo.fetch(
+      new Request(`${console_.url}/v1/threads/zugspitze/runs`, { method: "POST", body, headers }),
+    );
+    await console_.setOnline(true);
+    await page
+      .getByRole("button", { name: "Try now" })
+      .click()
+      .catch(() => {});
+    await page.getByText("Which hut was it?").waitFor();
+    await page.getByText("1,387 m").nth(1).waitFor();
+    expect(await page.getByText(/Not connected since/).count()).toBe(0);
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+});
+
+describe("hostile text", () => {
+  test("neither runs nor hides, whatever a person, a model or a tool says", async () => {
+    const { page, context, errors } = await visit("anna");
+    const line = "x".repeat(900_000);
+    const input = `<img src=x onerror="window.hit=1"><script>window.hit=1</script> [pay](javascript:window.hit=1) [bank](https://evil.example/a) **bold** ![i](https://evil.example/i.png)\n\u202Eevil\u200B\n${"<b>"}`;
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    for (const [threadId, words] of [
+      ["hostile", input],
+      ["long", line],
+    ] as const) {
+      const body = JSON.stringify({ threadId, agent: "guide", input: `Where? ${words}` });
+      const headers = { "content-type": "application/json", "x-belay": "1" };
+      await console_.demo.fetch(new Request(`${console_.url}/v1/threads`, { method: "POST", body, headers }));
+    }
+    await page.goto(`${console_.url}/threads/hostile`);
+    await page.locator(".md strong", { hasText: "bold" }).waitFor();
+    expect(await page.evaluate(() => (window as { hit?: number }).hit)).toBeUndefined();
+    expect(await page.locator(".md img, .md script").count()).toBe(0);
+    expect(
+      await page
+        .locator(".md a")
+        .evaluateAll((links) =>
+          links.map((link) => [link.getAttribute("href"), link.getAttribute("rel"), link.textContent]),
+        ),
+    ).toEqual([
+      [null, null, "pay"],
+      ["https://evil.example/a", "noopener noreferrer nofollow", "bank (evil.example)"],
+    ]);
+    expect(asked.filter((url) => url.includes("evil"))).toEqual([]);
+    await page.goto(`${console_.url}/threads/long`);
+    await page
+      .getByRole("button", { name: /show all 900/ })
+      .first()
+      .waitFor();
+    expect(
+      await page
+        .locator(".md")
+        .first()
+        .evaluate((element) => element.textContent!.length),
+    ).toBeLessThan(10_000);
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+});
+
+test("inbox and card fit a phone of 360 px, with targets for a thumb", async () => {
+  const { page, context } = await visit("anna", 360);
+  await page.goto(`${console_.url}/inbox`);
+  await page.locator(".ask, .empty").first().waitFor();
+  const wide = () => page.evaluate(() => document.documentElement.scrollWidth);
+  expect(await wide()).toBe(360);
+  const ids = await inboxIds(page);
+  const [first] = Object.values(ids);
+  if (first !== undefined) {
+    await page.goto(`${console_.url}/inbox/${first}`);
+    await page.locator(".decide .btn").first().waitFor();
+    expect(await wide()).toBe(360);
+    const heights = await page
+      .locator(".decide .btn")
+      .evaluateAll((all) => all.map((each) => each.getBoundingClientRect().height));
+    expect(Math.min(...heights)).toBeGreaterThanOrEqual(44);
+  }
+  await context.close();
+});

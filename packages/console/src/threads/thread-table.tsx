@@ -1,0 +1,277 @@
+// The table of threads. Rows far away are two spacers; each row says what it does now and offers the next step.
+
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { votesFor } from "../inbox/ask-words.ts";
+import { useNow } from "../live/use-live.ts";
+import { useSettings } from "../look/settings.ts";
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Pips } from "../parts/people.tsx";
+import { SeenText } from "../parts/seen-text.tsx";
+import { StateWord, standingOf } from "../parts/state-word.tsx";
+import { toast } from "../parts/toasts.tsx";
+import { useMe, useRefusal } from "../shell/who.ts";
+import { groupBy } from "../story/group-by.ts";
+import { useTexts } from "../texts/texts.ts";
+import { useTimes } from "../texts/times.ts";
+import { asProblem } from "../wire/problem.ts";
+import { changed, mine } from "../wire/read.ts";
+import type { Ask, ThreadRow } from "../wire/shapes.ts";
+import { resume, stop } from "../wire/write.ts";
+import { useWindow } from "./use-window.ts";
+
+interface TableProps {
+  readonly rows: readonly ThreadRow[];
+  readonly asks: readonly Ask[];
+  readonly at: number;
+  readonly selected: ReadonlySet<string>;
+  onToggle(id: string): void;
+  onAll(all: boolean): void;
+  onEnd(): void;
+}
+
+export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }: TableProps) {
+  const t = useTexts();
+  const scroller = useRef<HTMLDivElement>(null);
+  const height = useSettings().density === "roomy" ? 48 : 40;
+  const { from, to } = useWindow(scroller, rows.length, height);
+  const byThread = useMemo(() => groupBy(asks, ({ threadId }) => threadId), [asks]);
+  useEffect(() => {
+    if (to >= rows.length) onEnd();
+  }, [to, rows.length, onEnd]);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const top = at * height;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + height * 2 > element.scrollTop + element.clientHeight)
+      element.scrollTop = top + height * 2 - element.clientHeight;
+  }, [at, height]);
+  return (
+    <div className="scroll" ref={scroller} tabIndex={0} role="region" aria-label={t.nav.threads}>
+      <table className="table" aria-rowcount={rows.length + 1}>
+        <colgroup>
+          <col className="w-12" />
+          <col className="w-28" />
+          <col />
+          <col className="w-24 wide-only" />
+          <col className="wide-only w-[24%]" />
+          <col className="wide-only w-28" />
+          <col className="wide-only w-32" />
+          <col className="w-20" />
+        </colgroup>
+        <thead>
+          <tr>
+            <th>
+              <input
+                type="checkbox"
+                className="check align-middle"
+                aria-label={t.threads.selectAll}
+                checked={selected.size > 0 && selected.size === rows.length}
+                onChange={(event) => onAll(event.target.checked)}
+              />
+            </th>
+            <th>{t.threads.state}</th>
+            <th>{t.threads.thread}</th>
+            <th className="wide-only">{t.threads.agent}</th>
+            <th className="wide-only">{t.threads.now}</th>
+            <th className="wide-only">{t.threads.deadline}</th>
+            <th className="wide-only">
+              <span className="sr-only">{t.threads.action}</span>
+            </th>
+            <th>{t.threads.changed}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {from > 0 && (
+            <tr className="spacer">
+              <td colSpan={8} style={{ height: from * height }} />
+            </tr>
+          )}
+          {rows.slice(from, to).map((row, index) => (
+            <Row
+              key={row.threadId}
+              row={row}
+              asks={byThread.get(row.threadId) ?? []}
+              index={from + index}
+              isCursor={from + index === at}
+              isSelected={selected.has(row.threadId)}
+              onToggle={() => onToggle(row.threadId)}
+            />
+          ))}
+          {to < rows.length && (
+            <tr className="spacer">
+              <td colSpan={8} style={{ height: (rows.length - to) * height }} />
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly row: ThreadRow;
+  readonly asks: readonly Ask[];
+  readonly index: number;
+  readonly isCursor: boolean;
+  readonly isSelected: boolean;
+  onToggle(): void;
+}
+
+function Row({ row, asks, index, isCursor, isSelected, onToggle }: RowProps) {
+  const t = useTexts();
+  const times = useTimes();
+  const now = useNow(5_000);
+  const standing = standingOf(row.state, row.pauseType, row.damaged);
+  const href = `/threads/${encodeURIComponent(row.threadId)}`;
+  const title = row.title || row.threadId;
+  const expires = asks.flatMap(({ expiresAt }) => expiresAt ?? []).sort()[0];
+  return (
+    <tr aria-rowindex={index + 2} aria-selected={isSelected} className={isCursor ? "is-cursor" : ""}>
+      <td>
+        <input
+          type="checkbox"
+          className="check align-middle"
+          aria-label={t.threads.select(title)}
+          checked={isSelected}
+          onChange={onToggle}
+        />
+      </td>
+      <td>
+        <StateWord standing={standing} />
+      </td>
+      <td>
+        <span className="row">
+          <Link className="medium cut hover:underline underline-offset-2" href={href}>
+            <SeenText text={title} />
+          </Link>
+          {row.parent !== undefined && (
+            <span className="row gap-1 small faint flex-none opt" title={t.threads.forkOf(row.parent.threadId)}>
+              <Icon name="fork" small />
+              {row.parent.threadId.slice(0, 6)}
+            </span>
+          )}
+          <ForYou asks={asks} />
+          {Object.entries(row.labels ?? {})
+            .slice(0, 2)
+            .map(([key, value]) => (
+              <span key={key} className="tag opt">
+                {key}: {value}
+              </span>
+            ))}
+        </span>
+      </td>
+      <td className="wide-only dim">{row.agent || "–"}</td>
+      <td className="wide-only dim">
+        <Now row={row} asks={asks} />
+      </td>
+      <td className="wide-only">
+        {expires !== undefined && (
+          <span className="row gap-1 fg-person">
+            <Icon name="clock" small />
+            {times.lasting(Math.max(0, expires - now))}
+          </span>
+        )}
+      </td>
+      <td className="wide-only text-right">
+        <RowAction row={row} asks={asks} />
+      </td>
+      <td className="faint small">{times.ago(now - row.updatedAt)}</td>
+    </tr>
+  );
+}
+
+/** A badge if one of these requests is for the person that looks. */
+function ForYou({ asks }: { asks: readonly Ask[] }) {
+  const t = useTexts();
+  const own = useQuery(mine).data?.items;
+  if (asks.length === 0 || !own?.some(({ id }) => asks.some((ask) => ask.id === id))) return null;
+  return <span className="badge is-asks !px-1.5">{t.all.you}</span>;
+}
+
+function Now({ row, asks }: { row: ThreadRow; asks: readonly Ask[] }) {
+  const t = useTexts();
+  const first = asks[0];
+  if (row.damaged)
+    return <span className="mono">{typeof row.damaged === "string" ? row.damaged : "JOURNAL_CORRUPT"}</span>;
+  if (first !== undefined) {
+    const need = first.quorum ?? 1;
+    const have = votesFor(first.approvals, first.digest).length;
+    return (
+      <span className="row">
+        {need > 1 && <Pips have={have} need={need} />}
+        {need > 1 && <span className="flex-none">{t.card.ofMany(have, need)} ·</span>}
+        <span className="cut">
+          <SeenText text={first.reason ?? first.tool ?? ""} />
+        </span>
+        {asks.length > 1 && <span className="count flex-none">+{asks.length - 1}</span>}
+      </span>
+    );
+  }
+  if (row.state === "running") return <span>{t.threads.runs}</span>;
+  if (row.state === "paused" && row.pauseType !== undefined) return <span>{t.threads.paused[row.pauseType]}</span>;
+  return null;
+}
+
+function RowAction({ row, asks }: { row: ThreadRow; asks: readonly Ask[] }) {
+  const t = useTexts();
+  const who = useMe();
+  const [, go] = useLocation();
+  const refused = useRefusal("operator");
+  const [busy, setBusy] = useState(false);
+  const run = (work: Promise<unknown>, words: string) => {
+    setBusy(true);
+    work
+      .then(
+        () => toast({ icon: "check", words }),
+        (error) => toast({ icon: "warning", isFail: true, words: asProblem(error).message }),
+      )
+      .finally(() => {
+        setBusy(false);
+        changed(row.threadId);
+      });
+  };
+  if (who === undefined) return null;
+  if (row.state === "running")
+    return (
+      <Button
+        size="sm"
+        icon="stop"
+        refused={refused}
+        disabled={busy}
+        onClick={() => run(stop(row.threadId, row.runId === undefined ? {} : { runId: row.runId }), t.threads.stopped)}
+      >
+        {t.stop.stop}
+      </Button>
+    );
+  if (asks.length > 0)
+    return (
+      <Button size="sm" onClick={() => go(`/inbox/${encodeURIComponent(asks[0]!.id)}`)}>
+        {t.threads.review}
+      </Button>
+    );
+  if (row.damaged) return null;
+  if (row.state === "error" || (row.state === "paused" && row.pauseType !== "tool_interrupt"))
+    return (
+      <Button
+        size="sm"
+        refused={refused}
+        disabled={busy}
+        onClick={() =>
+          row.pauseType === "user_interrupt" || row.pauseType === "node_interrupt"
+            ? go(`/threads/${encodeURIComponent(row.threadId)}`)
+            : run(resume(row.threadId, {}), t.threads.resumed)
+        }
+      >
+        {row.pauseType === "node_interrupt"
+          ? t.threads.atNode
+          : row.pauseType === "user_interrupt"
+            ? t.threads.continueMore
+            : t.threads.resume}
+      </Button>
+    );
+  return null;
+}

@@ -1,0 +1,47 @@
+// How lists show a thread after an append: copies of what the journal has, for finding threads.
+
+import type { Fact } from "../../event.ts";
+import { mergeLabels, namedAs, titleOf } from "../../journal/naming.ts";
+import type { ThreadState } from "../../journal/state.ts";
+import type { SessionState } from "../../lifecycle.ts";
+import type { Listed, Named } from "../../store/store.ts";
+
+/** Returns the pause and the run of a thread that is in state `next` after `facts`. */
+export function listedAfter(before: ThreadState, facts: readonly Fact[], next: SessionState): Listed {
+  let { pauseType } = before;
+  let runId = before.run?.id;
+  for (const fact of facts) {
+    if (fact.type === "state") pauseType = fact.pauseType;
+    else if (fact.type === "run-start" && !fact.runPath.includes("/")) runId = fact.runId;
+  }
+  return {
+    ...(next === "paused" && pauseType !== undefined && { pauseType }),
+    ...(runId !== undefined && { runId }),
+  };
+}
+
+/**
+ * Returns the title and labels of a thread after `facts`, or undefined if the store has them already. `known` is what the
+ * store has; a thread of an earlier release has nothing there, and gets its title with its next append.
+ */
+export function namedAfter(
+  before: ThreadState,
+  facts: readonly Fact[],
+  known: Named | undefined,
+  titles: boolean,
+): Named | undefined {
+  let { title, labels, beginning } = before;
+  let isLabelled = false;
+  for (const fact of facts) {
+    if (fact.type === "label") {
+      isLabelled = true;
+      if (fact.title !== undefined) title = fact.title;
+      if (fact.labels !== undefined) labels = mergeLabels(labels, fact.labels);
+    } else if (fact.type === "message" && beginning === undefined && fact.message.origin === "person")
+      beginning = titleOf(fact.message);
+  }
+  if (!isLabelled && (before.openOnly || known?.title !== undefined)) return undefined;
+  const named = namedAs({ title, labels, beginning }, titles);
+  const isNew = isLabelled || named.title !== undefined || (known === undefined && labels !== undefined);
+  return isNew ? named : undefined;
+}

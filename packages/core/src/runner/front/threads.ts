@@ -1,0 +1,187 @@
+// Lists of threads: the store's pages, with the state that each thread has for people. A thread whose owner died reads paused /
+// crash (V6), although its last state on record is running; so the filter for one of the two asks the store for both.
+
+import { belayError, shown } from "../../error.ts";
+import type { Json } from "../../json.ts";
+import type { PauseType, SessionState } from "../../lifecycle.ts";
+import { moves } from "../../lifecycle.ts";
+import { readName } from "../../read-name.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { inListOrder } from "../../store/list-order.ts";
+import type { ListedRow, ListPlace, ThreadQuery } from "../../store/store.ts";
+import { wordsIn } from "../../store/words.ts";
+import type { Setup } from "../given/setup.ts";
+import { firstLoad, Recall } from "../read/recall.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { type PageOptions, readLimit } from "./page.ts";
+
+/** Which threads to list. Each property that is given must hold. */
+export interface ThreadFilter extends PageOptions {
+  readonly state?: SessionState | undefined;
+  readonly pauseType?: PauseType | undefined;
+  /** The name of its agent. */
+  readonly agent?: string | undefined;
+  /** Every pair must be among its labels. */
+  readonly label?: Readonly<Record<string, string>> | undefined;
+  /** Each word of it must begin a word of the title or of a label's value, in whichever case. */
+  readonly search?: string | undefined;
+}
+
+/** A thread in a list. */
+export interface ThreadItem extends Omit<ListedRow, "named" | "unlisted"> {
+  readonly title?: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface ThreadPage {
+  readonly items: readonly ThreadItem[];
+  /** The cursor of the next page; undefined after the last one. */
+  readonly next?: string;
+}
+
+const FILTER: KnownOptions<ThreadFilter> = {
+  state: true,
+  pauseType: true,
+  agent: true,
+  label: true,
+  search: true,
+  limit: true,
+  cursor: true,
+};
+
+const PAUSES: Readonly<Record<PauseType, true>> = {
+  user_interrupt: true,
+  tool_interrupt: true,
+  node_interrupt: true,
+  manual: true,
+  crash: true,
+};
+
+const SEARCH = 256;
+
+type Asked = Omit<ThreadQuery, "limit" | "after">;
+
+/** A query of the store, and which of its rows count. */
+interface Source {
+  readonly query: Asked;
+  readonly counts?: (item: ThreadItem) => boolean;
+}
+
+export async function readThreads(setup: Setup, tenant: string, filter: ThreadFilter): Promise<ThreadPage> {
+  refuseUnknown("threads()", filter, FILTER);
+  const { state, pauseType } = filter;
+  const base = readFilter(filter);
+  const limit = readLimit(filter.limit);
+  const list: Json = ["threads", tenant, { state: state ?? null, pauseType: pauseType ?? null, ...asJson(base) }];
+  const after = readCursor(list, filter.cursor);
+  const found = new Map<string, ThreadItem>();
+  // One after the other: a thread that a worker takes over meanwhile is in both, and not in neither.
+  for (const source of sourcesOf(state, pauseType, base))
+    for (const item of await itemsOf(setup, tenant, source, after, limit + 1)) found.set(item.threadId, item);
+  const items = [...found.values()].sort((a, b) => inListOrder(placeOf(a), placeOf(b)));
+  if (items.length <= limit) return { items };
+  const page = items.slice(0, limit);
+  return { items: page, next: writeCursor(list, placeOf(page.at(-1)!)) };
+}
+
+function sourcesOf(state: SessionState | undefined, pauseType: PauseType | undefined, base: Asked): readonly Source[] {
+  const crashed: Source = { query: { ...base, state: "running" }, counts: ({ lease }) => lease === undefined };
+  if (pauseType !== undefined) {
+    if (state !== undefined && state !== "paused") return [];
+    if (pauseType === "crash") return [crashed];
+    const unlisted: Source = {
+      query: { ...base, pauseType: "unlisted" },
+      counts: (item) => item.pauseType === pauseType,
+    };
+    return [unlisted, { query: { ...base, pauseType } }];
+  }
+  if (state === "running") return [{ query: { ...base, state }, counts: ({ lease }) => lease !== undefined }];
+  return state === "paused" ? [crashed, { query: { ...base, state } }] : [{ query: { ...base, state } }];
+}
+
+/** Returns the first items of a source that count, at most `limit`. */
+async function itemsOf(
+  setup: Setup,
+  tenant: string,
+  { query, counts }: Source,
+  first: ListPlace | undefined,
+  limit: number,
+): Promise<readonly ThreadItem[]> {
+  const items: ThreadItem[] = [];
+  for (let after = first; ; ) {
+    const rows = await setup.store.page(tenant, { ...query, after, limit });
+    for (const row of rows) {
+      const item = await itemOf(setup, tenant, row);
+      if (item.damaged ? counts === undefined : (counts?.(item) ?? true)) items.push(item);
+      if (items.length === limit) return items;
+    }
+    if (rows.length < limit) return items;
+    after = placeOf(rows.at(-1)!);
+  }
+}
+
+/** Returns a thread of a page as lists show it. */
+export async function itemOf(setup: Setup, tenant: string, row: ListedRow): Promise<ThreadItem> {
+  const { named, unlisted, ...shown } = row;
+  const { title, labels = {} } = named ?? {};
+  const item = { ...shown, labels, ...(title !== undefined && { title }) };
+  if (row.damaged) return item;
+  const known = unlisted ? { ...item, ...(await standingOf(setup, { tenant, threadId: row.threadId })) } : item;
+  const isCrashed = row.state === "running" && row.lease === undefined;
+  return isCrashed ? { ...known, state: "paused", pauseType: "crash" } : known;
+}
+
+/** Reads the pause and the run of a thread of an earlier release from its journal. */
+async function standingOf({ store }: Setup, key: { readonly tenant: string; readonly threadId: string }) {
+  const recall = new Recall(store, key, () => {});
+  try {
+    const loaded = await firstLoad(store, key, false);
+    if (loaded !== undefined) await recall.learn(loaded, false);
+  } catch {
+    // The error is for the caller that opens it; the list shows the thread without its pause.
+    return {};
+  }
+  const { pauseType, runId } = recall.standing;
+  return { ...(pauseType !== undefined && { pauseType }), ...(runId !== undefined && { runId }) };
+}
+
+function placeOf({ updatedAt, threadId }: Pick<ListedRow, "updatedAt" | "threadId">): ListPlace {
+  return { at: updatedAt, id: threadId };
+}
+
+function readFilter({ state, pauseType, agent, label, search }: ThreadFilter): Asked {
+  if (state !== undefined) refuseUnless("state", state, moves);
+  if (pauseType !== undefined) refuseUnless("pauseType", pauseType, PAUSES);
+  const words = search === undefined ? [] : wordsIn(readSearch(search));
+  return {
+    ...(agent !== undefined && { agent: readName("agent", agent) }),
+    ...(label !== undefined && { label: readLabel(label) }),
+    ...(words.length > 0 && { words }),
+  };
+}
+
+function asJson({ agent, label = {}, words = [] }: Asked): { readonly [key: string]: Json } {
+  return { agent: agent ?? null, label, words };
+}
+
+function refuseUnless(option: string, value: unknown, known: object): void {
+  if (typeof value === "string" && Object.hasOwn(known, value)) return;
+  const needed = `one of ${Object.keys(known).join(", ")}`;
+  throw belayError("OPTION_INVALID", { option, value: shown(value), needed });
+}
+
+function readSearch(search: unknown): string {
+  if (typeof search === "string" && search.length <= SEARCH) return search;
+  throw belayError("OPTION_INVALID", {
+    option: "search",
+    value: shown(search),
+    needed: `text of ${SEARCH} characters at most`,
+  });
+}
+
+function readLabel(label: unknown): Readonly<Record<string, string>> {
+  const entries = typeof label === "object" && label !== null ? Object.entries(label) : [["", undefined]];
+  if (!Array.isArray(label) && entries.length <= 16 && entries.every(([, value]) => typeof value === "string"))
+    return Object.fromEntries(entries);
+  throw belayError("OPTION_INVALID", { option: "label", value: shown(label), needed: "at most 16 texts by key" });
+}

@@ -1,0 +1,261 @@
+// The lists of a database. A thread's row in `listing` has what lists show of it and are ordered by, `label` and `word` what it
+// is found by. An append of a running thread that keeps running changes none of them: each page that an append changes is
+// written to the disk twice. So running threads are read by their state, and put in the order of their own rows.
+//
+// A copy: a row that does not fit its checksum is shown as damaged, and the next append that changes it writes it anew.
+// Callers are in a transaction.
+
+import type { PauseType } from "../../lifecycle.ts";
+import { inListOrder } from "../list-order.ts";
+import type { Append, ListedRow, ListPlace, Named, ThreadQuery, ThreadRow } from "../store.ts";
+import { beyond, haveWords, wordsOf } from "../words.ts";
+import { type DatabaseSync, fromText, type SqlValue, type Statement, toText } from "./database.ts";
+import { type ListingRow, listingCrc, type Row } from "./rows.ts";
+import type { Statements } from "./statements.ts";
+
+/** The pause of a thread that no append has listed: of an earlier release, or written by other means. */
+const UNLISTED = "?";
+
+/** Whether an append changes how its thread is listed. `before` is the state that it was in. */
+export function isMove(before: string | undefined, { state, listed, named }: Append): boolean {
+  return before !== "running" || state !== "running" || listed !== undefined || named !== undefined;
+}
+
+/** Lists a thread as `append` leaves it; `row` is its row after that. */
+export function writeListing(sql: Statements, row: Row, append: Append): void {
+  const found = sql.listing.get(row.num) as ListingRow | undefined;
+  const before = found !== undefined && fits(found) ? found : undefined;
+  const { num: thread, tenant, id, updated_at: at, state, agent } = row;
+  const { named } = append;
+  const listing: ListingRow = {
+    thread,
+    tenant,
+    id,
+    at,
+    state,
+    agent,
+    ...standingOf(before, append),
+    title: named === undefined ? (before?.title ?? null) : textOrNull(named.title),
+    labels: named === undefined ? (before?.labels ?? null) : toText(JSON.stringify(named.labels)),
+    crc: 0,
+  };
+  if (before !== undefined) dropLabels(sql, before);
+  if (before !== undefined && named !== undefined) dropWords(sql, before);
+  const { pause, run, title, labels } = listing;
+  sql.setListing.run(thread, tenant, id, at, state, agent, pause, run, title, labels, listingCrc(listing));
+  for (const [key, value] of Object.entries(namedOf(listing)?.labels ?? {}))
+    sql.addLabel.run(tenant, toText(key), toText(value), at, id, thread);
+  if (named !== undefined) for (const word of wordsOf(named)) sql.addWord.run(tenant, word, thread);
+}
+
+function standingOf(before: ListingRow | undefined, { listed, state }: Append): Pick<ListingRow, "pause" | "run"> {
+  if (listed !== undefined) return { pause: listed.pauseType ?? null, run: textOrNull(listed.runId) };
+  const { pause = UNLISTED, run = null } = before ?? {};
+  if (pause === UNLISTED) return { pause, run };
+  return { pause: state === "paused" ? (pause ?? UNLISTED) : null, run };
+}
+
+function textOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : toText(text);
+}
+
+export function dropListing(sql: Statements, thread: number): void {
+  const found = sql.listing.get(thread) as ListingRow | undefined;
+  if (found === undefined) return;
+  if (fits(found)) {
+    dropLabels(sql, found);
+    dropWords(sql, found);
+  }
+  sql.dropListing.run(thread);
+}
+
+function dropLabels(sql: Statements, listing: ListingRow): void {
+  const { tenant, at, id } = listing;
+  for (const [key, value] of Object.entries(namedOf(listing)?.labels ?? {}))
+    sql.dropLabel.run(tenant, toText(key), toText(value), at, id);
+}
+
+function dropWords(sql: Statements, listing: ListingRow): void {
+  const named = namedOf(listing);
+  if (named !== undefined) for (const word of wordsOf(named)) sql.dropWord.run(listing.tenant, word, listing.thread);
+}
+
+/** Returns the title and labels of a thread; undefined if no append has set them, or they are damaged. */
+export function readNamed(sql: Statements, thread: number): Named | undefined {
+  const found = sql.listing.get(thread) as ListingRow | undefined;
+  return found !== undefined && fits(found) ? namedOf(found) : undefined;
+}
+
+function namedOf({ title, labels }: Pick<ListingRow, "title" | "labels">): Named | undefined {
+  if (labels === null) return undefined;
+  return { labels: JSON.parse(fromText(labels)), ...(title !== null && { title: fromText(title) }) };
+}
+
+function fits(listing: ListingRow): boolean {
+  return listing.crc === null ? listing.pause === UNLISTED : listing.crc === listingCrc(listing);
+}
+
+/** A row of both tables; those of the listing begin with `l_`. */
+type PageRow = Row & { readonly [K in keyof ListingRow as `l_${K}`]: ListingRow[K] } & {
+  readonly open_requests: number;
+};
+
+/** Shows a row of `thread`; undefined if that is damaged. */
+type Show = (row: Row) => ThreadRow | undefined;
+
+/** Reads the pages of lists, each statement prepared once. */
+export class Pages {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  read(tenant: string, query: ThreadQuery, show: Show): readonly ListedRow[] {
+    const { state, pauseType } = query;
+    const parts: ListedRow[][] = [];
+    if (state !== "running") parts.push(this.#part(tenant, query, show, false));
+    if ((state === undefined || state === "running") && pauseType === undefined)
+      parts.push(this.#part(tenant, query, show, true));
+    const rows = parts.length === 1 ? parts[0]! : parts.flat().sort((a, b) => inListOrder(placeOf(a), placeOf(b)));
+    return rows.slice(0, query.limit);
+  }
+
+  /** Reads on until the page is full: rows that only a damaged index has are left out. */
+  #part(tenant: string, query: ThreadQuery, show: Show, running: boolean): ListedRow[] {
+    const rows: ListedRow[] = [];
+    for (let { after } = query; ; ) {
+      const [text, values] = statementFor(tenant, { ...query, after }, running);
+      const found = this.#prepared(text).all(...values) as unknown as PageRow[];
+      for (const row of found) if (isMeant(row, query)) rows.push(shownRow(row, show, running));
+      if (found.length < query.limit || rows.length >= query.limit) return rows;
+      after = placeIn(found.at(-1)!, running);
+    }
+  }
+
+  #prepared(text: string): Statement {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#db.prepare(text);
+    this.#statements.set(text, statement);
+    return statement;
+  }
+}
+
+const LISTING = ["thread", "tenant", "id", "at", "state", "agent", "pause", "run", "title", "labels", "crc"];
+const COLUMNS = `thread.*, ${LISTING.map((column) => `l.${column} AS l_${column}`).join(", ")},
+  (SELECT COUNT(*) FROM request WHERE request.thread = l.thread AND request.closed IS NULL) AS open_requests`;
+
+const ROW = "LEFT JOIN thread ON thread.num = l.thread";
+
+/** Returns the statement for a part of a page, and its values. One index finds the rows, in their order if it can be. */
+export function statementFor(tenant: string, query: ThreadQuery, running: boolean): readonly [string, SqlValue[]] {
+  const { state, pauseType, agent, label = {}, words = [], threadIds, after, limit } = query;
+  const labels = Object.entries(label);
+  const isFound = words.length > 0 || threadIds !== undefined;
+  const isLabel = !running && !isFound && labels.length > 0;
+  const at = running ? "thread.updated_at" : isLabel ? "label.at" : "l.at";
+  const id = isLabel ? "label.id" : "l.id";
+  const where: string[] = [];
+  const values: SqlValue[] = [];
+  const add = (condition: string, ...more: SqlValue[]) => {
+    where.push(condition);
+    values.push(...more);
+  };
+  let from = "listing AS l INDEXED BY listing_at";
+  if (isLabel) {
+    from = "label CROSS JOIN listing AS l ON l.thread = label.thread";
+    const [key, value] = labels.shift()!;
+    add("label.tenant = ? AND label.key = ? AND label.value = ?", toText(tenant), toText(key), toText(value));
+  } else if (isFound && !running) from = "listing AS l NOT INDEXED";
+  else if (running) from = "listing AS l INDEXED BY listing_state";
+  else if (pauseType !== undefined) from = "listing AS l INDEXED BY listing_pause";
+  else if (agent !== undefined) from = "listing AS l INDEXED BY listing_agent";
+  else if (state !== undefined) from = "listing AS l INDEXED BY listing_state";
+  add("l.tenant = ?", toText(tenant));
+  if (threadIds !== undefined)
+    add(
+      "l.thread IN (SELECT num FROM thread WHERE tenant = ? AND id IN (SELECT value FROM json_each(?)))",
+      toText(tenant),
+      JSON.stringify(threadIds.map(toText)),
+    );
+  for (const word of words)
+    add(
+      "l.thread IN (SELECT thread FROM word WHERE tenant = ? AND word >= ? AND word < ?)",
+      toText(tenant),
+      word,
+      beyond(word),
+    );
+  for (const [key, value] of labels)
+    add(
+      `EXISTS (SELECT 1 FROM label AS other WHERE other.tenant = l.tenant AND other.key = ? AND other.value = ?
+        AND other.at = l.at AND other.id = l.id)`,
+      toText(key),
+      toText(value),
+    );
+  if (pauseType !== undefined) add("l.pause = ?", pauseType === "unlisted" ? UNLISTED : pauseType);
+  if (pauseType === "unlisted") add("l.state = 'paused'");
+  if (agent !== undefined) add("l.agent = ?", toText(agent));
+  if (running) add("l.state = 'running'");
+  else if (state !== undefined) add("l.state = ?", state);
+  else add("l.state <> 'running'");
+  if (after !== undefined) add(`(${at}, ${id}) < (?, ?)`, after.at, toText(after.id));
+  values.push(limit);
+  return [
+    `SELECT ${COLUMNS} FROM ${from} ${ROW} WHERE ${where.join(" AND ")} ORDER BY ${at} DESC, ${id} DESC LIMIT ?`,
+    values,
+  ];
+}
+
+function listingIn(row: PageRow): ListingRow {
+  return {
+    thread: row.l_thread,
+    tenant: row.l_tenant,
+    id: row.l_id,
+    at: row.l_at,
+    state: row.l_state,
+    agent: row.l_agent,
+    pause: row.l_pause,
+    run: row.l_run,
+    title: row.l_title,
+    labels: row.l_labels,
+    crc: row.l_crc,
+  };
+}
+
+/** Whether the row has what an index says of it. */
+function isMeant(row: PageRow, { label = {}, words = [] }: ThreadQuery): boolean {
+  const listing = listingIn(row);
+  if (!fits(listing)) return true;
+  const named = namedOf(listing) ?? { labels: {} };
+  const pairs = Object.entries(label);
+  return pairs.every(([key, value]) => named.labels[key] === value) && haveWords(wordsOf(named), words);
+}
+
+function placeIn(row: PageRow, running: boolean): ListPlace {
+  return { at: running ? row.updated_at : row.l_at, id: fromText(row.l_id) };
+}
+
+function placeOf({ updatedAt, threadId }: ListedRow): ListPlace {
+  return { at: updatedAt, id: threadId };
+}
+
+function shownRow(row: PageRow, show: Show, running: boolean): ListedRow {
+  const listing = listingIn(row);
+  const shown = fits(listing) && row.id === listing.id && row.state === listing.state ? show(row) : undefined;
+  const { at, id: threadId } = placeIn(row, running);
+  if (shown === undefined) {
+    const none = { agent: "", state: "error", head: 0, createdAt: 0, queued: false, answered: false, open: 0 } as const;
+    return { threadId, ...none, updatedAt: at, damaged: true };
+  }
+  const named = namedOf(listing);
+  const { pause, run } = listing;
+  return {
+    ...shown,
+    open: row.open_requests,
+    ...(named && { named }),
+    ...(run !== null && { runId: fromText(run) }),
+    ...(pause === UNLISTED ? { unlisted: true as const } : pause !== null && { pauseType: pause as PauseType }),
+  };
+}
