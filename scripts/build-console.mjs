@@ -47,6 +47,7 @@ export async function buildConsole() {
   try {
     await build({
       configFile: join(source, "vite.config.ts"),
+      mode: "production",
       logLevel: "warn",
       build: { outDir: folder, emptyOutDir: true },
     });

@@ -22,6 +22,7 @@ import { Details, Remember } from "./card-details.tsx";
 import { Head, Shown } from "./card-head.tsx";
 import { ApproveButton, focused, Pending, Reasons } from "./decide-buttons.tsx";
 import { DecidedNote } from "./decided-note.tsx";
+import { decidedOf } from "./decided-of.ts";
 import { type Sending, useDecision } from "./use-decision.ts";
 
 const ARMED_MS = 4_000;
@@ -83,8 +84,7 @@ function lostTo(state: Sending): Decided | undefined {
   const { code, details } = state.problem;
   const at = Date.parse(String(details.at ?? details.expiredAt ?? "")) || state.at;
   if (code === "ANSWER_TAKEN") {
-    const how = String(details.how ?? "approved");
-    return { how: how === "answered" ? "responded" : (how as Decided["how"]), by: String(details.by ?? "?"), at };
+    return decidedOf({ how: details.how ?? "approved", by: details.by ?? "?", at });
   }
   if (code === "ANSWER_WITHDRAWN") return { how: "withdrawn", by: String(details.by ?? ""), at };
   if (code === "ANSWER_EXPIRED") return { how: "expired", by: "", at };

@@ -22,6 +22,7 @@ async function visit(person: string, width = 1280): Promise<{ page: Page; contex
   const context = await browser.newContext({ viewport: { width, height: 800 } });
   await context.addCookies([{ name: "belay-demo-as", value: person, url: console_.url }]);
   const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => {

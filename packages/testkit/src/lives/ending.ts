@@ -51,7 +51,8 @@ function checkValues({ witness }: Life, values: Readonly<Record<string, unknown>
   const set = new Set<string>();
   for (const fact of witness.facts(THREAD)) {
     if (fact.type !== "tool-end" && fact.type !== "tool-late") continue;
-    if (fact.tool === "shares" && fact.outcome === "ok") set.add(fact.callId);
+    // A person may have given its result instead.
+    if (fact.tool === "shares" && fact.outcome === "ok" && fact.output === "shared") set.add(fact.callId);
   }
   const [shared, ended] = [Object.keys(values).sort().join(), [...set].sort().join()];
   if (shared !== ended)

@@ -1,7 +1,7 @@
 // How a stretch of a run begins. Each opening looks at the thread as the store has it at that moment: what this
 // session knew may be old.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { Fact, Patch, StateEvent } from "../../event.ts";
 import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
@@ -14,8 +14,8 @@ import { openRequests } from "../../journal/requests.ts";
 import type { Scope, Taken, ThreadState } from "../../journal/state.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { ThreadKey } from "../../store/store.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 import type { readInput } from "../given/input.ts";
-import type { GuardOptions } from "../given/options.ts";
 import { agentAt } from "./agent-at.ts";
 import { type AnswerChecker, checkAnswer } from "./check-answer.ts";
 import type { Caller } from "./command.ts";
@@ -176,7 +176,7 @@ async function unreadFacts(
 
 /** The graphs whose state is changed: the one that is named, those that have stopped at a node, or the whole. */
 function editsOf(
-  agent: Agent<unknown, never>,
+  agent: Definition,
   place: FramePlace,
   state: ThreadState,
   { patch, to }: Going,
@@ -195,7 +195,7 @@ function editsOf(
 
 /** Whom people speak to: the agent that chats with them, or, where it is made of others, those that were cut in mid-turn (R1). */
 function listeners(
-  agent: Agent<unknown, never>,
+  agent: Definition,
   place: FramePlace,
   state: ThreadState,
   to: string | undefined,
@@ -282,7 +282,7 @@ export const woken: Opening = (state, place) => {
 };
 
 async function drift(
-  agent: Agent<unknown, never>,
+  agent: Definition,
   place: FramePlace,
   state: ThreadState,
   wanted: Drift,

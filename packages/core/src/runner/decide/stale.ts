@@ -1,5 +1,5 @@
 import { type BelayError, belayError } from "../../error.ts";
-import type { GuardOptions } from "../given/options.ts";
+import type { GuardOptions } from "../given/command-options.ts";
 
 export interface Present {
   readonly runId: string | undefined;

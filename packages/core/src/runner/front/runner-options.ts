@@ -1,6 +1,6 @@
 // What a runner is made of, read when it is made: what it cannot work with is refused here.
 
-import type { Agent } from "../../agent.ts";
+import { type Agent, definitionOf } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { type BelayError, belayError, shown } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
@@ -11,7 +11,9 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
-import { COMMAND, type RunOptions } from "../given/options.ts";
+import { COMMAND } from "../given/command-options.ts";
+import { type RunOptions, readWhere } from "../given/options.ts";
+import type { Where } from "../given/setup.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
@@ -43,6 +45,10 @@ export interface RunnerOptions<Out, Deps> {
   readonly groups?: Groups | undefined;
   /** How many tools that wait for a person stay in memory; the others begin again from their recorded steps. */
   readonly maxHot?: number | undefined;
+  /** The most threads that this process runs at once for `work`, `enqueue` and `send` together; `run` and `resume` are not bounded. */
+  readonly concurrency?: number | undefined;
+  /** Which process starts inputs and runs approved calls: this one, or one that calls `work()`. A runner without agents starts nothing. */
+  readonly start?: Where | undefined;
   /** How long the handle of a pause is good; for ever by default. */
   readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were left alone for so long; by default none. */
@@ -68,6 +74,8 @@ const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   unattended: true,
   groups: true,
   maxHot: true,
+  concurrency: true,
+  start: true,
   tokenTtlMs: true,
   ttlMs: true,
   titles: true,
@@ -99,16 +107,16 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
   refuseUnknown("createRunner()", options, OPTIONS);
   const agents = new Map<string, Agent<Out, Deps>>();
   for (const agent of agentsOf(options)) {
-    if (typeof agent?.run !== "function") {
-      throw belayError("AGENT_INVALID", { agent: String(agent), problem: "it was not made by agent(…)" });
-    }
+    definitionOf(agent);
     if (agents.has(agent.name)) {
       throw belayError("AGENT_INVALID", { agent: agent.name, problem: "another agent of this runner has that name" });
     }
     agents.set(agent.name, agent);
   }
-  if (agents.size === 0)
-    throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent: pass agent or agents" });
+  if (agents.size === 0 && options.store === undefined) {
+    const problem = "a runner needs an agent: pass agent or agents, or the store of other processes";
+    throw belayError("AGENT_INVALID", { agent: "(none)", problem });
+  }
   return agents;
 }
 
@@ -138,10 +146,18 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
     tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
     titles: readFlag("titles", options.titles) ?? true,
     hooks: readHooks(options.hooks),
+    start: readWhere({ start: options.start }).start,
     log,
     late: new LatePost(store, clock, log),
     hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
   };
+}
+
+/** Returns how many threads may run at once. */
+export function readConcurrency(concurrency = Number.POSITIVE_INFINITY): number {
+  if (concurrency >= 1) return concurrency;
+  const value = String(concurrency);
+  throw belayError("OPTION_INVALID", { option: "concurrency", value, needed: "a number, 1 or more" });
 }
 
 function readFlag(option: string, value: unknown): boolean | undefined {

@@ -1,7 +1,7 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
 // it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
-import type { Agent, Checkpoint } from "../../agent.ts";
+import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
@@ -15,12 +15,14 @@ import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts"
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { agentUnknown } from "../given/absent-agent.ts";
+import { type ChatOptions, checkChat } from "../given/chat-options.ts";
+import type { CommandOptions, GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
-  type CommandOptions,
   checkPause,
   checkRemoveRule,
   checkRun,
@@ -28,8 +30,8 @@ import {
   type DrainOptions,
   type EffectsOptions,
   type EndOptions,
+  type EnqueueOptions,
   type EventOptions,
-  type GuardOptions,
   type InterruptOptions,
   type JournalOptions,
   type LookOptions,
@@ -43,6 +45,7 @@ import {
   readJournal,
   readRepair,
   readRules,
+  readWhere,
   type SendOptions,
   type SteerOptions,
   type TerminateOptions,
@@ -64,6 +67,7 @@ import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
+import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
@@ -77,10 +81,12 @@ import {
   type OpenOptions,
   type RunnerOptions,
   readAgents,
+  readConcurrency,
   readSetup,
   readStart,
   type StartOptions,
 } from "./runner-options.ts";
+import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
 import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { Troubles } from "./troubles.ts";
@@ -144,6 +150,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   #pruneAt = 0;
   /** Threads that go on here and are set aside if the process dies of it again. */
   readonly #lastTries = new Set<LiveThread>();
+  readonly #slots: Slots;
   readonly #prunes: Troubles;
   readonly #setup: RunnerSetup;
   /** Damaged requests that the log has heard of. */
@@ -160,7 +167,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#setup = readSetup(options);
     this.#prunes = new Troubles(this.#setup.log);
     this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);
-    this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps);
+    this.#slots = new Slots(readConcurrency(options.concurrency));
+    this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps, this.#slots);
   }
 
   /** Its name in the leases of what it runs: no other runner has it, in this process or elsewhere. */
@@ -288,12 +296,14 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    checkRun(options, "answer()");
-    const answer = signed(id, readAnswer(id, given, this.#setup.maxBytes), options);
-    const command = answerCommand(id, answer, options.id, this.#setup.clock.id());
+    const { start = this.#setup.start, rest } = readWhere(options);
+    checkRun(rest, "answer()");
+    const answer = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
+    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    return submit(this.#door(threadId), command, options);
+    const byWorker = start === "worker" || this.#startsNothing;
+    return submit({ ...this.#door(threadId), byWorker }, command, rest);
   }
 
   /** The door of a thread that any process may have. */
@@ -355,7 +365,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
     this.#sessions.refuseIfClosed();
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
-    const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
+    if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name ?? "(none)");
+    const breakpoint = readBreakpoint(definitionOf(agent), options, this.#setup.maxBytes);
     await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
   }
 
@@ -415,10 +426,12 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.enqueue() for a thread that any process may be running. */
-  async enqueue(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async enqueue(threadId: string, input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
+    const { start = this.#setup.start ?? "worker" } = readWhere(options);
     const sent = await this.#sessions.with(threadId, async () =>
-      (await this.#sessions.any(threadId)).enqueue(input, options),
+      (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
     );
+    if (start === "worker" || this.#startsNothing) return sent;
     // Whoever ran it may have ended just before it was sent.
     const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
@@ -429,6 +442,41 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
+  }
+
+  /**
+   * Sends an input to a thread in whatever state it is, as a chat box does: it starts a run, resumes a paused one, steers a
+   * running one, or answers. Resolves when the input is on record or waits in the store. A thread that is not there begins
+   * with it; `agent` names its agent.
+   */
+  async send(
+    threadId: string,
+    input: Input,
+    options: ChatOptions & { readonly agent?: string | undefined } = {},
+  ): Promise<Sent> {
+    this.#sessions.refuseIfClosed();
+    checkChat(options, { agent: true });
+    const { agent, start = this.#setup.start, ...given } = options;
+    const byWorker = start === "worker" || this.#startsNothing;
+    const bounded = (begin: () => Promise<Run<Out>>) => withSlot(this.#slots, threadId, begin);
+    const verbs: ChatVerbs = {
+      start: (said, more) =>
+        bounded(() => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) })),
+      resume: (more) => bounded(() => this.resume(threadId, more)),
+      steer: (said, more) => this.steer(threadId, said, more),
+      enqueue: async (said, more) => {
+        // A thread that is not there begins with this agent.
+        if (agent !== undefined) await this.#sessions.open(threadId, { agent }).catch(unlessBusy);
+        return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
+      },
+      interrupt: (more) => this.interrupt(threadId, more),
+    };
+    return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
+  }
+
+  /** True without agents: other processes start everything. */
+  get #startsNothing(): boolean {
+    return this.#sessions.agentNames.length === 0;
   }
 
   /** session.withdraw() for a thread that any process may be running. */
@@ -566,6 +614,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Moves threads that can move by themselves: crashed ones, and idle ones with an input waiting. Ends with `signal`. */
   work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
+    if (this.#startsNothing) throw agentUnknown("(none)");
     const sessions = this.#sessions;
     return workOn(
       {
@@ -573,6 +622,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
           return sessions.closed;
         },
         clock: this.#setup.clock,
+        slots: this.#slots,
         find: () => this.#movable(),
         move: (row) => this.#move(row),
         log: this.#setup.log,

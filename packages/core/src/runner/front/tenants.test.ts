@@ -100,6 +100,7 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
       removeRule: async () => expect(await runner.removeRule(rule!.id!)).toBe(false),
       steer: async (id) => runner.steer(id, "ours", { id: `ours ${random(1e9)}` }),
       enqueue: async (id) => runner.enqueue(id, "ours"),
+      send: async (id) => runner.send(id, "ours", { id: `ours ${random(1e9)}` }).then(isOurs),
       withdraw: async () => expect(await runner.withdraw("stopped", "steer")).toBe(false),
       setBreakpoint: async (id) => {
         await expect(runner.setBreakpoint(id, { node: "none" })).rejects.toMatchObject({ code: "OPTION_INVALID" });

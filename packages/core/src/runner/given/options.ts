@@ -2,42 +2,20 @@
 //
 // Long, and still one piece: a list of verbs, each with its options and a few lines that read them.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import type { Breakpoint, Patch } from "../../event.ts";
 import type { Drift } from "../../fingerprint.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Stop } from "../../interrupt/stop-signal.ts";
 import { fitting, type Json, toJson } from "../../json.ts";
-import { readName } from "../../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import { atLeastZero, flag, oneOf, text } from "./check.ts";
+import { COMMAND, type CommandOptions, checkCaller, checkGuard, GUARD, type GuardOptions } from "./command-options.ts";
 import type { Input } from "./input.ts";
+import type { Where } from "./setup.ts";
 
-type AnyAgent = Agent<unknown, never>;
-
-/** The options of every verb on a thread. */
-export interface CommandOptions {
-  /**
-   * A name for this command, unique in its thread. The same command again under this id has the first outcome, from any
-   * process, as long as the thread exists. A refusal is not remembered, except for a stop that met nothing.
-   */
-  readonly id?: string | undefined;
-  /** The person or program that issues it. It is recorded. */
-  readonly by?: string | undefined;
-  /**
-   * How long to wait while another process has the thread: five seconds by default; interrupt(), pause() and terminate()
-   * have no bound. Then the command is taken back, and the call rejects with THREAD_BUSY.
-   */
-  readonly waitMs?: number | undefined;
-  /** Ends the wait, not the command. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** The options of verbs that may be meant for one segment of a run. If the thread has moved on, they are refused with STALE. */
-export interface GuardOptions extends CommandOptions {
-  readonly runId?: string | undefined;
-  readonly segment?: number | undefined;
-}
+type AnyAgent = Definition;
 
 /** The options of `run()`. Under a known id it returns a run that follows the first one. */
 export interface RunOptions extends CommandOptions {}
@@ -124,6 +102,25 @@ export interface RemoveRuleOptions extends SendOptions {
   readonly threadId?: string | undefined;
 }
 
+/** The process that starts an input, or runs an approved call. */
+export interface WhereOptions {
+  /** `"here"`: this process. `"worker"`: any process that calls `work()`. */
+  readonly start?: Where | undefined;
+}
+
+/** Of enqueue(). */
+export interface EnqueueOptions extends SendOptions, WhereOptions {}
+
+export function readWhere<O extends WhereOptions>(
+  options: O,
+): { readonly start: Where | undefined; readonly rest: Omit<O, "start"> } {
+  // The check of the verb refuses it.
+  if (typeof options !== "object" || options === null) return { start: undefined, rest: options };
+  const { start, ...rest } = options;
+  oneOf("start", start, ["here", "worker"]);
+  return { start, rest };
+}
+
 /** Of runner.journal(). */
 export interface JournalOptions {
   /** The seq of the last fact that the caller has; 0 by default. */
@@ -159,11 +156,7 @@ export interface RepairOptions {
 }
 
 /** The options of `answer()`. The answer's own `by` must not differ. */
-export interface AnswerOptions extends CommandOptions {}
-
-export const COMMAND: KnownOptions<CommandOptions> = { id: true, by: true, waitMs: true, signal: true };
-
-const GUARD: KnownOptions<GuardOptions> = { ...COMMAND, runId: true, segment: true };
+export interface AnswerOptions extends CommandOptions, WhereOptions {}
 
 const STOP: KnownOptions<InterruptOptions> = {
   ...GUARD,
@@ -309,22 +302,6 @@ export function readBreakpoint(agent: AnyAgent, given: BreakpointOptions, most: 
   return { node, at, stop, ...(graph !== undefined && { graph }), ...condition };
 }
 
-/** Checks the options that every command has. */
-export function checkCaller({ id, by, waitMs, signal }: CommandOptions): void {
-  name("id", id);
-  name("by", by, 0);
-  atLeastZero("waitMs", waitMs);
-  if (signal === undefined || signal instanceof AbortSignal) return;
-  throw belayError("OPTION_INVALID", { option: "signal", value: shown(signal), needed: "an AbortSignal" });
-}
-
-function checkGuard(options: GuardOptions): void {
-  checkCaller(options);
-  text("runId", options.runId);
-  if (options.segment === undefined || Number.isInteger(options.segment)) return;
-  throw belayError("OPTION_INVALID", { option: "segment", value: shown(options.segment), needed: "a whole number" });
-}
-
 const REMOVE_RULE: KnownOptions<RemoveRuleOptions> = { ...COMMAND, threadId: true };
 
 /** A session's rule is of its thread: only a runner takes a `threadId`. */
@@ -420,28 +397,4 @@ function readCursor(after = 0): number {
 export function readId(option: string, id: unknown): string {
   if (typeof id === "string" && id !== "" && id.length <= 200) return id;
   throw belayError("OPTION_INVALID", { option, value: shown(id), needed: "text of 1–200 characters" });
-}
-
-function name(option: string, value: string | undefined, least = 1): void {
-  if (value !== undefined) readName(option, value, least);
-}
-
-function text(option: string, value: string | undefined): void {
-  if (value === undefined || typeof value === "string") return;
-  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "text" });
-}
-
-function flag(option: string, value: boolean | undefined): void {
-  if (value === undefined || typeof value === "boolean") return;
-  throw belayError("OPTION_INVALID", { option, value: shown(value), needed: "true or false" });
-}
-
-function oneOf(option: string, value: string | undefined, allowed: readonly string[]): void {
-  if (value === undefined || allowed.includes(value)) return;
-  throw belayError("OPTION_INVALID", { option, value: JSON.stringify(value), needed: `one of ${allowed.join(", ")}` });
-}
-
-function atLeastZero(option: string, value: number | undefined): void {
-  if (value === undefined || (typeof value === "number" && value >= 0)) return;
-  throw belayError("OPTION_INVALID", { option, value: String(value), needed: "a number of milliseconds, 0 or more" });
 }

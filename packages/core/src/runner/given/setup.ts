@@ -5,6 +5,9 @@ import type { Log } from "../../log.ts";
 import type { CheckedPermissions } from "../../permission/permissions.ts";
 import type { Store } from "../../store/store.ts";
 
+/** `here`: the process that receives a command. `worker`: one that calls work(). */
+export type Where = "here" | "worker";
+
 /** The options of a runner, checked: the same for all of its threads. */
 export interface Setup {
   readonly store: Store;
@@ -24,4 +27,6 @@ export interface Setup {
   readonly titles: boolean;
   readonly hooks: HookTable | undefined;
   readonly log: Log;
+  /** The process that starts inputs and runs approved calls, unless a verb says otherwise; undefined if the runner does not say. */
+  readonly start: Where | undefined;
 }

@@ -8,7 +8,7 @@
 //
 // Long, and still one piece: the agent, a stop and a lost lease may each end it, and must agree on one end.
 
-import type { Agent, Ended } from "../../agent.ts";
+import type { Definition, Ended } from "../../agent.ts";
 import { type BelayError, belayError, UserInterrupt } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { Frame, type FramePlace } from "../../frame.ts";
@@ -29,7 +29,8 @@ import { turnEnd } from "../decide/facts.ts";
 import type { StopMail } from "../decide/mail.ts";
 import type { Opening } from "../decide/opening.ts";
 import { RunKnown } from "../decide/openings.ts";
-import { type CommandOptions, type InterruptOptions, readStop } from "../given/options.ts";
+import type { CommandOptions } from "../given/command-options.ts";
+import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
 import { busy, isBusy, storeError } from "../read/store-error.ts";
 import { untilFree, WAIT_MS } from "../read/until-taken.ts";
@@ -40,7 +41,7 @@ import { eitherOf, Stops } from "./stops.ts";
 
 export interface TenureHost extends DeskHost {
   readonly hot: HotSession;
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
   readonly deps: unknown;
   /** Makes `run` follow the run that was begun under its id before. */
   follow(taken: Taken, run: LiveRun): void;
@@ -293,7 +294,7 @@ export class Tenure {
         agent: host.agent.name,
         failed,
         mailbox: this.#mailbox,
-        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now()), stop),
+        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now(), host.setup.maxBytes), stop),
       });
       const from = state.head;
       this.#from = from;
