@@ -1,17 +1,7 @@
 // The verbs that the routes need, by thread id. Each is the runner's own if the runner has it; the rest is made here of verbs
 // that it has, until it does.
 
-import type {
-  BelayError,
-  DamagedRequest,
-  Fact,
-  Inbox,
-  InboxItem,
-  Input,
-  Runner,
-  SessionState,
-  ThreadItem,
-} from "@belay/core";
+import type { BelayError, DamagedRequest, Fact, Inbox, InboxItem, Runner, SessionState, ThreadItem } from "@belay/core";
 
 export interface InboxQuery {
   readonly kind?: InboxItem["kind"] | undefined;
@@ -51,20 +41,6 @@ export interface Page<Item> {
   readonly next?: string;
 }
 
-export interface SendOptions {
-  readonly id?: string | undefined;
-  readonly by?: string | undefined;
-  readonly agent?: string | undefined;
-  readonly whenRunning?: "steer" | "enqueue" | "interrupt" | undefined;
-  readonly whenAsked?: "withdraw" | "keep" | "answer" | undefined;
-}
-
-export interface Sent {
-  readonly how: string;
-  readonly runId?: string;
-  readonly id: string;
-}
-
 type Kept = Pick<
   Runner,
   | "owner"
@@ -86,6 +62,7 @@ type Kept = Pick<
   | "terminate"
   | "answer"
   | "observe"
+  | "send"
   | "steer"
   | "enqueue"
   | "withdraw"
@@ -100,7 +77,6 @@ type Kept = Pick<
 >;
 
 export interface Kernel extends Kept {
-  send(threadId: string, input: Input, options: SendOptions): Promise<Sent>;
   inbox(
     query: InboxQuery,
   ): Promise<Page<InboxItem & Partial<Approvals>> & { readonly damaged: readonly DamagedRequest[] }>;
@@ -187,22 +163,6 @@ function standIns(runner: Runner): Partial<Kernel> {
   }
 
   return {
-    async send(threadId, input, { agent, whenRunning = "steer", whenAsked = "withdraw", id, by }) {
-      const look = await runner.look(threadId);
-      const caller = { id, by };
-      const waits = async (how: "steer" | "enqueue") => ({ how, id: (await runner[how](threadId, input, caller)).id });
-      if (look?.state === "running") {
-        if (whenRunning !== "interrupt") return waits(whenRunning);
-        await runner.interrupt(threadId, { by });
-      }
-      const asked = look?.pauseType === "tool_interrupt";
-      if (look?.pauseType === "node_interrupt" || (asked && whenAsked === "keep")) return waits("steer");
-      const paused = (await runner.look(threadId))?.state === "paused";
-      const run = paused
-        ? await runner.resume(threadId, { input, by })
-        : await runner.start(threadId, input, { agent, id });
-      return { how: paused ? "resume" : "run", runId: run.runId, id: id ?? run.runId };
-    },
     async inbox({ limit, cursor, ...filter }) {
       const items = await inbox(filter);
       return { ...paged(items, limit, cursor), damaged: items.damaged };
