@@ -9,9 +9,9 @@ import {
   type ResumeOptions,
   type Run,
   type RunResult,
+  type Sent,
 } from "@belay/core";
 import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
-import type { Sent } from "../kernel.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
 import { unwitnessed } from "./four-eyes.ts";

@@ -49,10 +49,14 @@ export function decide(state: ThreadState, command: Command, context: Context): 
   }
 }
 
-/** Returns the facts to append for a decision. A row that is refused is consumed by the fact of that. */
+/**
+ * Returns the facts to append for a decision. A row whose command is refused, or was taken without it, is consumed by one more
+ * `command` fact: left in the store, a worker would look at it again and again.
+ */
 export function recordOf(decision: Decision, command: Command, { place, byRow }: Context): readonly Fact[] {
   if ("facts" in decision) return decision.facts;
-  return "refusal" in decision && byRow ? [commandFact(place, command, decision.refusal)] : [];
+  if (!byRow || "wait" in decision) return [];
+  return [commandFact(place, command, "refusal" in decision ? decision.refusal : undefined)];
 }
 
 /** Whether the thread has what the command is about. A process that may have lost the thread cannot say that it has not. */

@@ -1,3 +1,5 @@
+// Every verb by thread id, whatever state the thread is in. Long, and still one piece: it is one table.
+
 import {
   eachStore,
   factsOf,
@@ -11,7 +13,9 @@ import {
   until,
 } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
+import type { Fact } from "../../event.ts";
 import { approve, type Runner, type Store, type ToolContext } from "../../index.ts";
+import { encode } from "../../journal/codec.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
@@ -257,7 +261,7 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
     { verb: "terminate", stage: "running here", act: (runner, o) => runner.terminate("thread", o) },
     { verb: "terminate", stage: "at rest", act: (runner, o) => runner.terminate("thread", o) },
     { verb: "steer", stage: "running elsewhere", act: (runner, o) => runner.steer("thread", "x", o) },
-    { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", o) },
+    { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", { ...o, start: "here" }) },
     { verb: "observe", stage: "completed", act: (runner, o) => runner.observe("thread", "x", o) },
   ];
 
@@ -377,4 +381,79 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
       go();
     },
   );
+
+  it("V1: a run and a resume wait for another process as long as `waitMs`, and begin when the thread is free", async () => {
+    const store = await make();
+    const { runner, deaf } = await deafOwner(store);
+    const busy = { code: "THREAD_BUSY", message: expect.stringContaining("deaf") };
+    await expect(runner.resume("thread", { waitMs: 30 })).rejects.toMatchObject(busy);
+    await expect(runner.start("thread", "x", { signal: AbortSignal.timeout(10) })).rejects.toMatchObject(busy);
+    const waiting = runner.resume("thread", { input: "never mind" });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    await store.release(key, deaf);
+    expect(await (await waiting).started).toMatchObject({ segment: 2 });
+    await runner.close();
+  });
+
+  it("V1: `signal` ends the wait, not the command: the same id finds its outcome", async () => {
+    const store = await make();
+    const { runner, deaf } = await deafOwner(store);
+    const asked = (await store.requests("default"))[0]!.id;
+    const ending = new AbortController();
+    const waiting = runner.answer(asked, approve(), { signal: ending.signal, id: "later" });
+    await until(async () => (await store.load(key))?.commands.length === 1);
+    ending.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    expect((await store.load(key))?.commands).toHaveLength(1);
+    await store.release(key, deaf);
+    expect(await runner.answer(asked, approve(), { id: "later" })).toEqual({ open: 0 });
+    await until(async () => (await store.load(key))?.commands.length === 0);
+    await runner.close();
+  });
+
+  it("V1: a rule is removed by the process that runs the thread, and `by` is on record", async () => {
+    const store = await make();
+    const { begun, go, tool } = works();
+    const kit = await openKit([[{ call: "asks" }], [{ call: "works" }], "done"], { store, tools: [asks, tool] });
+    await kit.session.run("go").result;
+    const asked = kit.session.interrupts[0]!.id;
+    const run = kit.session.resume({ answers: { [asked]: approve({ remember: "thread" }) } });
+    await begun.opened;
+    const rule = kit.session.rules[0]!.id!;
+    const command = { threadId: "thread", by: "ann", id: "away" };
+    expect(await (await another(store)).removeRule(rule, command)).toBe(true);
+    expect(kit.session.rules).toEqual([]);
+    expect(await (await another(store)).removeRule(rule, command)).toBe(true);
+    const removed = (await factsOf(store)).filter(({ type }) => type === "rule-removed");
+    expect(removed).toMatchObject([{ id: rule, by: "ann" }]);
+    go.open();
+    expect(await run.result).toMatchObject({ status: "completed" });
+  });
+
+  /** A thread that asks, and a process that holds its lease and reads nothing. */
+  async function deafOwner(store: Store) {
+    const kit = await openKit([[{ call: "asks" }], "done"], { store, tools: [asks] });
+    await kit.session.run("go").result;
+    await kit.runner.close();
+    const { row } = (await store.load(key))!;
+    const line = encode([{ ...samePlace((await factsOf(store)).at(-1)!), type: "command", key: "x:1", by: "deaf" }]);
+    const writer = { take: "deaf", ttlMs: 60_000 };
+    const appended = await store.append(key, {
+      appendId: "deaf.1",
+      expect: row.head,
+      count: 1,
+      at: Date.now(),
+      body: line,
+      writer,
+      release: false,
+      agent: row.agent,
+      state: row.state,
+    });
+    if (!appended.ok) throw new Error(appended.why);
+    return { runner: await another(store), deaf: appended.fence };
+  }
 });
+
+function samePlace({ threadId, runId, segment, agentName, runPath, seq, at }: Fact) {
+  return { threadId, runId, segment, agentName, runPath, attempt: 1, seq: seq + 1, at };
+}

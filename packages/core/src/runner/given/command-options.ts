@@ -14,11 +14,11 @@ export interface CommandOptions {
   /** The person or program that issues it. It is recorded. */
   readonly by?: string | undefined;
   /**
-   * How long to wait while another process has the thread: five seconds by default; interrupt(), pause() and terminate()
-   * have no bound. Then the command is taken back, and the call rejects with THREAD_BUSY.
+   * How long run() and resume() wait while another process has the thread: five seconds by default. Then they are refused with
+   * THREAD_BUSY, and nothing is recorded. Other commands wait until that process has taken them, or is gone: use `signal`.
    */
   readonly waitMs?: number | undefined;
-  /** Ends the wait, not the command. */
+  /** Ends the wait, not the command: the same `id` again finds its outcome. interrupt(), pause() and terminate() ignore it. */
   readonly signal?: AbortSignal | undefined;
 }
 
