@@ -98,9 +98,9 @@ export function originsDoc(/** @type {string} */ root) {
   const waiting = Object.entries(origins.pending).map(([part, words]) => `- *${part}*: ${words}`);
   const parts = [
     "# Origins",
-    "Belay unites four published designs for interrupting agents. Each line below is something that who knows one of them would look for, in our words, with the tests that show it. Where we do otherwise, the line says by which promise (tests cite them by letter and number) or page, and why. Some lines have both: the tests show what is alike.",
+    "Belay unites four published designs for interrupting agents. Each line below is something that a reader of one of them would look for, in our words, with the tests that show it. Where we do otherwise, the line says by which promise (tests cite them by letter and number) or page, and why. Some lines have both: the tests show what is alike.",
     "This page is printed from `docs/origins.json` by `npm run docs`, which fails when a claim has nothing to stand for it or a test is not there. `…` in the name of a test stands for its cases.",
-    `Not there yet:\n\n${waiting.join("\n")}`,
+    ...(waiting.length === 0 ? [] : [`Not there yet:\n\n${waiting.join("\n")}`]),
     ...origins.origins.flatMap(({ name, about, claims }) => [`## ${name}`, about, table(claims)]),
   ];
   return `${parts.join("\n\n")}\n`;

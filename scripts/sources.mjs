@@ -11,6 +11,7 @@ export const sources = {
   "@belay/core/redis": source("core/src/redis.ts"),
   "@belay/core/testing": source("core/src/testing/index.ts"),
   "@belay/core/inside": source("core/src/inside.ts"),
+  "@belay/cli": source("cli/src/index.ts"),
   "@belay/client": source("client/src/index.ts"),
   "@belay/client/react": source("client/src/react.ts"),
   "@belay/server": source("server/src/index.ts"),

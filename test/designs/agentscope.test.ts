@@ -1,6 +1,6 @@
 // The interrupt handling of AgentScope's ReAct agent: its sequence diagram, with broadcast, memory and chunks.
 
-import { agent, createRunner, type HubOptions, hub, messageText } from "@belay/core";
+import { agent, createRunner, type HubOptions, hub, messageText, type ToolContext } from "@belay/core";
 import { promptProblems, scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
 import { history, isText, toolOf, until } from "./kit.ts";

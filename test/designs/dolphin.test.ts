@@ -3,7 +3,6 @@
 import { agent, createRunner, memoryStore, type ToolContext, UserInterrupt } from "@belay/core";
 import { promptProblems, scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
-import { InterruptToken } from "../../packages/cli/src/index.ts";
 import { history, isText, toolOf, until } from "./kit.ts";
 
 const files = toolOf("list_files", () => "src/\n  main.py\n  utils.py");
@@ -17,21 +16,16 @@ const analysis = () =>
   ]);
 
 describe("Dolphin, appendix A: the whole way of an interrupt", () => {
-  test("a token is bound, ESC triggers it, the checkpoint throws UserInterrupt, the agent is paused, and the next input goes on in the same conversation", async () => {
+  test("ESC sets the signal, the run stops at once, the agent is paused by the user, and the next input goes on in the same conversation", async () => {
     const model = analysis();
     const runner = createRunner({ agent: agent({ name: "explore", model, tools: [files] }) });
     const session = await runner.open();
-    // 1, 2: the token is bound, and a monitor waits for the key.
-    const token = new InterruptToken();
-    token.bind(session);
-    const monitor = token.wait();
-    // 3, 4: it runs, and its chunks arrive.
+    // 1 to 4: it runs, and its chunks arrive. (The token between the keys and the session is the terminal's.)
     const run = session.run("Analyse this repository");
     await until(run, (event) => isText(event) && event.type === "text-delta" && event.text.startsWith("The files"));
     // 5, 6, 7: ESC.
-    const receipt = token.trigger();
+    const receipt = session.interrupt();
     expect(session.state).toBe("running");
-    expect(await monitor).toBe(true);
     expect(await receipt).toMatchObject({ accepted: true, partialText: "The files are as follows…" });
     // 8: paused by the user.
     expect(await run.result).toMatchObject({
@@ -41,7 +35,6 @@ describe("Dolphin, appendix A: the whole way of an interrupt", () => {
     });
     expect(session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
     // 9, 10, 11, 12: the person types, and the model reads all of it.
-    token.clear();
     expect(await session.resumeWithInput("Look at the security first").result).toMatchObject({
       status: "completed",
       text: "I see: I look at the security first.",

@@ -9,12 +9,13 @@ import {
   humanApproval,
   type Json,
   memoryStore,
+  messageText,
   rerun,
   START,
 } from "@belay/core";
 import { scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";
-import { toolOf } from "./kit.ts";
+import { toolOf, until } from "./kit.ts";
 
 describe("eino, example 1: an approval workflow", () => {
   const approval = () =>
@@ -56,7 +57,7 @@ describe("eino, example 1: an approval workflow", () => {
 
     // Another process loads it, with the decision of the person.
     const second = createRunner({ agent: approval(), store });
-    const [item] = await second.inbox();
+    const [item] = (await second.inbox()).items;
     const again = await second.open("approval_workflow_001");
     const answers = { [item!.id]: approve({ by: "manager_456" }) };
     expect(await again.resume({ answers }).result).toMatchObject({
@@ -107,7 +108,7 @@ describe("eino, example 2: a graph that stops before a node", () => {
     const runner = createRunner({ agent: steps(done, { approveBefore: [{ node: "step_c", request }] }) });
     const session = await runner.open("graph_checkpoint_001");
     await session.run("initial_input").result;
-    const [item] = await runner.inbox();
+    const [item] = (await runner.inbox()).items;
     expect(item).toMatchObject({ node: "step_c", args: "processed_data" });
     await runner.answer(item!.id, approve({ by: "manager_456" }));
     expect(await session.resume().result).toMatchObject({ output: "critical_result" });
@@ -184,6 +185,24 @@ describe("eino, example 3: interrupt and rerun", () => {
     expect((await session.checkpoint())?.rerunNodes).toEqual(rerunNodes);
     online = true;
     expect(await session.resume().result).toMatchObject({ output: "results of belay" });
+    await runner.close();
+  });
+});
+
+describe("eino, streaming after a resume", () => {
+  test("N24, E1: a run that streamed goes on streaming: the reader of the second segment gets its deltas, and one message of both", async () => {
+    const model = scriptedModel([[{ text: ["One ", "two "] }, { stall: true }], [{ text: ["three ", "four"] }]]);
+    const runner = createRunner({ agent: agent({ name: "a", model }) });
+    const session = await runner.open();
+    const first = session.run("count");
+    await until(first, (event) => event.type === "text-delta" && event.text === "two ");
+    await session.interrupt();
+    const second = session.resume();
+    const pieces: string[] = [];
+    for await (const event of second) if (event.type === "text-delta") pieces.push(event.text);
+    expect(pieces.join("")).toBe("three four");
+    expect(await second.result).toMatchObject({ status: "completed", segment: 2, text: "One two three four" });
+    expect(messageText(session.messages.at(-1)!)).toBe("One two three four");
     await runner.close();
   });
 });

@@ -1,8 +1,9 @@
 import { QueryClientProvider, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
-import { Redirect, Route, Router, Switch } from "wouter";
+import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { InboxPage } from "./inbox/inbox-page.tsx";
 import { line } from "./live/line.ts";
+import { Boundary } from "./parts/boundary.tsx";
 import { Empty, ProblemNote, Skeleton } from "./parts/states.tsx";
 import { Login } from "./shell/login.tsx";
 import { Shell, useOpenCount } from "./shell/shell.tsx";
@@ -32,6 +33,7 @@ export function App({ loginProblem }: { loginProblem: string | undefined }) {
 /** Nothing is read before the server has said who this is. */
 function Gate({ loginProblem }: { loginProblem: string | undefined }) {
   const { data, error, refetch } = useQuery(me);
+  const [at] = useLocation();
   useEffect(() => {
     if (data !== undefined) line.start();
   }, [data]);
@@ -42,24 +44,26 @@ function Gate({ loginProblem }: { loginProblem: string | undefined }) {
   if (data === undefined) return null;
   return (
     <Shell>
-      <Suspense fallback={<Skeleton />}>
-        <Switch>
-          <Route path="/" component={Start} />
-          <Route path="/inbox/:id?">
-            {({ id }) => <InboxPage id={id === undefined ? undefined : decodeURIComponent(id)} />}
-          </Route>
-          <Route path="/threads" component={ThreadsPage} />
-          <Route path="/threads/:t/fork">{({ t }) => <ForkPage key={t} threadId={decodeURIComponent(t)} />}</Route>
-          <Route path="/threads/:t/:tab?">
-            {({ t, tab }) => <ThreadPage key={t} threadId={decodeURIComponent(t)} tab={tab ?? "conversation"} />}
-          </Route>
-          <Route path="/agents/:a?">
-            {({ a }) => <AgentsPage name={a === undefined ? undefined : decodeURIComponent(a)} />}
-          </Route>
-          <Route path="/permissions" component={PermissionsPage} />
-          <Route component={NoSuchPage} />
-        </Switch>
-      </Suspense>
+      <Boundary key={at.split("/").slice(0, 3).join("/")}>
+        <Suspense fallback={<Skeleton />}>
+          <Switch>
+            <Route path="/" component={Start} />
+            <Route path="/inbox/:id?">
+              {({ id }) => <InboxPage id={id === undefined ? undefined : decodeURIComponent(id)} />}
+            </Route>
+            <Route path="/threads" component={ThreadsPage} />
+            <Route path="/threads/:t/fork">{({ t }) => <ForkPage key={t} threadId={decodeURIComponent(t)} />}</Route>
+            <Route path="/threads/:t/:tab?">
+              {({ t, tab }) => <ThreadPage key={t} threadId={decodeURIComponent(t)} tab={tab ?? "conversation"} />}
+            </Route>
+            <Route path="/agents/:a?">
+              {({ a }) => <AgentsPage name={a === undefined ? undefined : decodeURIComponent(a)} />}
+            </Route>
+            <Route path="/permissions" component={PermissionsPage} />
+            <Route component={NoSuchPage} />
+          </Switch>
+        </Suspense>
+      </Boundary>
     </Shell>
   );
 }

@@ -8,7 +8,7 @@ export type { Clock } from "./clock.ts";
 export type { Content } from "./content.ts";
 export { content } from "./content.ts";
 export type { AgentDescription, GraphDescription, ToolDescription } from "./describe.ts";
-export { describe } from "./describe.ts";
+export { describe } from "./describe-agent.ts";
 export type { ErrorCode } from "./error.ts";
 export { BelayError, isBelayError, UserInterrupt } from "./error.ts";
 export type { BelayEvent, Draft, Fact } from "./event.ts";
@@ -56,16 +56,20 @@ export type { Permissions } from "./permission/permissions.ts";
 export type { RememberedRule } from "./permission/remembered.ts";
 export type { PermissionRule } from "./permission/rule.ts";
 export type { Receipt } from "./runner/decide/ending.ts";
+export type { ChangesOptions, ThreadChange } from "./runner/front/changes.ts";
 export type { Hub, HubOptions, HubReply } from "./runner/front/hub.ts";
 export { hub } from "./runner/front/hub.ts";
 export type { DamagedRequest, Inbox, InboxFilter, InboxItem } from "./runner/front/inbox.ts";
 export type { Look, OpenInterrupt } from "./runner/front/look-at-thread.ts";
+export type { DecidedPage, DecidedRequest, FoundRequest, RequestsFilter } from "./runner/front/requests.ts";
 export type { Runner } from "./runner/front/runner.ts";
 export { createRunner } from "./runner/front/runner.ts";
 export type { OpenOptions, RunnerOptions, StartOptions } from "./runner/front/runner-options.ts";
+export type { Sent } from "./runner/front/send-to.ts";
 export type { Session } from "./runner/front/session.ts";
 export type { ThreadFilter, ThreadItem, ThreadPage } from "./runner/front/threads.ts";
 export type { WorkOptions } from "./runner/front/work.ts";
+export type { ChatOptions } from "./runner/given/chat-options.ts";
 export type { Input, InputMessage } from "./runner/given/input.ts";
 export type { LabelChange } from "./runner/given/label.ts";
 export type {
@@ -74,6 +78,7 @@ export type {
   DrainOptions,
   EffectsOptions,
   EndOptions,
+  EnqueueOptions,
   EventOptions,
   InterruptOptions,
   JournalOptions,
@@ -84,6 +89,7 @@ export type {
   RulesOptions,
   RunOptions,
   SendOptions,
+  WhereOptions,
 } from "./runner/given/options.ts";
 export type { ForkOptions } from "./runner/past/fork.ts";
 export type { PruneOptions } from "./runner/past/prune.ts";

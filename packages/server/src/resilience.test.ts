@@ -86,8 +86,12 @@ describe.each([
     await readStream(server, "/threads/t/events", (all) => all.some(({ data }) => data.text === "A rope,"));
     const receipt = await twice(server, "/threads/t/interrupt", { reason: "wait" }, "stop");
     expect(receipt).toMatchObject({ accepted: true, partialText: "A rope," });
-    // The run that follows is not hit by the stop before it.
-    await server.post("/threads/t/resume", { input: "Go on." }, { prefer: "wait=30" });
+    // The run that follows is begun once, and is not hit by the stop before it.
+    const { runId, segment } = await twice(server, "/threads/t/resume", { input: "Go on." }, "resume");
+    expect({ runId, segment }).toEqual({ runId: (receipt as { runId: string }).runId, segment: 2 });
+    await expect.poll(async () => (await server.get("/threads/t")).body.state).toBe("completed");
+    const stale = await server.post("/threads/t/terminate", { runId, segment: 1 });
+    expect(stale.body).toMatchObject({ status: 409, code: "STALE" });
     const late = await server.post("/threads/t/interrupt", { reason: "wait" }, { "idempotency-key": "stop" });
     expect(late.body).toEqual(receipt);
     expect((await server.get("/threads/t")).body.state).toBe("completed");
@@ -134,8 +138,7 @@ test("many answers stand alone: one refusal stops no other", async () => {
   ]);
 });
 
-// The person behind a run is on record once run() records `by`.
-test.skip("with four eyes the person who started a run does not answer for it", async () => {
+test("with four eyes the person who started a run does not answer for it", async () => {
   const people: Record<string, Login> = {
     anna: { user: "anna", role: ["operator", "approver"] },
     ben: { user: "ben", role: "approver" },

@@ -71,6 +71,18 @@ test("npm start opens it, and hands its end on", async () => {
   await untilRestored(terminal, 0);
 });
 
+test("D39: with its input piped, it leaves the modes of a real terminal as they are, also while it answers", async () => {
+  const folder = mkdtempSync(join(program.place, "piped-"));
+  const ask = `echo 'Summarise this folder' | '${process.execPath}' '${program.main}' --model demo --no-mcp -p`;
+  const script = `cd '${folder}'; (${ask}; echo "exit $?") & sleep 2; stty -a; wait; stty -a; sleep 0.5`;
+  const env = { BELAY_DATA: join(folder, ".data"), BELAY_DEMO_DELAY_MS: "60" };
+  const terminal = program.openShell(script, { env });
+  await terminal.until(/ isig icanon iexten echo /);
+  await terminal.until("exit 0");
+  await terminal.until(/exit 0[\s\S]* isig icanon iexten echo /);
+  expect(terminal.raw).not.toContain(`${ESC}[?2004h`);
+});
+
 describe("D40: the terminal is given back", () => {
   test("by Ctrl-D, with nothing asked and in the middle of an answer", async () => {
     const idle = await inShell();

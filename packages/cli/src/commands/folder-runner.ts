@@ -12,7 +12,6 @@ const BY_THREAD: ReadonlySet<string> = new Set([
   "start",
   "resume",
   "send",
-  "enqueue",
   "steer",
   "observe",
   "interrupt",
@@ -58,6 +57,10 @@ export async function folderRunner(options: SetupOptions): Promise<FolderRunner>
       const item = (await requestOf(base, id))?.threadId;
       return (item === undefined ? base : await runnerOf(item)).answer(id, answer, given);
     },
+    async enqueue(...[threadId, input, given]: Parameters<Runner["enqueue"]>) {
+      // No worker runs here: it would run threads of any folder in one.
+      return (await runnerOf(threadId)).enqueue(threadId, input, { start: "here", ...given });
+    },
     async fork(...[threadId, given]: Parameters<Runner["fork"]>) {
       const as = given.as ?? randomUUID();
       const about = readNote(dataFolder, threadId)?.folder ?? home.folder;
@@ -99,5 +102,5 @@ export async function folderRunner(options: SetupOptions): Promise<FolderRunner>
 }
 
 async function requestOf(runner: Runner, id: string): Promise<{ readonly threadId: string } | undefined> {
-  return (await runner.inbox()).find((item) => item.id === id);
+  return (await runner.inbox()).items.find((item) => item.id === id);
 }

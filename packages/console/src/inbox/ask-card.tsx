@@ -12,7 +12,7 @@ import { toast } from "../parts/toasts.tsx";
 import { rolesOf, useMe, useRefusal } from "../shell/who.ts";
 import { useTexts } from "../texts/texts.ts";
 import { asProblem } from "../wire/problem.ts";
-import { agents, mine } from "../wire/read.ts";
+import { agents, look, mine } from "../wire/read.ts";
 import type { Ask, Decided } from "../wire/shapes.ts";
 import { send } from "../wire/write.ts";
 import { AnswerForm, isAnswered } from "./answer-form.tsx";
@@ -22,20 +22,23 @@ import { Details, Remember } from "./card-details.tsx";
 import { Head, Shown } from "./card-head.tsx";
 import { ApproveButton, focused, Pending, Reasons } from "./decide-buttons.tsx";
 import { DecidedNote } from "./decided-note.tsx";
+import { decidedOf } from "./decided-of.ts";
 import { type Sending, useDecision } from "./use-decision.ts";
 
 const ARMED_MS = 4_000;
 
-export function AskCard({
-  ask,
-  decided,
-  inThread = false,
-}: {
-  ask: Ask;
-  decided: Decided | undefined;
-  inThread?: boolean;
-}) {
+interface CardProps {
+  readonly ask: Ask;
+  readonly decided: Decided | undefined;
+  readonly inThread?: boolean;
+}
+
+export function AskCard({ ask: listed, decided, inThread = false }: CardProps) {
   const t = useTexts();
+  // The thread has the approvals of this moment; a list may have none of them.
+  const { data: now } = useQuery({ ...look(listed.threadId), enabled: (listed.quorum ?? 1) > 1 });
+  const approvals = listed.approvals ?? now?.interrupts.find(({ id }) => id === listed.id)?.approvals;
+  const ask: Ask = approvals === undefined ? listed : { ...listed, approvals };
   const deciding = useDecision(ask.id, ask.threadId);
   const { data: all } = useQuery(agents);
   const tool = toolNamed(all, ask.tool);
@@ -83,8 +86,7 @@ function lostTo(state: Sending): Decided | undefined {
   const { code, details } = state.problem;
   const at = Date.parse(String(details.at ?? details.expiredAt ?? "")) || state.at;
   if (code === "ANSWER_TAKEN") {
-    const how = String(details.how ?? "approved");
-    return { how: how === "answered" ? "responded" : (how as Decided["how"]), by: String(details.by ?? "?"), at };
+    return decidedOf({ how: details.how ?? "approved", by: details.by ?? "?", at });
   }
   if (code === "ANSWER_WITHDRAWN") return { how: "withdrawn", by: String(details.by ?? ""), at };
   if (code === "ANSWER_EXPIRED") return { how: "expired", by: "", at };

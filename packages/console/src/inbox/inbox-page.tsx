@@ -19,18 +19,7 @@ import type { Ask, Decided, DecidedAsk } from "../wire/shapes.ts";
 import { AskCard, KeyLine } from "./ask-card.tsx";
 import { titleOf, votesFor } from "./ask-words.ts";
 import { decidedIcon } from "./decided-note.tsx";
-
-export function decidedOf(item: DecidedAsk): Decided | undefined {
-  if (item.decided !== undefined) return item.decided;
-  if (item.how === undefined) return undefined;
-  const flat = item as DecidedAsk & { note?: string; value?: Decided["value"]; at?: number };
-  return {
-    how: item.how,
-    by: item.decidedBy ?? item.by,
-    at: item.decidedAt ?? flat.at ?? item.raisedAt,
-    ...(flat.note !== undefined && { note: flat.note }),
-  };
-}
+import { decidedOf, flatDecision } from "./decided-of.ts";
 
 export function InboxPage({ id }: { id: string | undefined }) {
   const t = useTexts();
@@ -107,7 +96,7 @@ export function InboxPage({ id }: { id: string | undefined }) {
                 ask={item}
                 to={to(item.id)}
                 isSelected={item.id === selected}
-                outcome={showsDecided ? decidedOf(item as DecidedAsk) : undefined}
+                outcome={showsDecided ? flatDecision(item as DecidedAsk) : undefined}
               />
             ))}
             {damaged.map(({ id: broken, threadId }) => (
@@ -161,7 +150,7 @@ function Card({ id, known, isDecided }: { id: string; known: Ask | DecidedAsk | 
   }, [left, refetch]);
   const ask = known ?? kept.current ?? data?.item;
   if (ask === undefined) return error === null ? <Skeleton rows={4} /> : <ProblemNote error={error} />;
-  const outcome = isDecided ? decidedOf(ask as DecidedAsk) : left ? data?.decided : undefined;
+  const outcome = isDecided ? flatDecision(ask as DecidedAsk) : left ? decidedOf(data?.decided) : undefined;
   return (
     <>
       <span className="sr-only" aria-live="polite">

@@ -57,9 +57,9 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
           <col className="w-28" />
           <col />
           <col className="w-24 wide-only" />
-          <col className="wide-only w-[32%]" />
+          <col className="wide-only w-[24%]" />
           <col className="wide-only w-28" />
-          <col className="wide-only w-36" />
+          <col className="wide-only w-32" />
           <col className="w-20" />
         </colgroup>
         <thead>

@@ -5,11 +5,12 @@ import {
   BelayError,
   type Input,
   type InterruptOptions,
+  type Message,
   type ResumeOptions,
+  type Run,
   type RunResult,
 } from "@belay/core";
 import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
-import type { GuardOptions, Sent, StartedRun } from "../kernel.ts";
 import { needRole } from "../login/login.ts";
 import { ServerError } from "../problem.ts";
 import { unwitnessed } from "./four-eyes.ts";
@@ -34,6 +35,12 @@ import {
   text,
 } from "./schemas.ts";
 
+/** Only this run, only this segment of it. */
+interface Guard {
+  readonly runId?: string;
+  readonly segment?: number;
+}
+
 const DEFAULT_STOP_WAIT_MS = 30_000;
 
 /** The idempotency key and the login, as every verb of the kernel takes them. */
@@ -56,10 +63,16 @@ export function sentResult(result: RunResult): unknown {
   return rest;
 }
 
-async function begun(run: StartedRun, waitMs: number | undefined): Promise<Reply> {
+async function begun(run: Run<unknown>, waitMs: number | undefined): Promise<Reply> {
   const place = await run.started;
   const ended = await within(waitMs, run.result);
   return ended === undefined ? { status: 202, body: place } : { status: 200, body: sentResult(ended) };
+}
+
+/** Several texts or messages become one: an observed message is one fact. */
+function oneMessage(input: Input): Pick<Message, "parts"> {
+  const all = typeof input === "string" ? [input] : input;
+  return { parts: all.flatMap((each) => (typeof each === "string" ? [{ type: "text", text: each }] : each.parts)) };
 }
 
 type Verb = "steer" | "enqueue" | "observe";
@@ -75,7 +88,11 @@ function sending(verb: Verb, summary: string): AnyRoute {
     answers: { 202: sent },
     async handle(call) {
       await lookAt(call as Call, call.params.t!);
-      const { id: key } = await call.runner[verb](call.params.t!, call.body.input, caller(call));
+      const { runner, params, body } = call;
+      const { id: key } =
+        verb === "observe"
+          ? await runner.observe(params.t!, oneMessage(body.input), caller(call))
+          : await runner[verb](params.t!, body.input, caller(call));
       return { status: 202, body: { id: key ?? call.id ?? call.site.newId() } };
     },
   });
@@ -161,7 +178,7 @@ export const control: readonly AnyRoute[] = [
       return { status: 204 };
     },
   }),
-  route<{ input: Input; whenRunning?: never; whenAsked?: never; agent?: string }>({
+  route<{ input: Input; agent?: string }>({
     method: "POST",
     path: "/threads/:t/send",
     name: "send",
@@ -179,7 +196,7 @@ export const control: readonly AnyRoute[] = [
     answers: { 202: { ...sent, title: "SendOutcome", properties: { id: text, how: text, runId: text } } },
     async handle(call) {
       const { input: said, ...options } = call.body;
-      const outcome: Sent = await call.runner.send(call.params.t!, said, { ...options, ...caller(call) });
+      const outcome = await call.runner.send(call.params.t!, said, { ...options, ...caller(call) });
       return { status: 202, body: outcome };
     },
   }),
@@ -200,7 +217,7 @@ export const control: readonly AnyRoute[] = [
       return begun(run, call.waitMs);
     },
   }),
-  route<Omit<ResumeOptions, "drift"> & GuardOptions & { drift?: "warn" | "refuse"; answers?: Record<string, Answer> }>({
+  route<Omit<ResumeOptions, "drift"> & Guard & { drift?: "warn" | "refuse"; answers?: Record<string, Answer> }>({
     method: "POST",
     path: "/threads/:t/resume",
     name: "resume",
@@ -261,7 +278,7 @@ export const control: readonly AnyRoute[] = [
       return stopped === undefined ? { status: 202, body: { id: key } } : { status: 200, body: stopped };
     },
   }),
-  route<GuardOptions>({
+  route<Guard>({
     method: "POST",
     path: "/threads/:t/pause",
     name: "pause",
@@ -280,7 +297,7 @@ export const control: readonly AnyRoute[] = [
         : { status: 200, body: parked };
     },
   }),
-  route<GuardOptions & { force?: boolean }>({
+  route<Guard & { force?: boolean }>({
     method: "POST",
     path: "/threads/:t/terminate",
     name: "terminate",

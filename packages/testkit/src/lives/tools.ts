@@ -71,10 +71,10 @@ export function lifeTools(scene: Scene): Tool<unknown>[] {
     }),
     make("retries", {}, async ({ n }, ctx) => {
       if (scene.dead) return never;
+      const effect = scene.began("retries", ctx, { repeatable: true });
       await ticks(n % 3);
-      if (!scene.calm && scene.chance(2) === 0) throw rerun({ n });
-      const effect = scene.began("retries", ctx);
       effect.ended = true;
+      if (!scene.calm && scene.chance(2) === 0) throw rerun({ n });
       return `got ${n}`;
     }),
     make("shares", {}, async ({ n }, ctx) => {

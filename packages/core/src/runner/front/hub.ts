@@ -223,7 +223,7 @@ function hearsNoMore({ state }: AnySession, error: unknown): boolean {
 function asSaid({ agentName, text, interrupted }: HubReply): string {
   if (interrupted === undefined) return `${agentName}: ${text}`;
   const mark = `[interrupted by ${interrupted.by}]`;
-  return `${agentName}: ${[text, mark, interrupted.said].filter((part) => part !== "").join(" ")}`;
+  return `${agentName}: ${[text.trimEnd(), mark, interrupted.said].filter((part) => part !== "").join(" ")}`;
 }
 
 const uncut = { text: "", said: "" };

@@ -7,6 +7,7 @@ import type { Agent } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadKey } from "../../store/store.ts";
+import { absentAgent, agentUnknown } from "../given/absent-agent.ts";
 import { type EndOptions, type EventOptions, readEnd, readEvents, readId } from "../given/options.ts";
 import { Feed, type FeedHost, type Reader } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
@@ -14,6 +15,7 @@ import { firstLoad } from "../read/recall.ts";
 import { busy } from "../read/store-error.ts";
 import { GoingOn } from "../thread/going-on.ts";
 import type { SessionHost } from "../thread/live-thread.ts";
+import type { Slots } from "../thread/slots.ts";
 import type { Tenure } from "../thread/tenure.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { Leases } from "./leases.ts";
@@ -46,6 +48,7 @@ export class OpenSessions<Out, Deps> {
     tenant: string,
     agents: ReadonlyMap<string, Agent<Out, Deps>>,
     deps: Deps | undefined,
+    slots: Slots,
   ) {
     this.#setup = setup;
     this.#tenant = tenant;
@@ -70,6 +73,7 @@ export class OpenSessions<Out, Deps> {
         if (known !== undefined && threadOf(known) === thread) this.#sessions.delete(threadId);
       },
       feed: (threadId) => this.#feed(threadId),
+      slots,
       accepts: () => !this.closed,
       goingOn: (threadId) => this.#goingOn.get(threadId) ?? [],
     };
@@ -206,7 +210,7 @@ export class OpenSessions<Out, Deps> {
   }
 
   /** It begins nothing: the thread may be another agent's. */
-  onlooker(threadId: string, agent = [...this.#agents.values()][0] as Agent<Out, never>): Session<Out> {
+  onlooker(threadId: string, agent = (this.firstAgent ?? absentAgent("")) as Agent<Out, never>): Session<Out> {
     const host = { ...this.#host, accepts: () => false };
     return new LiveSession(host, { tenant: this.#tenant, threadId }, agent, undefined);
   }
@@ -217,11 +221,13 @@ export class OpenSessions<Out, Deps> {
       throw belayError("AGENT_MISMATCH", { threadId, recorded, given });
     }
     const [first] = this.#agents.values();
-    const name = recorded ?? given ?? first!.name;
+    const name = recorded ?? given ?? first?.name;
+    if (name === undefined) throw agentUnknown("(none)");
+    if (first === undefined) return absentAgent(name) as unknown as Agent<Out, Deps>;
     const agent = this.#agents.get(name);
     if (agent !== undefined) return agent;
     if (recorded !== undefined && this.#agents.size === 1) {
-      throw belayError("AGENT_MISMATCH", { threadId, recorded, given: first!.name });
+      throw belayError("AGENT_MISMATCH", { threadId, recorded, given: first.name });
     }
     throw belayError("AGENT_UNKNOWN", { agent: name, known: [...this.#agents.keys()].join(", ") });
   }
@@ -232,9 +238,9 @@ export class OpenSessions<Out, Deps> {
   }
 
   /** The agent of new threads that name none. */
-  get firstAgent(): Agent<Out, Deps> {
+  get firstAgent(): Agent<Out, Deps> | undefined {
     const [first] = this.#agents.values();
-    return first!;
+    return first;
   }
 
   /** Runs in progress are aborted, and can be resumed elsewhere. What calls left behind gave is saved, or lost for good. */

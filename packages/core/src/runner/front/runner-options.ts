@@ -1,10 +1,11 @@
 // What a runner is made of, read when it is made: what it cannot work with is refused here.
 
-import type { Agent } from "../../agent.ts";
+import { type Agent, definitionOf } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { type BelayError, belayError, shown } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
+import type { MemberOf } from "../../interrupt/vouched.ts";
 import { consoleLog, type Log } from "../../log.ts";
 import { type Permissions, readPermissions } from "../../permission/permissions.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
@@ -12,7 +13,8 @@ import { memoryStore } from "../../store/memory.ts";
 import { ownerName } from "../../store/owner.ts";
 import type { Store } from "../../store/store.ts";
 import { COMMAND } from "../given/command-options.ts";
-import type { RunOptions } from "../given/options.ts";
+import { type RunOptions, readWhere } from "../given/options.ts";
+import type { Where } from "../given/setup.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { HotRoom } from "../write/hot.ts";
 import { LatePost } from "../write/late-post.ts";
@@ -40,10 +42,17 @@ export interface RunnerOptions<Out, Deps> {
   readonly permissions?: Permissions | undefined;
   /** Nobody is there to ask: what would ask is denied. */
   readonly unattended?: boolean | undefined;
-  /** Who belongs to the groups that requests name as approvers. */
-  readonly groups?: Groups | undefined;
+  /**
+   * The members of the groups that requests name as approvers (`group:x`), by group; or a function of a group and a person. The
+   * process that receives an answer calls it. Without `groups`, no person belongs to any.
+   */
+  readonly groups?: Groups | MemberOf | undefined;
   /** How many tools that wait for a person stay in memory; the others begin again from their recorded steps. */
   readonly maxHot?: number | undefined;
+  /** The most threads that this process runs at once for `work`, `enqueue` and `send` together; `run` and `resume` are not bounded. */
+  readonly concurrency?: number | undefined;
+  /** Which process starts inputs and runs approved calls: this one, or one that calls `work()`. A runner without agents starts nothing. */
+  readonly start?: Where | undefined;
   /** How long the handle of a pause is good; for ever by default. */
   readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were left alone for so long; by default none. */
@@ -69,6 +78,8 @@ const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   unattended: true,
   groups: true,
   maxHot: true,
+  concurrency: true,
+  start: true,
   tokenTtlMs: true,
   ttlMs: true,
   titles: true,
@@ -100,16 +111,16 @@ export function readAgents<Out, Deps>(options: RunnerOptions<Out, Deps>): Readon
   refuseUnknown("createRunner()", options, OPTIONS);
   const agents = new Map<string, Agent<Out, Deps>>();
   for (const agent of agentsOf(options)) {
-    if (typeof agent?.run !== "function") {
-      throw belayError("AGENT_INVALID", { agent: String(agent), problem: "it was not made by agent(…)" });
-    }
+    definitionOf(agent);
     if (agents.has(agent.name)) {
       throw belayError("AGENT_INVALID", { agent: agent.name, problem: "another agent of this runner has that name" });
     }
     agents.set(agent.name, agent);
   }
-  if (agents.size === 0)
-    throw belayError("AGENT_INVALID", { agent: "(none)", problem: "a runner needs an agent: pass agent or agents" });
+  if (agents.size === 0 && options.store === undefined) {
+    const problem = "a runner needs an agent: pass agent or agents, or the store of other processes";
+    throw belayError("AGENT_INVALID", { agent: "(none)", problem });
+  }
   return agents;
 }
 
@@ -135,14 +146,23 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
     maxBytes,
     permissions: options.permissions === undefined ? undefined : readPermissions(options.permissions, "runner"),
     unattended: options.unattended ?? false,
-    groups: readGroups(options.groups),
+    groups: typeof options.groups === "function" ? {} : readGroups(options.groups),
+    memberOf: typeof options.groups === "function" ? options.groups : undefined,
     tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
     titles: readFlag("titles", options.titles) ?? true,
     hooks: readHooks(options.hooks),
+    start: readWhere({ start: options.start }).start,
     log,
     late: new LatePost(store, clock, log),
     hot: new HotRoom(atLeastZero("maxHot", options.maxHot) ?? MAX_HOT),
   };
+}
+
+/** Returns how many threads may run at once. */
+export function readConcurrency(concurrency = Number.POSITIVE_INFINITY): number {
+  if (concurrency >= 1) return concurrency;
+  const value = String(concurrency);
+  throw belayError("OPTION_INVALID", { option: "concurrency", value, needed: "a number, 1 or more" });
 }
 
 function readFlag(option: string, value: unknown): boolean | undefined {

@@ -1,7 +1,7 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
 // it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
-import type { Agent, Checkpoint } from "../../agent.ts";
+import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
@@ -15,6 +15,8 @@ import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts"
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { agentUnknown } from "../given/absent-agent.ts";
+import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { CommandOptions, GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
@@ -28,6 +30,7 @@ import {
   type DrainOptions,
   type EffectsOptions,
   type EndOptions,
+  type EnqueueOptions,
   type EventOptions,
   type InterruptOptions,
   type JournalOptions,
@@ -42,6 +45,7 @@ import {
   readJournal,
   readRepair,
   readRules,
+  readWhere,
   type SendOptions,
   type SteerOptions,
   type TerminateOptions,
@@ -63,21 +67,26 @@ import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
+import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
+import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
-import { type Look, lookAtThread } from "./look-at-thread.ts";
+import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
+import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
 import {
   type OpenOptions,
   type RunnerOptions,
   readAgents,
+  readConcurrency,
   readSetup,
   readStart,
   type StartOptions,
 } from "./runner-options.ts";
+import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
 import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
 import { Troubles } from "./troubles.ts";
@@ -141,11 +150,14 @@ export class LiveRunner<Out = string, Deps = unknown> {
   #pruneAt = 0;
   /** Threads that go on here and are set aside if the process dies of it again. */
   readonly #lastTries = new Set<LiveThread>();
+  readonly #slots: Slots;
   readonly #prunes: Troubles;
   readonly #setup: RunnerSetup;
   /** Damaged requests that the log has heard of. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
+  /** Fires when the runner is closed. */
+  readonly #ending = new AbortController();
 
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
@@ -155,7 +167,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#setup = readSetup(options);
     this.#prunes = new Troubles(this.#setup.log);
     this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);
-    this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps);
+    this.#slots = new Slots(readConcurrency(options.concurrency));
+    this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps, this.#slots);
   }
 
   /** Its name in the leases of what it runs: no other runner has it, in this process or elsewhere. */
@@ -283,12 +296,15 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** session.answer() for a request of any thread, whichever process has it. */
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     this.#sessions.refuseIfClosed();
-    checkRun(options, "answer()");
-    const answer = signed(id, readAnswer(id, given, this.#setup.maxBytes), options);
-    const command = answerCommand(id, answer, options.id, this.#setup.clock.id());
+    const { start = this.#setup.start, rest } = readWhere(options);
+    checkRun(rest, "answer()");
+    const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
-    return submit(this.#door(threadId), command, options);
+    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read);
+    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
+    const byWorker = start === "worker" || this.#startsNothing;
+    return submit({ ...this.#door(threadId), byWorker }, command, rest);
   }
 
   /** The door of a thread that any process may have. */
@@ -305,10 +321,22 @@ export class LiveRunner<Out = string, Deps = unknown> {
     };
   }
 
-  /** Open requests over all threads, the oldest first; those that cannot be read are its `damaged`. */
+  /** Lists open requests over all threads, the oldest first, a page at a time; those that cannot be read are `damaged`. */
   async inbox(filter: InboxFilter = {}): Promise<Inbox> {
     this.#sessions.refuseIfClosed();
     return readInbox(this.#setup, this.#tenant, filter, this.#logged);
+  }
+
+  /** Lists the requests that were decided, the last decided first, a page at a time: approved, rejected, answered, expired or withdrawn. */
+  async requests(filter: RequestsFilter): Promise<DecidedPage> {
+    this.#sessions.refuseIfClosed();
+    return readDecided(this.#setup, this.#tenant, filter);
+  }
+
+  /** Returns one request, open or decided; undefined if there is none. */
+  async request(id: string): Promise<FoundRequest | undefined> {
+    this.#sessions.refuseIfClosed();
+    return readRequest(this.#setup, this.#tenant, id);
   }
 
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
@@ -338,7 +366,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
     this.#sessions.refuseIfClosed();
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
-    const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
+    if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name ?? "(none)");
+    const breakpoint = readBreakpoint(definitionOf(agent), options, this.#setup.maxBytes);
     await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
   }
 
@@ -398,10 +427,12 @@ export class LiveRunner<Out = string, Deps = unknown> {
   }
 
   /** session.enqueue() for a thread that any process may be running. */
-  async enqueue(threadId: string, input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
+  async enqueue(threadId: string, input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
+    const { start = this.#setup.start ?? "worker" } = readWhere(options);
     const sent = await this.#sessions.with(threadId, async () =>
-      (await this.#sessions.any(threadId)).enqueue(input, options),
+      (await this.#sessions.any(threadId)).enqueue(input, { ...options, start }),
     );
+    if (start === "worker" || this.#startsNothing) return sent;
     // Whoever ran it may have ended just before it was sent.
     const loaded = await loadThread(this.#setup.store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded !== undefined && isMovable(loaded.row, this.#setup.clock.now())) await this.#startQueued(threadId);
@@ -412,6 +443,41 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async #startQueued(threadId: string): Promise<void> {
     const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
     if (session !== undefined) await startQueued(threadOf(session)).catch(unlessBusy);
+  }
+
+  /**
+   * Sends an input to a thread in whatever state it is, as a chat box does: it starts a run, resumes a paused one, steers a
+   * running one, or answers. Resolves when the input is on record or waits in the store. A thread that is not there begins
+   * with it; `agent` names its agent.
+   */
+  async send(
+    threadId: string,
+    input: Input,
+    options: ChatOptions & { readonly agent?: string | undefined } = {},
+  ): Promise<Sent> {
+    this.#sessions.refuseIfClosed();
+    checkChat(options, { agent: true });
+    const { agent, start = this.#setup.start, ...given } = options;
+    const byWorker = start === "worker" || this.#startsNothing;
+    const bounded = (begin: () => Promise<Run<Out>>) => withSlot(this.#slots, threadId, begin);
+    const verbs: ChatVerbs = {
+      start: (said, more) =>
+        bounded(() => this.start(threadId, said, { ...more, ...(agent !== undefined && { agent }) })),
+      resume: (more) => bounded(() => this.resume(threadId, more)),
+      steer: (said, more) => this.steer(threadId, said, more),
+      enqueue: async (said, more) => {
+        // A thread that is not there begins with this agent.
+        if (agent !== undefined) await this.#sessions.open(threadId, { agent }).catch(unlessBusy);
+        return this.enqueue(threadId, said, { ...more, start: byWorker ? "worker" : "here" });
+      },
+      interrupt: (more) => this.interrupt(threadId, more),
+    };
+    return sendTo(verbs, this.#setup, this.#key(readId("threadId", threadId)), input, { ...given, byWorker });
+  }
+
+  /** True without agents: other processes start everything. */
+  get #startsNothing(): boolean {
+    return this.#sessions.agentNames.length === 0;
   }
 
   /** session.withdraw() for a thread that any process may be running. */
@@ -432,6 +498,18 @@ export class LiveRunner<Out = string, Deps = unknown> {
    */
   async threads(filter: ThreadFilter = {}): Promise<ThreadPage> {
     return readThreads(this.#setup, this.#tenant, filter);
+  }
+
+  /**
+   * Follows all threads of the tenant: `sync`, then hints from any process that a thread has changed. Hints are lossy and merge.
+   * Ends with `signal`, or when the runner is closed.
+   */
+  changes(options: ChangesOptions = {}): AsyncIterable<ThreadChange> {
+    this.#sessions.refuseIfClosed();
+    checkChanges(options);
+    const { signal } = options;
+    const ending = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal]);
+    return readChanges(this.#setup, this.#tenant, ending);
   }
 
   /** session.label() for a thread that any process may be running. */
@@ -537,6 +615,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Moves threads that can move by themselves: crashed ones, and idle ones with an input waiting. Ends with `signal`. */
   work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
+    if (this.#startsNothing) throw agentUnknown("(none)");
     const sessions = this.#sessions;
     return workOn(
       {
@@ -544,6 +623,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
           return sessions.closed;
         },
         clock: this.#setup.clock,
+        slots: this.#slots,
         find: () => this.#movable(),
         move: (row) => this.#move(row),
         log: this.#setup.log,
@@ -588,6 +668,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
   async close(options: EndOptions = {}): Promise<void> {
+    this.#ending.abort();
     await this.#sessions.close(options);
   }
 }

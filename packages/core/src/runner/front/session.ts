@@ -1,7 +1,7 @@
 // The live handle on a thread: what people may ask of it, and see of it. What it is made of is beside it: the thread as
 // this process has it (live-thread), and what is done with that, one file for each thing that is asked.
 
-import type { Agent, Checkpoint } from "../../agent.ts";
+import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
@@ -18,6 +18,7 @@ import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
+import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { GuardOptions } from "../given/command-options.ts";
 import type { Input } from "../given/input.ts";
 import type { LabelChange } from "../given/label.ts";
@@ -28,6 +29,7 @@ import {
   checkRemoveRule,
   checkRun,
   type EndOptions,
+  type EnqueueOptions,
   type EventOptions,
   type InterruptOptions,
   type LookOptions,
@@ -36,6 +38,7 @@ import {
   readBreakpoint,
   readEvents,
   readLook,
+  readWhere,
   type SendOptions,
   type SteerOptions,
   type TerminateOptions,
@@ -52,6 +55,8 @@ import { startQueued, startWaiting } from "../thread/start-queued.ts";
 import { stopOf } from "../thread/stop-anywhere.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
+import { vouchedFor } from "./look-at-thread.ts";
+import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 
 /** The live handle on a thread in this process, made by `runner.open()`: what it shows, and the verbs. */
 export interface Session<Out = string> extends Pick<LiveSession<Out>, keyof LiveSession<Out>> {}
@@ -75,7 +80,7 @@ export class LiveSession<Out = string> {
   constructor(host: SessionHost, key: ThreadKey, agent: Agent<Out, never>, deps: unknown) {
     this.threadId = key.threadId;
     this.agent = agent;
-    this.#thread = new LiveThread(host, key, agent, deps, () => void startWaiting(this.#thread));
+    this.#thread = new LiveThread(host, key, definitionOf(agent), deps, () => void startWaiting(this.#thread));
     threads.set(this, this.#thread);
   }
 
@@ -149,9 +154,13 @@ export class LiveSession<Out = string> {
   async answer(id: string, given: Answer, options: AnswerOptions = {}): Promise<{ readonly open: number }> {
     const { setup } = this.#thread;
     this.#thread.refuseIfClosed();
-    checkRun(options, "answer()");
-    const answer = signed(id, readAnswer(id, given, setup.maxBytes), options);
-    return submit(doorOf(this.#thread), answerCommand(id, answer, options.id, setup.clock.id()), options);
+    const { start = setup.start, rest } = readWhere(options);
+    checkRun(rest, "answer()");
+    const read = signed(id, readAnswer(id, given, setup.maxBytes), rest);
+    const answer = await vouchedFor(setup, this.#thread.key, id, read);
+    const byWorker = start === "worker" || this.#thread.agent.absent === true;
+    const door = { ...doorOf(this.#thread), byWorker };
+    return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()), rest);
   }
 
   /** A new handle on the present pause; the one before it is void. */
@@ -217,10 +226,37 @@ export class LiveSession<Out = string> {
   }
 
   /** An input for the next run: it starts at once when the thread is idle; after a stop or a failure it waits until the person acts. */
-  async enqueue(input: Input, options: SendOptions = {}): Promise<{ readonly id: string }> {
-    const id = await send(this.#thread, "input", input, options);
-    await startQueued(this.#thread);
+  async enqueue(input: Input, options: EnqueueOptions = {}): Promise<{ readonly id: string }> {
+    const { start = this.#thread.setup.start, rest } = readWhere(options);
+    const id = await send(this.#thread, "input", input, rest);
+    if (start !== "worker") await startQueued(this.#thread);
     return { id };
+  }
+
+  /**
+   * Sends an input to the thread in whatever state it is, as a chat box does: it starts a run, resumes a paused one, steers a
+   * running one, or answers. Resolves when the input is on record or waits in the store.
+   */
+  async send(input: Input, options: ChatOptions = {}): Promise<Sent> {
+    checkChat(options);
+    this.#thread.refuseIfClosed();
+    const { setup, key, host } = this.#thread;
+    const begun = async (begin: () => Run<Out>) => {
+      await this.#thread.refresh();
+      const run = begin();
+      await run.started;
+      return run;
+    };
+    const byWorker = (options.start ?? setup.start) === "worker" || this.#thread.agent.absent === true;
+    const bounded = (begin: () => Run<Out>) => withSlot(host.slots, key.threadId, () => begun(begin));
+    const verbs: ChatVerbs = {
+      start: (said, given) => bounded(() => this.run(said, given)),
+      resume: (given) => bounded(() => this.resume(given)),
+      steer: (said, given) => this.steer(said, given),
+      enqueue: (said, given) => this.enqueue(said, { ...given, start: byWorker ? "worker" : "here" }),
+      interrupt: (given) => this.interrupt(given),
+    };
+    return sendTo(verbs, setup, key, input, { ...options, byWorker });
   }
 
   /**

@@ -18,6 +18,7 @@ import {
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agent, approve, jsonSchema, type LogEntry, type Store, tool } from "../../index.ts";
 import { fakeClock, scriptedModel } from "../../testing/index.ts";
+import { Slots } from "../thread/slots.ts";
 import { createRunner, type Runner } from "./runner.ts";
 import { workOn } from "./work.ts";
 
@@ -34,7 +35,10 @@ async function looksOf(tookMs: number): Promise<number> {
     return new Promise<never[]>((resolve) => clock.setTimeout(() => resolve([]), tookMs));
   };
   const stop = new AbortController();
-  const done = workOn({ clock, find, move: async () => true, closed: false, log: () => {} }, { signal: stop.signal });
+  const done = workOn(
+    { clock, find, move: async () => true, closed: false, log: () => {}, slots: new Slots(Number.POSITIVE_INFINITY) },
+    { signal: stop.signal },
+  );
   await clock.advance(10_000);
   stop.abort();
   await clock.advance(tookMs);

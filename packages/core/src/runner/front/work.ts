@@ -6,11 +6,12 @@ import { type BelayError, belayError } from "../../error.ts";
 import type { Log } from "../../log.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import type { ThreadRow } from "../../store/store.ts";
+import type { Slots } from "../thread/slots.ts";
 import { Troubles } from "./troubles.ts";
 
 /** The options of `runner.work()`. */
 export interface WorkOptions {
-  /** How many threads at once; 4 by default. */
+  /** How many threads at once; 4 by default. The runner's own `concurrency` bounds it. */
   readonly concurrency?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** How long to wait before looking again when there was nothing to do; longer where a look takes long. */
@@ -28,6 +29,8 @@ export interface WorkHost {
   /** Told what keeps it from its work. */
   readonly log: Log;
   readonly clock: Clock;
+  /** Bounds the threads that this process runs, also for enqueue() and send(). */
+  readonly slots: Slots;
   /** True once the runner lets go of its threads. */
   readonly closed: boolean;
 }
@@ -62,7 +65,10 @@ export async function workOn(host: WorkHost, options: WorkOptions): Promise<void
     for (const { threadId, ...row } of rows) {
       if (busy.size >= concurrency || signal?.aborted) break;
       if (busy.has(threadId) || resting.has(threadId)) continue;
+      const giveBack = host.slots.take(threadId);
+      if (giveBack === undefined) break;
       const moved = couldMove(host, { threadId, ...row }, moves).then((could) => {
+        giveBack();
         busy.delete(threadId);
         if (!could) resting.set(threadId, round + REST_ROUNDS);
       });

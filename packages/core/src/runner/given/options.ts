@@ -2,7 +2,7 @@
 //
 // Long, and still one piece: a list of verbs, each with its options and a few lines that read them.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import type { Breakpoint, Patch } from "../../event.ts";
 import type { Drift } from "../../fingerprint.ts";
@@ -13,8 +13,9 @@ import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
 import { atLeastZero, flag, oneOf, text } from "./check.ts";
 import { COMMAND, type CommandOptions, checkCaller, checkGuard, GUARD, type GuardOptions } from "./command-options.ts";
 import type { Input } from "./input.ts";
+import type { Where } from "./setup.ts";
 
-type AnyAgent = Agent<unknown, never>;
+type AnyAgent = Definition;
 
 /** The options of `run()`. Under a known id it returns a run that follows the first one. */
 export interface RunOptions extends CommandOptions {}
@@ -101,6 +102,25 @@ export interface RemoveRuleOptions extends SendOptions {
   readonly threadId?: string | undefined;
 }
 
+/** The process that starts an input, or runs an approved call. */
+export interface WhereOptions {
+  /** `"here"`: this process. `"worker"`: any process that calls `work()`. */
+  readonly start?: Where | undefined;
+}
+
+/** Of enqueue(). */
+export interface EnqueueOptions extends SendOptions, WhereOptions {}
+
+export function readWhere<O extends WhereOptions>(
+  options: O,
+): { readonly start: Where | undefined; readonly rest: Omit<O, "start"> } {
+  // The check of the verb refuses it.
+  if (typeof options !== "object" || options === null) return { start: undefined, rest: options };
+  const { start, ...rest } = options;
+  oneOf("start", start, ["here", "worker"]);
+  return { start, rest };
+}
+
 /** Of runner.journal(). */
 export interface JournalOptions {
   /** The seq of the last fact that the caller has; 0 by default. */
@@ -136,7 +156,7 @@ export interface RepairOptions {
 }
 
 /** The options of `answer()`. The answer's own `by` must not differ. */
-export interface AnswerOptions extends CommandOptions {}
+export interface AnswerOptions extends CommandOptions, WhereOptions {}
 
 const STOP: KnownOptions<InterruptOptions> = {
   ...GUARD,

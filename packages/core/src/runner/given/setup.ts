@@ -1,9 +1,13 @@
 import type { Clock } from "../../clock.ts";
 import type { HookTable } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
+import type { MemberOf } from "../../interrupt/vouched.ts";
 import type { Log } from "../../log.ts";
 import type { CheckedPermissions } from "../../permission/permissions.ts";
 import type { Store } from "../../store/store.ts";
+
+/** `here`: the process that receives a command. `worker`: one that calls work(). */
+export type Where = "here" | "worker";
 
 /** The options of a runner, checked: the same for all of its threads. */
 export interface Setup {
@@ -18,10 +22,14 @@ export interface Setup {
   /** No person can be asked: a call that would ask is denied. */
   readonly unattended: boolean;
   readonly groups: Groups;
+  /** Says whether a person belongs to a group, if `groups` is a function. */
+  readonly memberOf: MemberOf | undefined;
   /** How long the token of a pause is valid; without it, for ever. */
   readonly tokenTtlMs: number | undefined;
   /** The first input of a thread makes its title. */
   readonly titles: boolean;
   readonly hooks: HookTable | undefined;
   readonly log: Log;
+  /** The process that starts inputs and runs approved calls, unless a verb says otherwise; undefined if the runner does not say. */
+  readonly start: Where | undefined;
 }

@@ -4,8 +4,9 @@
 // 2. Guards flip at once, events follow (R4).
 // 3. What runs, or waits here for a person, keeps the session: the runner only knows it weakly.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
@@ -15,6 +16,7 @@ import type { Receipt } from "../decide/ending.ts";
 import type { IdleFacts } from "../decide/idle.ts";
 import type { Opening } from "../decide/opening.ts";
 import { woken } from "../decide/openings.ts";
+import { agentUnknown } from "../given/absent-agent.ts";
 import type { CommandOptions } from "../given/command-options.ts";
 import type { Feed } from "../read/feed.ts";
 import { Recall, type Standing, standingOf } from "../read/recall.ts";
@@ -24,6 +26,8 @@ import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
 import { follow } from "./follow.ts";
 import type { GoingOn } from "./going-on.ts";
+import { hasNotices, notify } from "./notify.ts";
+import type { Slots } from "./slots.ts";
 import { Tenure, type TenureHost, type TenureOptions } from "./tenure.ts";
 
 /** What the runner is to its sessions. */
@@ -35,6 +39,8 @@ export interface SessionHost {
   closed(thread: LiveThread): void;
   /** Of that thread, the same for all of its sessions. */
   feed(threadId: string): Feed;
+  /** Bounds the threads that run for work(), enqueue() and send(). */
+  readonly slots: Slots;
   /** False once it lets go of its threads: nothing begins any more. */
   accepts(): boolean;
   /** Who goes on with that thread by a handle, and has not begun yet; the first who asked first. */
@@ -56,7 +62,7 @@ export class LiveThread implements TenureHost, HotHost {
   readonly host: SessionHost;
   readonly setup: RunnerSetup;
   readonly key: ThreadKey;
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
   readonly deps: unknown;
   readonly feed: Feed;
   readonly recall: Recall;
@@ -76,10 +82,12 @@ export class LiveThread implements TenureHost, HotHost {
   isGone = false;
   /** Called when a run has ended, and more has come meanwhile. It is the session's own, and so keeps it. */
   readonly #moreCame: () => void;
+  /** True if hooks hear of facts on record. */
+  #isHeard: boolean | undefined;
   /** The fence of a lease that could not be given back. */
   #held: number | undefined;
 
-  constructor(host: SessionHost, key: ThreadKey, agent: Agent<unknown, never>, deps: unknown, moreCame: () => void) {
+  constructor(host: SessionHost, key: ThreadKey, agent: Definition, deps: unknown, moreCame: () => void) {
     const { setup } = host;
     this.host = host;
     this.setup = setup;
@@ -135,6 +143,7 @@ export class LiveThread implements TenureHost, HotHost {
   refuseIfBusy(): void {
     this.refuseIfClosed();
     if (!this.host.accepts()) throw belayError("RUNNER_CLOSED", {});
+    if (this.agent.absent) throw agentUnknown(this.agent.name);
     if (this.running !== undefined) {
       throw belayError("ALREADY_RUNNING", { threadId: this.key.threadId, runId: this.running.run.runId });
     }
@@ -198,8 +207,7 @@ export class LiveThread implements TenureHost, HotHost {
 
   /** Reads it only where others have written since, and are done. Never rejects: of a store that gives no answer the next append tells. */
   async lookAgain(): Promise<void> {
-    // One that was not there: whoever made it since is found out by the first append.
-    if (this.isWriting || this.recall.since === undefined) return;
+    if (this.isWriting) return;
     try {
       const row = (await this.recall.read(Number.MAX_SAFE_INTEGER))?.row;
       if (row !== undefined && row.lease === undefined && row.head > this.standing.head) await this.refresh();
@@ -245,6 +253,12 @@ export class LiveThread implements TenureHost, HotHost {
     } catch {
       // The store still fails: it is tried again, or the lease lapses.
     }
+  }
+
+  /** Calls the hooks that hear of facts on record. */
+  recorded(facts: readonly Fact[]): void {
+    this.#isHeard ??= hasNotices(this);
+    if (this.#isHeard) notify(this, facts);
   }
 
   /** Code that waits for a person has something to record. */

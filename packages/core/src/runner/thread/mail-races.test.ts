@@ -125,7 +125,7 @@ describe("as the owner changes", () => {
       },
     });
     const other = createRunner({ agents: [one, two], store: late });
-    await other.enqueue("t", "next");
+    await other.enqueue("t", "next", { start: "here" });
     await until(async () => (await store.threads("default"))[0]?.queued === false);
     await settle(20);
     await threadOf(owned).refresh();

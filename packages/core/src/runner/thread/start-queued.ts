@@ -24,12 +24,16 @@ export async function startQueued(thread: LiveThread): Promise<void> {
   const { state, running, closing } = thread;
   const idle = state === "initialized" || state === "completed" || state === "created";
   if (command === undefined || !idle || running !== undefined || closing !== undefined) return;
-  if (!thread.host.accepts()) return;
+  if (!thread.host.accepts() || thread.agent.absent) return;
+  const { slots } = thread.host;
+  const giveBack = slots.take(key.threadId);
+  if (giveBack === undefined) return slots.later(key.threadId, () => void startWaiting(thread));
   const place = thread.place(setup.clock.id(), 1);
   const mail = read<InputMail>(key, command);
   const begin = (messages: InputMail["messages"], at: number) =>
     inputFactsOf(place, command.key, "input", { ...mail, messages }, at);
   const run = thread.start(place, newRun(thread, place, mail.messages, begin));
+  void run.result.then(giveBack);
   // Somebody took it back, or took it, in the meantime: the next one is due.
   void run.result.then((result) => {
     if (result.status !== "failed") return;

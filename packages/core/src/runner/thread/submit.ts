@@ -10,6 +10,7 @@ import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { decode } from "../../journal/codec.ts";
 import { fold } from "../../journal/fold.ts";
+import { sketch } from "../../journal/sketch.ts";
 import { newThread, type Taken, type ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { prepare } from "../decide/check-answer.ts";
@@ -28,6 +29,8 @@ import type { Tenure } from "./tenure.ts";
 export interface Door {
   readonly setup: Setup;
   readonly key: ThreadKey;
+  /** True if a worker, and not this process, runs the call that an answer lets run. */
+  readonly byWorker?: boolean;
   /** Asks the thread as this process has it; resolves to undefined if another process holds it. */
   here<T>(ask: (thread: LiveThread) => Promise<T>): Promise<T | undefined>;
 }
@@ -52,7 +55,8 @@ export async function submit<C extends Command>(
   const due = clock.now() + waitMs;
   let isTakenBack = false;
   for (let sent = isSent; ; ) {
-    const tried = await door.here((thread) => submitHere(thread, command, sent));
+    const toWorker = door.byWorker === true && command.do === "answer";
+    const tried = await door.here((thread) => submitHere(thread, command, sent, toWorker));
     if (tried?.how === "done") return tried.outcome;
     const state = await foldOf(door);
     const taken = state.taken?.get(command.key);
@@ -66,6 +70,7 @@ export async function submit<C extends Command>(
       if (!isNew && taken?.refused !== undefined) return recorded(door, command, taken);
       sent = true;
     }
+    if (toWorker && (await leaseOf(door)) === undefined) return sentOutcome(command, state, setup);
     // Taken, or free again: the next round sees which. A row that is gone was consumed.
     const patience = isTakenBack ? {} : { waitMs: due - clock.now(), signal };
     if (await untilTaken(setup, key, command.key, state.head, patience)) continue;
@@ -77,11 +82,17 @@ export async function submit<C extends Command>(
 
 type Tried<C extends Command> = { readonly how: "done"; readonly outcome: Outcome<C> } | { readonly how: "elsewhere" };
 
-async function submitHere<C extends Command>(thread: LiveThread, command: C, sent: boolean): Promise<Tried<C>> {
+async function submitHere<C extends Command>(
+  thread: LiveThread,
+  command: C,
+  sent: boolean,
+  toWorker: boolean,
+): Promise<Tried<C>> {
   for (;;) {
     thread.refuseIfClosed();
     const { tenure } = thread;
     if (tenure === undefined) {
+      if (toWorker) return { how: "elsewhere" };
       const tried = await atRest(thread, command, sent);
       if (tried !== "again") return tried;
       continue;
@@ -184,7 +195,27 @@ async function foldOf({ setup, key }: Door): Promise<ThreadState> {
   return state;
 }
 
-async function busyElsewhere({ setup, key }: Door): Promise<BelayError> {
-  const lease = (await loadThread(setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
+async function leaseOf({ setup, key }: Door) {
+  return (await loadThread(setup.store, key, Number.MAX_SAFE_INTEGER))?.row.lease;
+}
+
+/** Returns the outcome that a worker will find, if the thread stays as it is. */
+function sentOutcome<C extends Command>(command: C, state: ThreadState, { clock, groups }: Setup): Outcome<C> {
+  const place = anywhere({ tenant: "", threadId: state.threadId });
+  const decision = decide(state, command, { place, now: clock.now(), groups, ...dry });
+  const facts = "facts" in decision ? decision.facts : [];
+  return outcomeOf(
+    command,
+    sketch(
+      state,
+      facts.filter(({ type }) => type === "request-answered"),
+    ),
+    facts,
+  );
+}
+
+async function busyElsewhere(door: Door): Promise<BelayError> {
+  const { setup, key } = door;
+  const lease = await leaseOf(door);
   return busy(key.threadId, lease?.owner ?? "another process", lease?.until ?? setup.clock.now());
 }

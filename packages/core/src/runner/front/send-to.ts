@@ -1,0 +1,214 @@
+// The chat box: one input for a thread in whatever state it is. It is made of the other verbs. Each look at the store decides
+// which verb; a verb that is refused because the thread has moved on leads to another look. Invariants:
+// 1. It resolves when the input is on record, or waits in the store as a row: no input is lost.
+// 2. Under an id that is on record it changes nothing, and returns how the first one was taken.
+
+import { type BelayError, belayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
+import { respond } from "../../interrupt/answer.ts";
+import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
+import { decode } from "../../journal/codec.ts";
+import { keyOf } from "../../journal/taken.ts";
+import type { ThreadKey } from "../../store/store.ts";
+import type { ChatOptions } from "../given/chat-options.ts";
+import { type Input, readInput } from "../given/input.ts";
+import type { InterruptOptions, ResumeOptions, RunOptions, SendOptions } from "../given/options.ts";
+import type { Setup } from "../given/setup.ts";
+import { loadThread } from "../read/read-facts.ts";
+import type { Run } from "../read/run.ts";
+import type { Slots } from "../thread/slots.ts";
+import { type Look, lookAtThread } from "./look-at-thread.ts";
+
+/** How an input was taken, and the id by which withdraw() takes it back while it waits. */
+export interface Sent {
+  readonly how: "run" | "resume" | "steer" | "enqueue" | "interrupt" | "answer";
+  /** The run that it is part of, or waits for. */
+  readonly runId?: string;
+  readonly id: string;
+}
+
+/** The verbs that it is made of, on one thread. `start` and `resume` resolve when the segment is on record. */
+export interface ChatVerbs {
+  start(input: Input, options: RunOptions): Promise<Pick<Run<unknown>, "runId">>;
+  resume(options: ResumeOptions): Promise<Pick<Run<unknown>, "runId">>;
+  steer(input: Input, options: SendOptions): Promise<unknown>;
+  enqueue(input: Input, options: SendOptions): Promise<unknown>;
+  interrupt(options: InterruptOptions): Promise<unknown>;
+}
+
+/** `byWorker`: this process starts nothing. */
+type Sending = ChatOptions & { readonly byWorker?: boolean };
+
+/** Runs a thread in one of the slots of this process, until its segment has ended. */
+export async function withSlot<R extends Pick<Run<unknown>, "result">>(
+  slots: Slots,
+  threadId: string,
+  begin: () => Promise<R>,
+): Promise<R> {
+  const giveBack = await slots.free(threadId);
+  try {
+    const run = await begin();
+    void run.result.then(giveBack);
+    return run;
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+/** Refusals of a verb that was chosen by an older state of the thread. */
+const MOVED_ON: readonly string[] = [
+  "ALREADY_RUNNING",
+  "NEED_RESUME",
+  "INVALID_STATE",
+  "INVALID_PAUSE_TYPE",
+  "STALE",
+  "TOKEN_SPENT",
+  "THREAD_BUSY",
+  "STORE_CONFLICT",
+  "ANSWER_TAKEN",
+  "ANSWER_UNKNOWN",
+  "ANSWER_WITHDRAWN",
+  "ANSWER_EXPIRED",
+];
+
+const TRIES = 20;
+const WAIT_MS = 25;
+
+export async function sendTo(
+  verbs: ChatVerbs,
+  setup: Setup,
+  key: ThreadKey,
+  input: Input,
+  options: Sending,
+): Promise<Sent> {
+  const { threadId } = key;
+  if (readInput(input, setup.maxBytes).length === 0) throw belayError("INPUT_EMPTY", { threadId });
+  const id = options.id ?? setup.clock.id();
+  for (let tries = 1; ; tries++) {
+    if (options.id !== undefined) {
+      const known = await sentBefore(setup, key, options.id);
+      if (known !== undefined) return known;
+    }
+    const look = await lookAtThread(setup, key);
+    if (look?.state === "terminated") {
+      throw belayError("INVALID_STATE", { threadId, state: look.state, action: "send()" });
+    }
+    try {
+      return { ...(await sendNow(verbs, look, input, { ...options, id })), id };
+    } catch (error) {
+      const { code } = error as Partial<BelayError>;
+      if (code === undefined || !MOVED_ON.includes(code) || tries === TRIES) throw error;
+      // Two senders that meet look again at different times.
+      await new Promise<void>((done) => setup.clock.setTimeout(done, WAIT_MS * tries * Math.random()));
+    }
+  }
+}
+
+async function sendNow(
+  verbs: ChatVerbs,
+  look: Look | undefined,
+  input: Input,
+  options: Sending & { readonly id: string },
+): Promise<Omit<Sent, "id">> {
+  const { id, by, whenRunning = "steer", byWorker = false } = options;
+  const caller = { id, ...(by !== undefined && { by }) };
+  const runId = look?.runId === undefined ? {} : { runId: look.runId };
+  const waits = async (how: "steer" | "enqueue"): Promise<Omit<Sent, "id">> => {
+    await verbs[how](input, caller);
+    return { how, ...runId };
+  };
+  switch (look?.state) {
+    case "running": {
+      if (whenRunning !== "interrupt") return waits(whenRunning);
+      if (byWorker) return waits("steer");
+      const { segment } = look;
+      await verbs.interrupt({ ...caller, ...runId, ...(segment !== undefined && { segment }) });
+      return { how: "interrupt", ...runOf(await verbs.start(input, caller)) };
+    }
+    case "paused":
+      switch (look.pauseType) {
+        case "user_interrupt":
+        case "manual":
+        case "crash":
+          if (byWorker) return waits("steer");
+          return { how: "resume", ...runOf(await verbs.start(input, caller)) };
+        case "tool_interrupt":
+          if (byWorker) return waits("steer");
+          return (await answered(verbs, look, input, options)) ?? waits("steer");
+        default:
+          return waits("steer");
+      }
+    default:
+      if (byWorker) return waits("enqueue");
+      return { how: "run", ...runOf(await verbs.start(input, caller)) };
+  }
+}
+
+function runOf({ runId }: Pick<Run<unknown>, "runId">): { readonly runId: string } {
+  return { runId };
+}
+
+/** Does what new input does to open requests; undefined if it waits beside them as a steer. */
+async function answered(
+  verbs: ChatVerbs,
+  { interrupts, threadId }: Look,
+  input: Input,
+  { id, whenAsked, by }: ChatOptions & { readonly id: string },
+): Promise<Omit<Sent, "id"> | undefined> {
+  const open = interrupts.filter(isRequest);
+  const says = by === undefined ? {} : { by };
+  const wanted = new Set(whenAsked === undefined ? open.map(({ onNewInput = "withdraw" }) => onNewInput) : [whenAsked]);
+  if (wanted.has("answer")) {
+    const [only] = open;
+    if (open.length !== 1 || only?.kind !== "input") {
+      throw belayError("ANSWER_AMBIGUOUS", { threadId, open: open.length });
+    }
+    const answers = { [only.id]: respond(textOf(only, input), says) };
+    return { how: "answer", ...runOf(await verbs.resume({ answers, id, ...says })) };
+  }
+  if (wanted.has("keep") && wanted.size === 1) return undefined;
+  const mode = whenAsked === "withdraw" ? ({ mode: "rethink" } as const) : {};
+  return { how: "resume", ...runOf(await verbs.resume({ input, id, ...mode, ...says })) };
+}
+
+function textOf({ id }: Interrupt, input: Input): string {
+  const texts = readInput(input, Number.POSITIVE_INFINITY).flatMap(({ parts }) =>
+    parts.map((part) => {
+      if (part.type === "text") return part.text;
+      throw belayError("ANSWER_INVALID", { id, problem: "more than text cannot answer a question" });
+    }),
+  );
+  return texts.join("\n");
+}
+
+/** Returns how the input with this id was taken, or that it waits; undefined if it is not known. */
+async function sentBefore({ store }: Setup, key: ThreadKey, id: string): Promise<Sent | undefined> {
+  const loaded = await loadThread(store, key);
+  if (loaded === undefined) return undefined;
+  const waiting = loaded.commands.find((command) => command.key === id);
+  if (waiting !== undefined) return { how: waiting.kind === "input" ? "enqueue" : "steer", id };
+  let stopped = false;
+  for (const line of loaded.lines) {
+    const facts = decode(key.threadId, line);
+    for (const fact of facts) {
+      const { runId, segment } = fact;
+      if ((fact.type === "input-queued" || fact.type === "input-consumed") && fact.id === id) {
+        return { how: fact.kind === "input" ? "enqueue" : "steer", runId, id };
+      }
+      if (fact.type === "command" && fact.key === keyOf.stop(id)) stopped = true;
+      if (fact.type === "command" && fact.key.startsWith("answer:") && fact.key.endsWith(`:${id}`)) {
+        return { how: "answer", runId, id };
+      }
+      const began = fact.type === "state" ? fact.id === id : fact.type === "command" && fact.key === keyOf.run(id);
+      if (began) return { how: stopped ? "interrupt" : segment === 1 ? "run" : howResumed(facts), runId, id };
+    }
+  }
+  return undefined;
+}
+
+/** An input that answers a question adds no message. */
+function howResumed(facts: readonly Fact[]): "resume" | "answer" {
+  const isAnswered = facts.some((fact) => fact.type === "request-answered" && fact.answer.type === "respond");
+  return isAnswered && !facts.some(({ type }) => type === "message") ? "answer" : "resume";
+}
