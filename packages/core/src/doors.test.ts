@@ -118,6 +118,10 @@ const exported: Rows = {
   beforeRest: DATA,
   belayError: "makes an error of the catalogue",
   fromText: DATA,
+  haveWords: DATA,
+  inListOrder: DATA,
+  wordsIn: DATA,
+  wordsOf: DATA,
   isGone: DATA,
   isMovable: DATA,
   toText: DATA,
@@ -128,7 +132,8 @@ const exported: Rows = {
 
 const ofRunner: Rows = {
   observe: ["ids", "id", async (o) => (await started()).observe("t", "hi", o)],
-  pause: NO_OPTIONS,
+  label: ["titles", "title", async (o) => (await started()).label("t", o)],
+  pause: ["segments", "segment", async (o) => (await started()).pause("t", o)],
   terminate: ["forced", "force", async (o) => (await started()).terminate("t", o)],
   agents: NO_OPTIONS,
   answer: ["ids", "id", (o) => runner().answer("r", core.approve(), o)],
@@ -146,7 +151,6 @@ const ofRunner: Rows = {
   inbox: ["tools", "tool", (o) => runner().inbox(o)],
   interrupt: ["timeout", "timeoutMs", (o) => runner().interrupt("t", o)],
   journal: ["limits", "limit", (o) => runner().journal("t", o)],
-  label: ["titel", "title", (o) => runner().label("t", o)],
   look: NO_OPTIONS,
   open: ["dep", "deps", (o) => runner().open("t", o)],
   permission: DATA,
@@ -184,7 +188,7 @@ const ofSession: Rows = {
   interrupt: ["timeout", "timeoutMs", async (o) => (await session()).interrupt(o)],
   label: ["titel", "title", async (o) => (await session()).label(o)],
   observe: ["ids", "id", async (o) => (await session()).observe("hi", o)],
-  pause: NO_OPTIONS,
+  pause: ["segments", "segment", async (o) => (await session()).pause(o)],
   permission: DATA,
   removeRule: ["bye", "by", async (o) => (await session()).removeRule("r", o)],
   resume: ["inputs", "input", async (o) => (await finished()).resume(o)],
@@ -290,6 +294,16 @@ describe("V9: unknown options", () => {
     ];
     expect(members(await session()).sort()).toEqual([...Object.keys(ofSession), ...shown].sort());
     expect(members(runner()).sort()).toEqual([...Object.keys(ofRunner), "owner"].sort());
+  });
+
+  test("section 19: an agent shows its name; a graph its diagram too; a foreign object is AGENT_INVALID", () => {
+    expect(Object.keys(one)).toEqual(["name"]);
+    expect(Object.keys(core.sequential({ name: "s", agents: [one] }))).toEqual(["name"]);
+    expect(Object.keys(steps.compile())).toEqual(["name", "toMermaid"]);
+    for (const foreign of [{ ...one }, { name: "a" }, null, "a"])
+      expect(() => createRunner({ agent: foreign as never })).toThrow(
+        expect.objectContaining({ code: "AGENT_INVALID" }),
+      );
   });
 
   const all = [

@@ -8,7 +8,7 @@ export type { Clock } from "./clock.ts";
 export type { Content } from "./content.ts";
 export { content } from "./content.ts";
 export type { AgentDescription, GraphDescription, ToolDescription } from "./describe.ts";
-export { describe } from "./describe.ts";
+export { describe } from "./describe-agent.ts";
 export type { ErrorCode } from "./error.ts";
 export { BelayError, isBelayError, UserInterrupt } from "./error.ts";
 export type { BelayEvent, Draft, Fact } from "./event.ts";

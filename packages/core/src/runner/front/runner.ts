@@ -1,7 +1,7 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
 // it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
-import type { Agent, Checkpoint } from "../../agent.ts";
+import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
@@ -74,7 +74,7 @@ import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
-import { type Look, lookAtThread } from "./look-at-thread.ts";
+import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
 import {
@@ -298,10 +298,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#sessions.refuseIfClosed();
     const { start = this.#setup.start, rest } = readWhere(options);
     checkRun(rest, "answer()");
-    const answer = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
-    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
+    const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
+    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read);
+    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const byWorker = start === "worker" || this.#startsNothing;
     return submit({ ...this.#door(threadId), byWorker }, command, rest);
   }
@@ -365,8 +366,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
     this.#sessions.refuseIfClosed();
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
-    if (agent === undefined || agent.absent) throw agentUnknown(agent?.name ?? "(none)");
-    const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
+    if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name ?? "(none)");
+    const breakpoint = readBreakpoint(definitionOf(agent), options, this.#setup.maxBytes);
     await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
   }
 

@@ -33,6 +33,7 @@ export interface ThreadItem extends Omit<ListedRow, "named" | "unlisted"> {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A page of threads, and the cursor of the next one. */
 export interface ThreadPage {
   readonly items: readonly ThreadItem[];
   /** The cursor of the next page; undefined after the last one. */
