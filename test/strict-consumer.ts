@@ -5,13 +5,17 @@ import {
   agent,
   agentTool,
   approve,
+  content,
   createRunner,
   customInterrupt,
   defineAgent,
+  describe,
   END,
+  type FilePart,
   graph,
   humanApproval,
   humanInput,
+  isBelayError,
   jsonSchema,
   loop,
   parallel,
@@ -22,7 +26,8 @@ import {
   tool,
 } from "@belay/core";
 import { sqliteStore } from "@belay/core/sqlite";
-import { scriptedModel } from "@belay/core/testing";
+import type { Append, Appended, Store, ThreadKey } from "@belay/core/store";
+import { reached, scriptedModel } from "@belay/core/testing";
 import { DatabaseSync } from "@photostructure/sqlite";
 
 interface Asked {
@@ -83,7 +88,7 @@ export async function product({ text, count, flag, at, signal }: Asked): Promise
   await session.steer("there", { id: text, by: text });
   for await (const event of session.events({ after: count, signal })) if (event.type === "gap") break;
   for await (const event of runner.events("thread", { after: count, signal })) if (event.type === "gap") break;
-  const [item] = await runner.inbox({ threadId: text, by: text });
+  const [item] = (await runner.inbox({ threadId: text, by: text })).items;
   for (const answer of [approve({ note: text, by: text }), reject("no", { by: text }), respond(1, { by: text })]) {
     await runner.answer(item!.id, answer, { id: text });
   }
@@ -91,4 +96,44 @@ export async function product({ text, count, flag, at, signal }: Asked): Promise
   await runner.prune({ idleMs: 1, dryRun: flag });
   await runner.work({ concurrency: count, signal });
   await runner.drain({ timeoutMs: count });
+}
+
+/** Somebody wraps a store, reads threads by id, and gives a picture as a result. */
+export async function more({ text, count, signal }: Asked, inner: Store): Promise<string | undefined> {
+  const store: Store = Object.create(inner, {
+    append: { value: (key: ThreadKey, append: Append): Promise<Appended> => inner.append(key, append) },
+  });
+  const picture: FilePart = { type: "file", mediaType: "image/png", data: { base64: "AAAA" } };
+  const draw = tool({
+    name: "draw",
+    description: "Draws.",
+    input: jsonSchema<object>({ type: "object" }),
+    execute: async (_args, ctx) => {
+      await ctx.spawn("true", [], { cwd: text, maxOutputBytes: count }).exit;
+      return content(["A map:", picture]);
+    },
+  });
+  const model = scriptedModel("hello", { id: text, delayMs: count });
+  const painter = agent({
+    name: "painter",
+    model,
+    tools: [draw],
+    permissions: { rules: undefined, default: undefined },
+  });
+  const runner = createRunner({ agent: painter, store });
+  const run = await runner.start("thread", "Draw.", { id: text, agent: text });
+  const { runId, segment } = await run.started;
+  await reached(run, "text-delta");
+  try {
+    await runner.interrupt("thread", { runId, segment });
+    await (await runner.resume("thread", { input: text })).result;
+  } catch (error) {
+    if (isBelayError(error) && error.code === "STALE") return error.hint;
+    throw error;
+  }
+  const { items } = await runner.journal("thread", { after: count, limit: count });
+  for await (const event of runner.events("thread", { after: items.at(-1)?.seq, signal }))
+    if (event.type === "gap") break;
+  const state: string | undefined = (await runner.look("thread"))?.state;
+  return state ?? describe(painter).model;
 }

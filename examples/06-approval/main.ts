@@ -40,10 +40,10 @@ for await (const event of run) {
 console.log(`— ${(await run.result).status}: the thread is ${session.state}, by a ${session.pauseType}`);
 
 // region inbox
-for (const { reason, tool, args } of await runner.inbox())
+for (const { reason, tool, args } of (await runner.inbox()).items)
   console.log(`? ${reason}  (${tool} ${JSON.stringify(args)})`);
 // endregion
-const [b, c] = await runner.inbox();
+const [b, c] = (await runner.inbox()).items;
 
 // An answer is checked before it counts. This one is refused, and the request stays open.
 await runner.answer(b!.id, approve({ args: { order: "B" } })).catch((error) => console.log(`✗ ${error.code}`));

@@ -5,7 +5,7 @@ import { open } from "./move.ts";
 const { runner, db, say } = open(process.argv[2]!);
 
 // region answer
-const [question] = await runner.inbox({ kind: "input" });
+const [question] = (await runner.inbox({ kind: "input" })).items;
 say(`${question!.tool} asks: ${question!.reason}`);
 
 // Checked against the schema of the question, also where the process that asked is gone.

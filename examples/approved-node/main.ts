@@ -35,7 +35,7 @@ const cleanUp = () =>
 const store = memoryStore();
 const first = createRunner({ agent: cleanUp(), store });
 await (await first.open("users")).run("users").result;
-const [request] = await first.inbox();
+const [request] = (await first.inbox()).items;
 console.log(`— ${request!.reason}`, request!.node, request!.args);
 await first.close();
 
@@ -50,7 +50,7 @@ if (result.status === "completed") console.log(result.output);
 // region reject
 const orders = await second.open("orders");
 await orders.run("orders").result;
-const [other] = await second.inbox();
+const [other] = (await second.inbox()).items;
 await second.answer(other!.id, reject("the audit needs them", { by: "bo" }));
 const kept = await orders.resume().result;
 if (kept.status === "completed") console.log(kept.output);

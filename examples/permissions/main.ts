@@ -44,7 +44,7 @@ console.log(await session.permission("refund", { order: { vip: true } }));
 await show("git status -s", "git log --oneline", "git push --force");
 
 await session.run("What changed?").result;
-const [item] = await runner.inbox();
+const [item] = (await runner.inbox()).items;
 console.log(`— a person is asked: ${item!.tool} ${JSON.stringify(item!.args)}`);
 
 // region remember

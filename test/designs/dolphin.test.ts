@@ -1,6 +1,5 @@
 // The user interrupt of the Dolphin SDK: its appendix A (the whole way of an ESC) and B (the list of messages).
 
-import { InterruptToken } from "@belay/cli";
 import { agent, createRunner, memoryStore, type ToolContext, UserInterrupt } from "@belay/core";
 import { promptProblems, scriptedModel } from "@belay/core/testing";
 import { describe, expect, test } from "vitest";

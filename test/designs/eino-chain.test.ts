@@ -57,7 +57,7 @@ describe("eino, example 1: an approval workflow", () => {
 
     // Another process loads it, with the decision of the person.
     const second = createRunner({ agent: approval(), store });
-    const [item] = await second.inbox();
+    const [item] = (await second.inbox()).items;
     const again = await second.open("approval_workflow_001");
     const answers = { [item!.id]: approve({ by: "manager_456" }) };
     expect(await again.resume({ answers }).result).toMatchObject({
@@ -108,7 +108,7 @@ describe("eino, example 2: a graph that stops before a node", () => {
     const runner = createRunner({ agent: steps(done, { approveBefore: [{ node: "step_c", request }] }) });
     const session = await runner.open("graph_checkpoint_001");
     await session.run("initial_input").result;
-    const [item] = await runner.inbox();
+    const [item] = (await runner.inbox()).items;
     expect(item).toMatchObject({ node: "step_c", args: "processed_data" });
     await runner.answer(item!.id, approve({ by: "manager_456" }));
     expect(await session.resume().result).toMatchObject({ output: "critical_result" });

@@ -42,7 +42,7 @@ async function running(...others: readonly (typeof write)[]) {
   await session.run("begin").result;
   await session.answer(session.interrupts.find((each) => each.tool === "run")!.id, approve());
   await began;
-  const asked = async () => (await runner.inbox()).map((item) => item.tool);
+  const asked = async () => (await runner.inbox()).items.map((item) => item.tool);
   const stands = async () => {
     const { state, pauseType } = await runner.open(session.threadId);
     return [state, pauseType];
@@ -124,10 +124,10 @@ test("a question that is raised while the program ends stays open, too", async (
   free();
   await stopped;
   expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
-  expect((await runner.inbox()).map((item) => item.tool)).toEqual(["asks"]);
+  expect((await runner.inbox()).items.map((item) => item.tool)).toEqual(["asks"]);
   await runner.close();
   const next = createRunner({ agent: agent({ name: "belay", model, tools: [asks, runs] }), store });
-  const [request] = await next.inbox();
+  const [request] = (await next.inbox()).items;
   await next.answer(request!.id, respond("this"));
   const again = await next.open(session.threadId);
   expect(await again.resume().result).toMatchObject({ status: "completed", text: "done" });

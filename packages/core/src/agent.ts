@@ -1,7 +1,7 @@
 // The interface every agent implements: a frame in, facts and drafts through the frame, an end out.
 
 import type { AgentDescription } from "./describe.ts";
-import type { BelayError } from "./error.ts";
+import { type BelayError, belayError } from "./error.ts";
 import type { Action, Fact, Patch } from "./event.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { Desk, Frame } from "./frame.ts";
@@ -41,8 +41,41 @@ export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } 
   | { readonly how: "failed"; readonly error: BelayError; readonly attempt?: number }
 );
 
-/** `Out` is the type of a completed run's output, `Deps` what its tools need of the runner. Neither exists at run time. */
+/** Marks an agent. */
+const AGENT: unique symbol = Symbol("agent");
+
+/**
+ * An immutable definition: a name, and how input is turned into events. Made by `agent()`, `defineAgent()`, `sequential()`,
+ * `parallel()`, `loop()` or a compiled graph. `Out` is the type of a completed run's output, `Deps` what its tools need of the
+ * runner; neither exists at run time. `describe(agent)` tells more.
+ */
 export interface Agent<out Out = unknown, in Deps = never> {
+  readonly name: string;
+  readonly [AGENT]: true;
+  readonly types?: { readonly output: Out; readonly deps: (deps: Deps) => void };
+}
+
+/** What the runtime knows of each agent. */
+const definitions = new WeakMap<object, Definition>();
+
+/** The agent that users get for a definition, with `more` for them to ask. */
+export function published<More extends object>(definition: Definition, more?: More): Agent & More {
+  const made = Object.freeze({ name: definition.name, [AGENT]: true as const, ...(more as More) });
+  definitions.set(made, definition);
+  return made;
+}
+
+/** Throws `AGENT_INVALID`, or `refusal`, for anything else than an agent of this copy of the package. */
+export function definitionOf(agent: unknown, refusal?: () => Error): Definition {
+  const known = typeof agent === "object" && agent !== null ? definitions.get(agent) : undefined;
+  if (known !== undefined) return known;
+  if (refusal !== undefined) throw refusal();
+  const name = String((agent as Partial<Agent> | null | undefined)?.name ?? agent);
+  throw belayError("AGENT_INVALID", { agent: name, problem: "it was not made by agent(…)" });
+}
+
+/** An agent as the runtime runs it. */
+export interface Definition {
   readonly name: string;
   /** How calls that never started are told to the model when the person changes direction. */
   readonly repair: "synthetic" | "drop";
@@ -50,9 +83,9 @@ export interface Agent<out Out = unknown, in Deps = never> {
   /** It reads messages; others are given a value. */
   readonly chats: boolean;
   /** The agents inside it. */
-  readonly children: readonly Agent<unknown, never>[];
+  readonly children: readonly Definition[];
   /** The one of them that runs under this last part of a path; by its name where it does not say. */
-  childAt?(segment: string): Agent<unknown, never> | undefined;
+  childAt?(segment: string): Definition | undefined;
   /** What the interrupts inside it look like from outside (W2); a list where it does not say. */
   view?(inside: Inside): InterruptData;
   /** Called around what it does. */
@@ -79,7 +112,6 @@ export interface Agent<out Out = unknown, in Deps = never> {
     path: string,
     interrupts: readonly Interrupt[],
   ) => Checkpoint | undefined;
-  readonly types?: { readonly output: Out; readonly deps: (deps: Deps) => void };
 }
 
 /** Where a run of a graph stands: a view of what is on record, not what it goes on from. Copies, by the keys of nodes. */

@@ -37,7 +37,7 @@ group("describe(agent)", () => {
       name: "helper",
       kind: "chat",
       model: "script-1",
-      output: { type: "object", properties: { n: { type: "integer" } } },
+      output: { type: "object", properties: { n: { type: "integer" } }, additionalProperties: false },
       tools: [
         {
           name: "pay",

@@ -1,6 +1,5 @@
 // An agent as plain JSON, for pages and tools that show it. It holds no code and no instructions.
 
-import { belayError } from "./error.ts";
 import type { Json } from "./json.ts";
 
 /** An agent as JSON. */
@@ -61,21 +60,4 @@ export interface BreakpointDescription {
   readonly node: string;
   /** True if a function decides at each visit. */
   readonly conditional: boolean;
-}
-
-/** Anything that can describe itself: every agent can. */
-export interface Describable {
-  describe(): AgentDescription;
-}
-
-/**
- * Returns an agent as JSON: kind, model, tools, the agents inside it, the shape of a graph.
- *
- * ```ts
- * describe(helper).tools?.map(({ name, version }) => `${name}@${version}`);
- * ```
- */
-export function describe(agent: Describable): AgentDescription {
-  if (typeof agent?.describe === "function") return agent.describe();
-  throw belayError("AGENT_INVALID", { agent: String(agent), problem: "it was not made by agent(…)" });
 }

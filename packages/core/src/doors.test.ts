@@ -118,6 +118,10 @@ const exported: Rows = {
   beforeRest: DATA,
   belayError: "makes an error of the catalogue",
   fromText: DATA,
+  haveWords: DATA,
+  inListOrder: DATA,
+  wordsIn: DATA,
+  wordsOf: DATA,
   isGone: DATA,
   isMovable: DATA,
   toText: DATA,
@@ -128,10 +132,12 @@ const exported: Rows = {
 
 const ofRunner: Rows = {
   observe: ["ids", "id", async (o) => (await started()).observe("t", "hi", o)],
-  pause: NO_OPTIONS,
+  label: ["titles", "title", async (o) => (await started()).label("t", o)],
+  pause: ["segments", "segment", async (o) => (await started()).pause("t", o)],
   terminate: ["forced", "force", async (o) => (await started()).terminate("t", o)],
   agents: NO_OPTIONS,
   answer: ["ids", "id", (o) => runner().answer("r", core.approve(), o)],
+  changes: ["signals", "signal", (o) => runner().changes(o)],
   checkpoint: ["too", "to", async (o) => (await started()).checkpoint("t", o)],
   close: ["forced", "force", (o) => runner().close(o)],
   delete: NO_OPTIONS,
@@ -151,6 +157,8 @@ const ofRunner: Rows = {
   prune: ["idle", "idleMs", (o) => runner().prune({ idleMs: 1, ...(o as object) })],
   removeRule: ["thread", "threadId", (o) => runner().removeRule("r", o)],
   repair: ["ass", "as", (o) => runner().repair("t", o)],
+  request: NO_OPTIONS,
+  requests: ["limits", "limit", (o) => runner().requests({ state: "decided", ...(o as object) })],
   resume: [
     "answer",
     "answers",
@@ -165,7 +173,7 @@ const ofRunner: Rows = {
   setBreakpoint: ["nodes", "node", (o) => runner().setBreakpoint("t", { node: "a", ...(o as object) })],
   start: ["agents", "agent", (o) => runner().start("t", "hi", o)],
   steer: ["ids", "id", (o) => runner().steer("t", "hi", o)],
-  threads: NO_OPTIONS,
+  threads: ["stat", "state", (o) => runner().threads(o)],
   withdraw: NO_OPTIONS,
   work: ["concurency", "concurrency", (o) => runner().work({ signal: AbortSignal.abort(), ...(o as object) })],
 };
@@ -178,8 +186,9 @@ const ofSession: Rows = {
   events: ["afer", "after", async (o) => (await session()).events(o)],
   handle: NO_OPTIONS,
   interrupt: ["timeout", "timeoutMs", async (o) => (await session()).interrupt(o)],
+  label: ["titel", "title", async (o) => (await session()).label(o)],
   observe: ["ids", "id", async (o) => (await session()).observe("hi", o)],
-  pause: NO_OPTIONS,
+  pause: ["segments", "segment", async (o) => (await session()).pause(o)],
   permission: DATA,
   removeRule: ["bye", "by", async (o) => (await session()).removeRule("r", o)],
   resume: ["inputs", "input", async (o) => (await finished()).resume(o)],
@@ -285,6 +294,16 @@ describe("V9: unknown options", () => {
     ];
     expect(members(await session()).sort()).toEqual([...Object.keys(ofSession), ...shown].sort());
     expect(members(runner()).sort()).toEqual([...Object.keys(ofRunner), "owner"].sort());
+  });
+
+  test("section 19: an agent shows its name; a graph its diagram too; a foreign object is AGENT_INVALID", () => {
+    expect(Object.keys(one)).toEqual(["name"]);
+    expect(Object.keys(core.sequential({ name: "s", agents: [one] }))).toEqual(["name"]);
+    expect(Object.keys(steps.compile())).toEqual(["name", "toMermaid"]);
+    for (const foreign of [{ ...one }, { name: "a" }, null, "a"])
+      expect(() => createRunner({ agent: foreign as never })).toThrow(
+        expect.objectContaining({ code: "AGENT_INVALID" }),
+      );
   });
 
   const all = [

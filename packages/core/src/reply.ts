@@ -1,13 +1,13 @@
 // One reply of an agent, with what hooks have to say around it. What any agent throws is the end of its reply, not of
 // whoever runs it.
 
-import type { Agent, Ended } from "./agent.ts";
+import type { Definition, Ended } from "./agent.ts";
 import { BelayError, belayError, errorText } from "./error.ts";
 import type { Frame } from "./frame.ts";
 import { type HookHost, hookFailed, lookOn, runBefore, takeInput } from "./hooks/call-hooks.ts";
 import { type Hook, hooksNamed, type ReplyInput } from "./hooks/hooks.ts";
 
-type AnyAgent = Agent<unknown, never>;
+type AnyAgent = Definition;
 
 /** Never rejects. */
 export function runReply(agent: AnyAgent, frame: Frame): Promise<Ended> {

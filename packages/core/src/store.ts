@@ -6,24 +6,34 @@ export type { ErrorCode } from "./error.ts";
 export { BelayError, belayError, isBelayError } from "./error.ts";
 export type { Line } from "./journal/codec.ts";
 export type { SessionState } from "./lifecycle.ts";
+export { inListOrder } from "./store/list-order.ts";
 export { isGone } from "./store/owner.ts";
 export type {
   Append,
   Appended,
   Change,
   Command,
+  DecidedRow,
   Lease,
+  Listed,
+  ListedRow,
+  ListPlace,
   Loaded,
+  Named,
   Parent,
   Past,
   RaisedRequest,
+  RelayLine,
+  RequestQuery,
   RequestRow,
   Rest,
   RuleRow,
   Snapshot,
   Store,
   ThreadKey,
+  ThreadQuery,
   ThreadRow,
 } from "./store/store.ts";
 export { beforeRest, isMovable } from "./store/store.ts";
 export { fromText, toText } from "./store/text.ts";
+export { haveWords, wordsIn, wordsOf } from "./store/words.ts";

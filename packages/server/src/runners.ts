@@ -2,7 +2,6 @@
 // long is let go of, but never while it serves a request or a stream, or runs a thread.
 
 import type { Runner } from "@belay/core";
-import { type Kernel, kernelOf } from "./kernel.ts";
 
 export type RunnerOf = (tenant: string) => AnyRunner | Promise<AnyRunner>;
 
@@ -10,7 +9,7 @@ export type RunnerOf = (tenant: string) => AnyRunner | Promise<AnyRunner>;
 export type AnyRunner = Runner<never, never> | Runner<unknown, never> | Runner;
 
 interface Entry {
-  readonly kernel: Promise<Kernel>;
+  readonly runner: Promise<Runner>;
   readonly stop: AbortController;
   work: Promise<void>;
   inUse: number;
@@ -42,7 +41,7 @@ export class Runners {
   }
 
   /** Gives the runner to `use`, and keeps it until `use` and everything that it opened have ended. */
-  async with<T>(tenant: string, use: (kernel: Kernel, hold: () => () => void) => Promise<T>): Promise<T> {
+  async with<T>(tenant: string, use: (runner: Runner, hold: () => () => void) => Promise<T>): Promise<T> {
     const entry = this.#entry(tenant);
     const hold = () => {
       let held = true;
@@ -54,7 +53,7 @@ export class Runners {
     };
     const release = hold();
     try {
-      return await use(await entry.kernel, hold);
+      return await use(await entry.runner, hold);
     } finally {
       release();
       void this.#evict();
@@ -68,18 +67,18 @@ export class Runners {
       this.#entries.set(tenant, known);
       return known;
     }
-    const { runner, work, onError } = this.#options;
-    const made = typeof runner === "function" ? Promise.resolve(tenant).then(runner) : Promise.resolve(runner);
-    const kernel = made.then((each) => kernelOf(each as unknown as Runner));
+    const { runner: given, work, onError } = this.#options;
+    const made = typeof given === "function" ? Promise.resolve(tenant).then(given) : Promise.resolve(given);
+    const runner = made.then((each) => each as unknown as Runner);
     const stop = new AbortController();
     const { signal } = stop;
     const working = async () => {
-      const worker = await kernel;
+      const worker = await runner;
       if (work !== false && !signal.aborted) await worker.work({ ...work, signal });
     };
-    const entry = { kernel, stop, work: working().catch(onError), inUse: 0 };
+    const entry = { runner, stop, work: working().catch(onError), inUse: 0 };
     // A runner that could not be made is asked for again.
-    kernel.catch(() => this.#entries.delete(tenant));
+    runner.catch(() => this.#entries.delete(tenant));
     this.#entries.set(tenant, entry);
     return entry;
   }
@@ -89,12 +88,12 @@ export class Runners {
     for (const [tenant, entry] of this.#entries) {
       if (this.#entries.size <= this.#options.maxTenants) return;
       if (entry.inUse > 0) continue;
-      const kernel = await entry.kernel.catch(() => undefined);
-      if (kernel === undefined || entry.inUse > 0 || (await runsSomething(kernel)) || entry.inUse > 0) continue;
+      const runner = await entry.runner.catch(() => undefined);
+      if (runner === undefined || entry.inUse > 0 || (await runsSomething(runner)) || entry.inUse > 0) continue;
       this.#entries.delete(tenant);
       entry.stop.abort();
       await entry.work;
-      await kernel.drain({ timeoutMs: 10_000 }).catch(this.#options.onError);
+      await runner.drain({ timeoutMs: 10_000 }).catch(this.#options.onError);
     }
   }
 
@@ -104,8 +103,8 @@ export class Runners {
     if (entry === undefined) return true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, withinMs, false)));
-    const asked = entry.kernel
-      .then((kernel) => kernel.threads({ limit: 1 }))
+    const asked = entry.runner
+      .then((runner) => runner.threads({ limit: 1 }))
       .then(
         () => true,
         () => false,
@@ -119,19 +118,19 @@ export class Runners {
     const entries = [...this.#entries.values()];
     for (const { stop } of entries) stop.abort();
     await Promise.all(
-      entries.map(async ({ kernel, work }) => {
-        const drained = kernel.then((each) => each.drain({ timeoutMs }));
+      entries.map(async ({ runner, work }) => {
+        const drained = runner.then((each) => each.drain({ timeoutMs }));
         await Promise.all([drained, work]);
       }),
     );
   }
 }
 
-async function runsSomething(kernel: Kernel): Promise<boolean> {
+async function runsSomething(runner: Runner): Promise<boolean> {
   for (let cursor: string | undefined; ; ) {
-    const { items, next } = await kernel.threads({ state: "running", limit: 100, ...(cursor && { cursor }) });
+    const { items, next } = await runner.threads({ state: "running", limit: 100, ...(cursor && { cursor }) });
     for (const { threadId } of items) {
-      if ((await kernel.look(threadId))?.owner?.name === kernel.owner) return true;
+      if ((await runner.look(threadId))?.owner?.name === runner.owner) return true;
     }
     if (next === undefined) return false;
     cursor = next;

@@ -4,6 +4,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, approve, BelayError, type InboxItem, type Json, type Runner, reject, respond } from "@belay/core";
+import { allRequests } from "../all-threads.ts";
 import { dataFolderOf } from "../data/folders.ts";
 import { checkFolder, readFolder } from "../data/thread-notes.ts";
 import { factsOf } from "../facts.ts";
@@ -118,8 +119,8 @@ type Found = { readonly item: InboxItem; readonly said: Answer } | { readonly de
 async function read(dataFolder: string, options: AnswerCommand): Promise<Found> {
   const desk = await openDesk({ dataFolder });
   try {
-    const items = await desk.runner.inbox();
-    const open = [...items, ...items.damaged].map((each) => each.id);
+    const { items, damaged } = await allRequests(desk.runner);
+    const open = [...items, ...damaged].map((each) => each.id);
     if (!open.some((each) => each.startsWith(options.id))) {
       const decided = await decidedLately(desk.runner);
       return { decided: decided.get(findId("request", [...decided.keys()], options.id))! };

@@ -1,6 +1,7 @@
 // belay inbox: what waits for a person, over all threads, with what they need to decide.
 
 import type { DamagedRequest, InboxItem } from "@belay/core";
+import { allRequests } from "../all-threads.ts";
 import { readNote } from "../data/thread-notes.ts";
 import { EXIT } from "../headless/exit-codes.ts";
 import { writeJson } from "../headless/write-json.ts";
@@ -15,8 +16,7 @@ import { ago } from "./table.ts";
 export async function inbox(options: CommandOptions, io: CommandIo): Promise<number> {
   const desk = await openDesk(options);
   try {
-    const items = await desk.runner.inbox();
-    const { damaged } = items;
+    const { items, damaged } = await allRequests(desk.runner);
     const folderOf = (item: InboxItem) => readNote(desk.dataFolder, item.threadId)?.folder;
     if (options.json)
       for (const item of items) io.stdout.write(`${writeJson({ ...item, folder: folderOf(item) ?? null })}\n`);

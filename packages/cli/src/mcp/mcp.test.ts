@@ -101,7 +101,7 @@ describe("servers that others wrote", () => {
     const path = join(folder, "b.txt");
     const { runner, session, close } = await calling(connected, "files__write_file", { path, content: "made" });
     await session.run("go").result;
-    const [item] = await runner.inbox();
+    const [item] = (await runner.inbox()).items;
     expect(item).toMatchObject({ tool: "files__write_file", reason: "Run write_file of the MCP server files?" });
     expect(existsSync(path)).toBe(false);
     await session.resume({ answers: { [item!.id]: approve() } }).result;
@@ -158,7 +158,7 @@ describe("servers that others wrote", () => {
       permissions,
     );
     expect(await session.run("go").result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
-    const [item] = await runner.inbox();
+    const [item] = (await runner.inbox()).items;
     expect(item).toMatchObject({
       kind: "input",
       reason: "every asks: Please provide inputs for the following fields:",
@@ -179,7 +179,7 @@ describe("servers that others wrote", () => {
     const connected = await connect({ every: node(everything) }, permissions);
     const { runner, session, close } = await calling(connected, "every__trigger-elicitation-request", {}, permissions);
     await session.run("go").result;
-    const [item] = await runner.inbox();
+    const [item] = (await runner.inbox()).items;
     await session.resume({ answers: { [item!.id]: reject("none of your business") } }).result;
     expect(resultIn(session.messages)).toMatchObject({ outcome: "ok", output: expect.stringContaining("declined") });
     await close();
@@ -252,7 +252,7 @@ test("2026: a question ends a round; another process answers, and the call goes 
   const server = { modern: node(file, join(home, "calls")) };
   const before = await calling(await connect(server, permissions), "modern__book", { seats: 2 }, permissions);
   expect(await before.session.run("go").result).toMatchObject({ status: "interrupted" });
-  const [item] = await before.runner.inbox();
+  const [item] = (await before.runner.inbox()).items;
   expect(item).toMatchObject({ kind: "input", reason: "modern asks: Which day?" });
   await before.close();
   await open.pop()!.close();

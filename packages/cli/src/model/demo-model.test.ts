@@ -44,7 +44,7 @@ async function say(text: string) {
 async function sayAndAnswer(text: string, answer: ReturnType<typeof approve | typeof reject | typeof respond>) {
   const { session, result } = await say(text);
   expect(result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
-  const asked = await setup.runner.inbox({ threadId: session.threadId });
+  const { items: asked } = await setup.runner.inbox({ threadId: session.threadId });
   const answers = Object.fromEntries(asked.map(({ id }) => [id, answer]));
   return { session, asked, result: await session.resume({ answers }).result };
 }

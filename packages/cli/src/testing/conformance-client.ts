@@ -46,7 +46,7 @@ async function callOnce(tool: Tool<unknown>): Promise<void> {
   const session = await runner.open();
   let result = await session.run("go").result;
   while (result.status === "interrupted") {
-    const answers = Object.fromEntries((await runner.inbox()).map(({ id }) => [id, respond({})]));
+    const answers = Object.fromEntries((await runner.inbox()).items.map(({ id }) => [id, respond({})]));
     result = await session.resume({ answers }).result;
   }
   console.log(tool.name, JSON.stringify(session.messages.at(-2)?.parts));

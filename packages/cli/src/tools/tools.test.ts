@@ -283,7 +283,7 @@ describe("asking", () => {
     const runner = asking("edit", { path: "a.txt", old: "one", new: "two" });
     const session = await runner.open();
     expect(await session.run("go").result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
-    const [item] = await runner.inbox();
+    const [item] = (await runner.inbox()).items;
     expect(item).toMatchObject({ kind: "approval", tool: "edit", reason: "Edit a.txt?" });
     expect(item!.context).toMatchObject({
       base: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -305,7 +305,7 @@ describe("asking", () => {
     const runner = asking("shell", { command: "touch made" }, permissions);
     const session = await runner.open();
     await session.run("go").result;
-    const [item] = await runner.inbox();
+    const [item] = (await runner.inbox()).items;
     expect(item).toMatchObject({ tool: "shell", context: { command: "touch made", folder: root } });
     const answers = { [item!.id]: reject("not now") };
     expect(await outcome(session.resume({ answers }), () => session.messages)).toMatchObject([{ outcome: "rejected" }]);

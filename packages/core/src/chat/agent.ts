@@ -1,6 +1,6 @@
 // agent(…): the definition of a model with tools. Immutable; bad definitions are refused here.
 
-import type { Agent, Ended } from "../agent.ts";
+import { type Agent, type Definition, definitionOf, type Ended, published } from "../agent.ts";
 import type { AgentDescription } from "../describe.ts";
 import { belayError, shown } from "../error.ts";
 import { type Fingerprint, fingerprintOf } from "../fingerprint.ts";
@@ -126,11 +126,11 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
   const { name } = definition;
   const inCalls = [...(definition.family?.values() ?? [definition])].flatMap(inTools);
   let print: { readonly of: ChatDefinition["tools"]; readonly is: Fingerprint } | undefined;
-  const made: Agent = Object.freeze({
+  const made: Definition = Object.freeze({
     name,
     repair: options.repair ?? "synthetic",
     chats: true,
-    children: [...subAgents, ...inTools(definition)],
+    children: [...subAgents.map((sub) => definitionOf(sub)), ...inTools(definition)],
     // Whoever has the word may have called it.
     childAt: (segment) => inCalls.find(({ name: called }) => segment.endsWith(`/${called}`)),
     hooks: definition.hooks,
@@ -151,9 +151,10 @@ export function agent<S extends StandardSchema | undefined = undefined, Deps = u
     }),
     argsProblem: (interrupt, args) => argsProblem(definition, interrupt, args),
     verdict: (desk, tool, args) => verdictOf(definition, desk, tool, args),
-  } satisfies Agent);
-  definitions.set(made, definition);
-  return made as Agent<OutputOf<S>, Deps>;
+  } satisfies Definition);
+  const shown = published(made);
+  chats.set(shown, definition);
+  return shown as Agent<OutputOf<S>, Deps>;
 }
 
 /** Returns true if an agent of the family stores its output as a shared value. */
@@ -171,10 +172,10 @@ async function sharedLoop(frame: Frame, definition: ChatDefinition): Promise<End
 }
 
 /** What each agent(…) was made of, for those that hand over to it. */
-const definitions = new WeakMap<object, ChatDefinition>();
+const chats = new WeakMap<object, ChatDefinition>();
 
-function inTools({ tools }: ChatDefinition): readonly Agent<unknown, never>[] {
-  return [...tools.values()].flatMap((tool) => tool.agent ?? []);
+function inTools({ tools }: ChatDefinition): readonly Definition[] {
+  return [...tools.values()].flatMap(({ agent }) => (agent === undefined ? [] : [definitionOf(agent)]));
 }
 
 /**
@@ -187,7 +188,7 @@ function familyOf(
 ): ReadonlyMap<string, ChatDefinition> {
   const members = new Map<string, ChatDefinition>([[alone.name, alone]]);
   for (const sub of subAgents) {
-    const definition = definitions.get(sub);
+    const definition = typeof sub === "object" && sub !== null ? chats.get(sub) : undefined;
     if (definition === undefined) {
       const problem = `${String((sub as Partial<Agent> | null)?.name)} is no agent made by agent(…); use agentTool() for others`;
       throw belayError("AGENT_INVALID", { agent: alone.name, problem });

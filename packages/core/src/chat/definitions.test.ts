@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
+import { definitionOf } from "../agent.ts";
 import { createRunner, jsonSchema, memoryStore, type Tool, tool } from "../index.ts";
 import { scriptedModel } from "../testing/index.ts";
 import { agent } from "./agent.ts";
@@ -191,13 +192,13 @@ describe("tools as a function", () => {
       "done",
     ]);
     const made = agent({ name: "a", model: scripted, tools: () => tools });
-    const before = made.fingerprint();
+    const before = definitionOf(made).fingerprint();
     const session = await createRunner({ agent: made }).open();
     expect(await session.run("go").result).toMatchObject({ status: "completed", text: "done" });
     const offered = scripted.requests.map((request) => request.tools.map(({ name }) => name));
     expect(offered).toEqual([["first"], ["first", "second"], ["first", "second"]]);
     expect(JSON.stringify(session.messages)).toContain("second ran");
-    expect(made.fingerprint()).not.toEqual(before);
+    expect(definitionOf(made).fingerprint()).not.toEqual(before);
   });
 
   it("a function that gives no list, or two tools of a name, is refused when it is asked", () => {

@@ -51,7 +51,7 @@ describe.each(eachStore)("a tool that asks to be run again, on $name", ({ make }
       rerunTools: ["id-web1", "id-web2"],
       extra: { "id-web1": { missing: "key", q: "web1" }, "id-web2": { missing: "key", q: "web2" } },
     });
-    expect(await runner.inbox()).toHaveLength(0);
+    expect((await runner.inbox()).items).toHaveLength(0);
     expect(model.requests).toHaveLength(1);
     await runner.close();
 
@@ -121,7 +121,7 @@ describe.each(eachStore)("a tool that asks to be run again, on $name", ({ make }
     const runner = createRunner({ agent: agent({ name: "a", model, tools: [guarded] }), store });
     const session = await runner.open("t");
     await session.run("go").result;
-    const [one, two] = await runner.inbox();
+    const [one, two] = (await runner.inbox()).items;
     await runner.answer(one!.id, approve());
     await expect.poll(() => session.interrupts.map(({ kind }) => kind).sort()).toEqual(["approval", "rerun"]);
     await runner.answer(two!.id, approve());

@@ -9,7 +9,7 @@
 //
 // Long, and still one piece: what may start, what waits and when it is over are one count.
 
-import { noCalls, type StoppedCalls } from "../agent.ts";
+import { definitionOf, noCalls, type StoppedCalls } from "../agent.ts";
 import { type BelayError, recordedWords } from "../error.ts";
 import type { Action, Fact, ToolEndEvent } from "../event.ts";
 import type { Frame, Recording } from "../frame.ts";
@@ -320,7 +320,7 @@ export class TurnCalls implements Recording, StopListener {
       return;
     }
     this.#running += 1;
-    if (agent !== undefined) return this.#beginAgent(ready, agent);
+    if (agent !== undefined) return this.#beginAgent(ready, definitionOf(agent));
     const running = new RunningCall(this, this.#frame, ready.call, ready.tool.serial);
     running.ranArgs = ready.ranArgs;
     // Before it begins: it may park, or break, at once.

@@ -73,7 +73,7 @@ describe.each(eachStore)("a node that a person approves, on $name", ({ make }) =
       beforeNodes: ["deploy"],
       inputs: { deploy: { version: "v1" } },
     });
-    const [item] = await first.runner.inbox();
+    const [item] = (await first.runner.inbox()).items;
     expect(item).toMatchObject({
       kind: "approval",
       node: "deploy",
@@ -107,7 +107,7 @@ describe.each(eachStore)("a node that a person approves, on $name", ({ make }) =
     const request = humanApproval("Deploy it?", { approvers: ["ana", "bo", "cy"], quorum: 2 });
     const { runner, session } = await open(plain(seen, [{ node: "deploy", request }]), store);
     await session.run("v1").result;
-    const [{ id } = { id: "" }] = await runner.inbox();
+    const [{ id } = { id: "" }] = (await runner.inbox()).items;
     await expect(runner.answer(id, approve({ by: "eve" }))).rejects.toMatchObject({ code: "ANSWER_FORBIDDEN" });
     expect(await runner.answer(id, approve({ by: "ana" }))).toMatchObject({ open: 1 });
     await expect(runner.answer(id, approve({ by: "ana" }))).rejects.toMatchObject({ code: "ANSWER_TAKEN" });
@@ -125,7 +125,7 @@ describe.each(eachStore)("a node that a person approves, on $name", ({ make }) =
     const seen: unknown[] = [];
     const { runner, session } = await open(release(seen, [withUndo]), store);
     await session.run("v1").result;
-    const [{ id } = { id: "" }] = await runner.inbox();
+    const [{ id } = { id: "" }] = (await runner.inbox()).items;
     await runner.answer(id, reject("not on a Friday", { by: "bo" }));
     expect(await session.resume().result).toMatchObject({ status: "completed", output: "undone" });
     expect(seen).toEqual([
@@ -138,7 +138,7 @@ describe.each(eachStore)("a node that a person approves, on $name", ({ make }) =
     const store = await make();
     const { runner, session } = await open(plain([], ["deploy"]), store);
     await session.run("v1").result;
-    const [{ id } = { id: "" }] = await runner.inbox();
+    const [{ id } = { id: "" }] = (await runner.inbox()).items;
     await runner.answer(id, reject("no", { by: "bo" }));
     expect(session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
     const result = await session.resume().result;
@@ -152,11 +152,11 @@ describe.each(eachStore)("a node that a person approves, on $name", ({ make }) =
     const seen: unknown[] = [];
     const { runner, session } = await open(plain(seen, ["deploy"]), store);
     await session.run("v1").result;
-    const [{ id } = { id: "" }] = await runner.inbox();
+    const [{ id } = { id: "" }] = (await runner.inbox()).items;
     expect(await session.interrupt()).toMatchObject({ accepted: true });
     await expect(runner.answer(id, approve())).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });
     expect(await session.resume().result).toMatchObject({ interruptType: "tool_interrupt" });
-    const [again] = await runner.inbox();
+    const [again] = (await runner.inbox()).items;
     expect(again!.id).not.toBe(id);
     await runner.answer(again!.id, approve({ by: "ana" }));
     expect(await session.resume().result).toMatchObject({ status: "completed" });
@@ -179,16 +179,16 @@ describe.each(eachStore)("a node that a person approves, on $name", ({ make }) =
     const facts = await factsOf(store, "t");
     const fork = await runner.fork("t", { at: facts.length, as: "f" });
     for (const by of ["ana", "bo"]) {
-      const [item] = await runner.inbox({ threadId: "t" });
+      const [item] = (await runner.inbox({ threadId: "t" })).items;
       await runner.answer(item!.id, approve({ by }));
       const result = await session.resume().result;
       if (by === "bo") expect(result).toMatchObject({ status: "completed", output: "bo" });
       else expect(result).toMatchObject({ interruptType: "tool_interrupt" });
     }
-    const [asked] = await runner.inbox({ threadId: "f" });
+    const [asked] = (await runner.inbox({ threadId: "f" })).items;
     await runner.answer(asked!.id, approve({ by: "cy" }));
     await fork.session.resume().result;
-    expect((await runner.inbox({ threadId: "f" })).map(({ address }) => address)).toEqual(["g/add#1/approval"]);
+    expect((await runner.inbox({ threadId: "f" })).items.map(({ address }) => address)).toEqual(["g/add#1/approval"]);
     await runner.close();
   });
 });
@@ -205,7 +205,7 @@ test("O3: a request that expires counts by its `onExpire`", async () => {
     const point = { node: "deploy", request: () => humanApproval("Deploy it?", { expiresAt, onExpire }) };
     const { runner, session } = await open(plain(seen, [point]), memoryStore({ clock }), { clock });
     await session.run("v1").result;
-    expect(await runner.inbox()).toHaveLength(1);
+    expect((await runner.inbox()).items).toHaveLength(1);
     await clock.advance(2_000);
     expect(await session.resume().result).toMatchObject(ends);
     expect(seen).toHaveLength(onExpire === "approve" ? 1 : 0);

@@ -43,7 +43,7 @@ describe.each(eachStore)("a graph that has changed while it waited, on $name", (
       const session = await runner.open("t");
       expect(await session.resume().result).toMatchObject({ status: "completed", output: "c(a(x))" });
       expect(session.interrupts).toEqual([]);
-      expect(await runner.inbox()).toHaveLength(0);
+      expect((await runner.inbox()).items).toHaveLength(0);
       await expect(runner.answer(question!.id, { type: "respond", value: "so" })).rejects.toMatchObject({
         code: "ANSWER_WITHDRAWN",
       });

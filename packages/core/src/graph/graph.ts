@@ -1,6 +1,6 @@
 // graph(…): nodes that are functions, agents or graphs, and the ways between them. Compiled, it is an agent like any other.
 
-import type { Agent } from "../agent.ts";
+import { type Agent, definitionOf, published } from "../agent.ts";
 import type { GraphDescription } from "../describe.ts";
 import { belayError, shown } from "../error.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
@@ -151,7 +151,7 @@ class Builder {
     this.#name = String(name);
   }
 
-  node(key: string, work: NodeCode | AnyAgent, options: NodeOptions<never> = {}): this {
+  node(key: string, given: NodeCode | Agent<unknown, never>, options: NodeOptions<never> = {}): this {
     if (typeof key !== "string" || !NAME.test(key) || key === START || key === END) {
       throw this.#refuse(`no node can be called ${shown(key)}`);
     }
@@ -160,9 +160,8 @@ class Builder {
     if (options.before !== undefined && typeof options.before !== "function") {
       throw this.#refuse(`before of node ${key} is ${shown(options.before)}, not a function`);
     }
-    if (typeof work !== "function" && typeof work?.run !== "function") {
-      throw this.#refuse(`node ${key} is neither a function nor an agent`);
-    }
+    const refusal = () => this.#refuse(`node ${key} is neither a function nor an agent`);
+    const work = typeof given === "function" ? given : definitionOf(given, refusal);
     this.#nodes.set(key, { work, before: options.before as Node["before"] });
     return this;
   }
@@ -218,12 +217,12 @@ class Builder {
     });
     // Made now, and kept: whoever goes on with a large one does not wait for it.
     made.fingerprint();
-    return Object.freeze({
+    const definition: AnyAgent = Object.freeze({
       ...made,
       nodes: [...nodes.keys()],
       checkpoint: (...where: Parameters<NonNullable<AnyAgent["checkpoint"]>>) => checkpointOf(plan, ...where),
-      toMermaid: (look?: MermaidOptions) => toMermaid(shape, look),
-    }) as unknown as Graph;
+    });
+    return published(definition, { toMermaid: (look?: MermaidOptions) => toMermaid(shape, look) }) as Graph;
   }
 
   /** By node: where several are given for one, it stops where one of them says so. */

@@ -249,3 +249,18 @@ test("W5: what is no hook is refused when it is given", () => {
   });
   expect(codes).toEqual(["OPTION_UNKNOWN", "OPTION_INVALID", "OPTION_INVALID"]);
 });
+
+test("W5: hooks may be the methods of a class", async () => {
+  class Watching {
+    readonly #seen: string[] = [];
+    beforeModel() {
+      this.#seen.push("model");
+    }
+    get seen() {
+      return this.#seen;
+    }
+  }
+  const hooks = new Watching();
+  await (await createRunner({ agent: agent({ name: "a", model: scriptedModel("x"), hooks }) }).run("go")).result;
+  expect(hooks.seen).toEqual(["model"]);
+});

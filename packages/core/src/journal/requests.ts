@@ -83,7 +83,11 @@ export function settle(state: ThreadState, fact: RequestAnsweredEvent): void {
   if (step !== undefined) step.settled = fact.seq;
 }
 
-function decisionOf({ interrupt }: RequestState, { by, at, answer, digest }: RequestAnsweredEvent): Decision {
+/** Returns the decision that an answer makes. */
+export function decisionOf(
+  { interrupt }: Pick<RequestState, "interrupt">,
+  { by, at, answer, digest }: RequestAnsweredEvent,
+): Decision {
   switch (answer.type) {
     case "approve": {
       const { note, args } = answer;

@@ -12,11 +12,11 @@ import type { Model, ModelRequest, ToolChoice, ToolSpec } from "./model.ts";
 /** The options of `fromAiSdk()`. */
 export interface FromAiSdkOptions {
   /** The id that is recorded with each message; provider and model id where it is not given. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** True when the model goes on with a last message of the assistant instead of answering it. Default: false. */
-  readonly prefill?: boolean;
+  readonly prefill?: boolean | undefined;
   /** Marks the stable beginning of each request for providers that cache only what is marked (Anthropic). Default: false. */
-  readonly cache?: boolean;
+  readonly cache?: boolean | undefined;
 }
 
 const OPTIONS: KnownOptions<FromAiSdkOptions> = { id: true, prefill: true, cache: true };

@@ -11,9 +11,9 @@ export type PermissionDefault = "allow" | "ask" | "deny";
 
 /** Rules for calls: which may run, which a person must approve, which never run. */
 export interface Permissions {
-  readonly rules?: readonly PermissionRule[];
+  readonly rules?: readonly PermissionRule[] | undefined;
   /** For calls that no rule speaks of. */
-  readonly default?: PermissionDefault;
+  readonly default?: PermissionDefault | undefined;
 }
 
 /** Checked and copied; every rule has an id. */

@@ -83,7 +83,7 @@ interface Shared {
 
 /** The options of `memoryStore()`. */
 export interface MemoryStoreOptions {
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 const OPTIONS: KnownOptions<MemoryStoreOptions> = { clock: true };

@@ -2,7 +2,7 @@
 // fault that shows. A check that lets one of them pass proves nothing.
 
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../agent.ts";
+import { type Agent, definitionOf, published } from "../agent.ts";
 import { type AgentOptions, agent } from "../chat/agent.ts";
 import type { Clock } from "../clock.ts";
 import { type Desk, Frame } from "../frame.ts";
@@ -83,20 +83,22 @@ function changed<T extends object>(thing: T, changes: Partial<T>): T {
 
 /** The agent, with some of what it stands on replaced. */
 function onDesk(good: Agent<string, unknown>, change: (desk: Desk) => Partial<Desk>): Agent<string, unknown> {
+  const definition = definitionOf(good);
   const run = (frame: Frame) => {
     const { place, scope, signal, clock, deps, desk, beginning } = frame;
-    return good.run(new Frame(place, scope, signal, clock, deps, changed(desk, change(desk)), beginning));
+    return definition.run(new Frame(place, scope, signal, clock, deps, changed(desk, change(desk)), beginning));
   };
-  return { ...good, run };
+  return published({ ...definition, run }) as Agent<string, unknown>;
 }
 
 /** The agent, with another signal. */
 function onSignal(good: Agent<string, unknown>, make: (signal: StopSignal) => StopSignal): Agent<string, unknown> {
+  const definition = definitionOf(good);
   const run = (frame: Frame) => {
     const { place, scope, signal, clock, deps, desk, beginning } = frame;
-    return good.run(new Frame(place, scope, make(signal), clock, deps, desk, beginning));
+    return definition.run(new Frame(place, scope, make(signal), clock, deps, desk, beginning));
   };
-  return { ...good, run };
+  return published({ ...definition, run }) as Agent<string, unknown>;
 }
 
 /** True once somebody elsewhere has answered. */
@@ -233,14 +235,14 @@ describe("interruptAnywhere catches", () => {
 
   it("a kernel that keeps nothing of what it was saying when it was stopped", async () => {
     const dropping = (kit: ScenarioKit): Agent<string, unknown> => {
-      const good = worker(kit);
+      const good = definitionOf(worker(kit));
       const run = async (frame: Frame) => {
         const ended = await good.run(frame);
         if (ended.how !== "stopped") return ended;
         const facts = ended.facts.filter((fact) => fact.type !== "message" || fact.message.interrupted === undefined);
         return { ...ended, facts, partialText: "", attempt: 2 };
       };
-      return { ...good, run };
+      return published({ ...good, run }) as Agent<string, unknown>;
     };
     await caught({ agent: dropping, input }, "stop", "was shown of .*, and is superseded though nothing was lost");
     await caught({ agent: dropping, input }, "close", "was shown of .*, and is superseded though nothing was lost");
@@ -324,13 +326,13 @@ describe("interruptAnywhere catches", () => {
 
   it("a kernel that runs a call after it was withdrawn", async () => {
     const stubborn = (kit: ScenarioKit): Agent<string, unknown> => {
-      const good = gated(kit);
+      const good = definitionOf(gated(kit));
       const run = (frame: Frame) => {
         const results = frame.scope.messages.flatMap(({ parts }) => parts.filter((part) => part.type === "result"));
         if (results.some(({ outcome }) => outcome === "not-executed")) kit.effect("worker/t1/c0");
         return good.run(frame);
       };
-      return { ...good, run };
+      return published({ ...good, run }) as Agent<string, unknown>;
     };
     for (const fault of ["stop-waiting", "new-input"] as const) {
       await caught({ agent: stubborn, input }, fault, "its request is withdraw");

@@ -63,7 +63,7 @@ export interface ScenarioKit {
 /** The options of `effect()`. */
 export interface EffectOptions {
   /** The key of the ask in this call that must be answered before; `ask#0` is the first without one. */
-  readonly after?: string;
+  readonly after?: string | undefined;
 }
 
 /** An agent, its input, and what may happen to it: the options of `interruptAnywhere()`. */

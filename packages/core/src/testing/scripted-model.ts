@@ -28,12 +28,12 @@ export type ScriptedTurn =
 
 /** The options of `scriptedModel()`. */
 export interface ScriptedModelOptions {
-  readonly id?: string;
-  readonly prefill?: boolean;
+  readonly id?: string | undefined;
+  readonly prefill?: boolean | undefined;
   /** Time between two pieces of text. */
-  readonly delayMs?: number;
+  readonly delayMs?: number | undefined;
   /** Splits text given as one string into pieces of about this many characters. */
-  readonly chunkSize?: number;
+  readonly chunkSize?: number | undefined;
 }
 
 const OPTIONS: KnownOptions<ScriptedModelOptions> = { id: true, prefill: true, delayMs: true, chunkSize: true };

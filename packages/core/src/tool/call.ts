@@ -22,7 +22,7 @@ import { bytesOver, type Json, Room } from "../json.ts";
 import { messageText, type Outcome } from "../message.ts";
 import { point } from "../point.ts";
 import { Steps, type StepsHost } from "../steps/steps.ts";
-import { CallContext, type ContextCall, type InsideInterrupt } from "./context.ts";
+import { CallContext, type ContextCall, type InsideInterrupt, shortReason } from "./context.ts";
 import type { ReadyCall } from "./prepare-call.ts";
 import { isAsyncIterable, isThenable, storable } from "./returned.ts";
 import type { RunningProcess } from "./strays.ts";
@@ -344,7 +344,7 @@ export class LiveCall implements StopListener, StepsHost, Hot, ContextCall {
     // It is held, also after a stop: it runs again on continue, and asks for its recorded steps then.
     if (error instanceof Rerun && this.#timedOut === undefined) return this.#again(error.extra);
     // A stop of its own: the signal is set before this returns.
-    if (error instanceof UserInterrupt && this.#timedOut === undefined) this.interrupt({ reason: error.reason });
+    if (error instanceof UserInterrupt && this.#timedOut === undefined) this.interrupt({ reason: shortReason(error) });
     if (this.#context.isInterrupted()) return this.#cut();
     const left = this.#leftOut();
     if (left !== undefined) return this.broke(left);

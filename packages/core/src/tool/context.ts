@@ -86,6 +86,11 @@ export function readInsideInterrupt(options: InsideInterrupt): InsideInterrupt {
   return options;
 }
 
+/** The reason of a thrown stop. It is not checked when it is made, so it is cut to a length that every record can hold. */
+export function shortReason({ reason }: UserInterrupt): string {
+  return String(reason).slice(0, 500);
+}
+
 /** The call around a context. A tool that is called on its own has none. */
 export interface ContextCall {
   steps(): Steps;

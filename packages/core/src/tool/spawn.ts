@@ -16,14 +16,14 @@ import { MARK_VARIABLE, type RunningProcess, Strays } from "./strays.ts";
 
 /** The options of `ctx.spawn()`. */
 export interface SpawnOptions {
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** The whole environment of the child; without it, that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Written to stdin, which is then closed. Without it stdin stays open for you to write to and end. */
-  readonly input?: string;
-  readonly shell?: boolean | string;
+  readonly input?: string | undefined;
+  readonly shell?: boolean | string | undefined;
   /** How much of stdout and of stderr `output` keeps, each; 1 MB. The middle is left out, with a note. */
-  readonly maxOutputBytes?: number;
+  readonly maxOutputBytes?: number | undefined;
 }
 
 /** How a process ended. */

@@ -1,7 +1,7 @@
 // An agent as a tool of another one: each call is a run of its own, in a fresh history, and is stopped, asked and resumed
 // in its place.
 
-import type { Agent } from "../agent.ts";
+import { type Agent, definitionOf } from "../agent.ts";
 import { belayError } from "../error.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { jsonSchema } from "../schema/schema.ts";
@@ -24,10 +24,10 @@ const input = jsonSchema<{ request: string }>({
 
 /** Makes an agent a tool of another one. Each call is a run of that agent, with a history of its own. */
 export function agentTool<Deps = unknown>(agent: Agent<unknown, Deps>, options: AgentToolOptions = {}): Tool<Deps> {
-  if (typeof agent?.run !== "function") {
+  definitionOf(agent, () => {
     const tool = String((agent as Partial<Agent> | undefined)?.name ?? agent);
-    throw belayError("TOOL_INVALID", { tool, problem: "agentTool(…) was given no agent" });
-  }
+    return belayError("TOOL_INVALID", { tool, problem: "agentTool(…) was given no agent" });
+  });
   refuseUnknown("agentTool()", options, OPTIONS);
   const { description = `Hands a request to ${agent.name}, and gives its answer.` } = options;
   const execute = () => {

@@ -4,7 +4,7 @@
 // 3. Nothing begins after a stop, nor while only open calls may run.
 // 4. What it is given, and what it gives, is within the runner's `maxBytes` (P12): else it does not begin, or has failed.
 
-import type { Agent, Ended } from "../agent.ts";
+import type { Definition, Ended } from "../agent.ts";
 import { noCalls } from "../agent.ts";
 import { type BelayError, errorFromRecord, errorRecord } from "../error.ts";
 import type { Action, Fact, Patch } from "../event.ts";
@@ -22,7 +22,7 @@ import { inputAfterHooks, runReply } from "../reply.ts";
 export type ChildInput = { readonly messages: readonly Message[] } | { readonly value: Json };
 
 export interface ChildPlace {
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
   readonly path: string;
   /** It remembers nothing of what was done under its path before. */
   readonly fresh?: true;
@@ -181,7 +181,7 @@ function hooked(
 }
 
 /** What other agents have given may be too large only together, as what a node gets of all before it. */
-function inputTooLarge(agent: Agent<unknown, never>, input: ChildInput, most: number): BelayError | undefined {
+function inputTooLarge(agent: Definition, input: ChildInput, most: number): BelayError | undefined {
   const what = `The input of agent ${agent.name}`;
   try {
     if ("value" in input) fitting(asGiven(agent, input.value), what, most);
@@ -194,7 +194,7 @@ function inputTooLarge(agent: Agent<unknown, never>, input: ChildInput, most: nu
 }
 
 /** As it is recorded: to a chat a value is a text, in which what it holds is escaped once more. */
-export function asGiven({ chats }: Pick<Agent<unknown, never>, "chats">, value: Json): Json {
+export function asGiven({ chats }: Pick<Definition, "chats">, value: Json): Json {
   return chats ? asText(value) : value;
 }
 
@@ -212,7 +212,7 @@ function refused(frame: Frame, { agent, path, fresh }: ChildPlace, error: BelayE
   return { how: "failed", facts: [start, end], error };
 }
 
-function wasGivenNothing({ chats }: Agent<unknown, never>, scope: Scope): boolean {
+function wasGivenNothing({ chats }: Definition, scope: Scope): boolean {
   return chats ? scope.given.length === 0 : scope.input === undefined;
 }
 

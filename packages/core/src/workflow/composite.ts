@@ -1,8 +1,7 @@
 // What all agents made of agents share: how they are defined, what they are given, how they end. A composite keeps no
 // state of its own: what comes next is read from what its children have on record.
 
-import type { Agent, Ended } from "../agent.ts";
-import { noCalls } from "../agent.ts";
+import { type Agent, type Definition, definitionOf, type Ended, noCalls } from "../agent.ts";
 import type { AgentDescription } from "../describe.ts";
 import { belayError } from "../error.ts";
 import type { Action } from "../event.ts";
@@ -17,7 +16,7 @@ import { refuseUnknown } from "../refuse-unknown.ts";
 import { type ChildEnd, type ChildInput, runChild, wordsOf } from "./child.ts";
 import { workflowView } from "./view.ts";
 
-export type AnyAgent = Agent<unknown, never>;
+export type AnyAgent = Definition;
 
 interface Composite {
   readonly kind: Exclude<AgentDescription["kind"], "chat">;
@@ -42,8 +41,14 @@ export function agentsOf(
 ): readonly AnyAgent[] {
   readDefinition(where, options, known);
   const { name, agents } = options;
-  if (Array.isArray(agents) && agents.length > 0) return agents;
+  if (Array.isArray(agents) && agents.length > 0) return definitionsOf(String(name), agents);
   throw belayError("AGENT_INVALID", { agent: String(name), problem: `it has no agents to run ${work}` });
+}
+
+/** What agent `name` has inside it. */
+export function definitionsOf(name: string, agents: readonly unknown[]): readonly AnyAgent[] {
+  const refusal = () => belayError("AGENT_INVALID", { agent: name, problem: "one of those inside it is no agent" });
+  return agents.map((each) => definitionOf(each, refusal));
 }
 
 /** Refuses a definition that is no object, or that has an unknown option. */
@@ -57,10 +62,6 @@ export function readDefinition(where: string, options: object, known: Readonly<R
 export function composite({ kind, name, children, shape = null, hooks, plain, about, run }: Composite): AnyAgent {
   if (typeof name !== "string" || !NAME.test(name)) {
     throw belayError("AGENT_INVALID", { agent: String(name), problem: `its name is ${JSON.stringify(name)}` });
-  }
-  for (const child of children) {
-    if (typeof child?.run === "function" && typeof child.fingerprint === "function") continue;
-    throw belayError("AGENT_INVALID", { agent: name, problem: "one of those inside it is no agent" });
   }
   const childAt = (segment: string) => childIn(children, kind, segment);
   const table = readHooks(hooks);

@@ -1,13 +1,13 @@
 // defineAgent(…): an agent whose behaviour is a function of one's own, with durable steps, questions and agents inside it.
 
-import type { Agent } from "../agent.ts";
+import { type Agent, published } from "../agent.ts";
 import { belayError } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import { rerunAddress } from "../interrupt/rerun.ts";
 import type { Json } from "../json.ts";
 import type { KnownOptions } from "../refuse-unknown.ts";
-import { type AnyAgent, composite, readDefinition } from "./composite.ts";
+import { composite, definitionsOf, readDefinition } from "./composite.ts";
 import { type AgentCode, type AgentContext, isToRerun, LiveAgent } from "./live-agent.ts";
 
 /** The options of `defineAgent()`. */
@@ -46,12 +46,12 @@ export function defineAgent<Out = unknown, Deps = unknown>(
   const made = composite({
     kind: "custom",
     name,
-    children: agents as readonly AnyAgent[],
+    children: definitionsOf(String(name), agents),
     shape: version,
     hooks,
     run: (frame) => runCode(frame, name, code),
   });
-  return made as Agent<Awaited<Out>, Deps>;
+  return published(made) as Agent<Awaited<Out>, Deps>;
 }
 
 async function runCode(frame: Frame, name: string, code: AgentCode) {

@@ -113,7 +113,34 @@ describe.each(eachStore)("a run that its own code stops, on $name", ({ make }) =
   });
 });
 
-test("O9: options that do not exist, or are no text, are refused; outside a run it throws UserInterrupt", async () => {
+test("O9: a stop that a custom agent was refused leaves nothing on record, and the agent goes on", async () => {
+  const root = defineAgent({
+    name: "loud",
+    run: (ctx) => {
+      try {
+        ctx.interrupt({ message: "x".repeat(5000) });
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+      return "stopped";
+    },
+  });
+  const runner = createRunner({ agent: root, maxBytes: 4096 });
+  const session = await runner.open("t");
+  expect(await session.run("go").result).toMatchObject({ status: "completed", output: "TOO_LARGE" });
+  await runner.close();
+});
+
+test("O9: a thrown UserInterrupt with a reason that is too large stops the run with a part of it", async () => {
+  const throws = toolOf("throws", () => Promise.reject(new UserInterrupt(1, "x".repeat(5000))));
+  const model = scriptedModel([[{ call: "throws", args: {} }], "ok"]);
+  const runner = createRunner({ agent: agent({ name: "a", model, tools: [throws] }), maxBytes: 4096 });
+  const result = await (await runner.open("t")).run("go").result;
+  expect(result).toMatchObject({ interrupts: [{ kind: "user", by: "tool:throws", reason: "x".repeat(500) }] });
+  await runner.close();
+});
+
+test("O9: options that do not exist, are no text or too large are refused, and nothing is stopped", async () => {
   let met: unknown;
   const wrong = (options: object) =>
     toolOf("wrong", (ctx) => {
@@ -127,9 +154,10 @@ test("O9: options that do not exist, or are no text, are refused; outside a run 
   for (const [options, code] of [
     [{ why: "x" }, "OPTION_UNKNOWN"],
     [{ reason: 5 }, "OPTION_INVALID"],
+    [{ message: "x".repeat(5000) }, "TOO_LARGE"],
   ] as const) {
     const model = scriptedModel([[{ call: "wrong", args: {} }], "ok"]);
-    const runner = createRunner({ agent: agent({ name: "a", model, tools: [wrong(options)] }) });
+    const runner = createRunner({ agent: agent({ name: "a", model, tools: [wrong(options)] }), maxBytes: 4096 });
     expect(await (await runner.open("t")).run("go").result).toMatchObject({ status: "completed" });
     expect(met).toMatchObject({ code });
     await runner.close();

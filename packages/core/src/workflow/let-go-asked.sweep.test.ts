@@ -174,7 +174,7 @@ describe("a program that ends while people are asked for something", () => {
         const asked = facts.flatMap((fact) =>
           fact.type === "action" && isRequest(fact.action.interrupted) ? [fact.action.interrupted.id] : [],
         );
-        const open = (await runner.inbox()).map(({ id }) => id);
+        const open = (await runner.inbox()).items.map(({ id }) => id);
         expect([told, open.sort()]).toEqual([told, asked.sort()]);
         const session = await runner.open("thread");
         if (session.state !== "created") {

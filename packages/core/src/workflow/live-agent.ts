@@ -5,8 +5,7 @@
 //
 // Long, and still one piece: what it waits for, what is under way and when it rests are one count.
 
-import type { Ended } from "../agent.ts";
-import { noCalls } from "../agent.ts";
+import { type Agent, definitionOf, type Ended, noCalls } from "../agent.ts";
 import { BelayError, belayError, errorText, UserInterrupt } from "../error.ts";
 import type { Action, Fact, Patch } from "../event.ts";
 import type { Frame, Hot } from "../frame.ts";
@@ -19,7 +18,7 @@ import { isBlank, type Message, messageText } from "../message.ts";
 import { readName } from "../read-name.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type AskOptions, onRecord, type StepContext, Steps, type StepsHost } from "../steps/steps.ts";
-import { type InsideInterrupt, readInsideInterrupt } from "../tool/context.ts";
+import { type InsideInterrupt, readInsideInterrupt, shortReason } from "../tool/context.ts";
 import { asGiven, type ChildEnd, runChild } from "./child.ts";
 import { childKey } from "./child-key.ts";
 import { type AnyAgent, completed, together, valueOfFrame } from "./composite.ts";
@@ -41,7 +40,7 @@ export interface AgentContext<Deps = unknown> {
   ask<T>(request: Request<T>, options?: AskOptions): Promise<T>;
   step<T>(key: string, compute: (ctx: StepContext) => T | Promise<T>): Promise<T>;
   /** Runs an agent inside this one; under its key (by default its name) it is run once. */
-  run(agent: AnyAgent, input: Json, options?: RunChildOptions): Promise<Json>;
+  run(agent: Agent<unknown, never>, input: Json, options?: RunChildOptions): Promise<Json>;
   /** Ends the whole run with `output`. */
   exit(output?: unknown): void;
   /** Ends the nearest loop with `output`; where there is none, the whole run. */
@@ -243,8 +242,15 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
     const key = `interrupt#${count}`;
     if (this.#steps.takes(key)) return;
     const { address } = this;
-    this.#ownStops = [...this.#ownStops, this.#frame.step(undefined, `${address}/s:${key}`, key, { value: null })];
-    this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason, message });
+    const before = this.#ownStops;
+    // Before the stop, which may end this code at once.
+    this.#ownStops = [...before, this.#frame.step(undefined, `${address}/s:${key}`, key, { value: null })];
+    try {
+      this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason, message });
+    } catch (error) {
+      this.#ownStops = before;
+      throw error;
+    }
     throw new UserInterrupt(this.#frame.signal.stop?.at, reason, this.#shownText);
   }
 
@@ -306,15 +312,20 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
   }
 
   /** A child: it never settles where it was cut, and the code goes on with it when it begins again. */
-  #run(agent: AnyAgent, input: Json, options: RunChildOptions = {}): Promise<Json> {
+  #run(given: Agent<unknown, never>, input: Json, options: RunChildOptions = {}): Promise<Json> {
     if (this.#broken !== undefined) return new Promise(() => {});
-    const key = options?.key ?? agent?.name;
+    const key = options?.key ?? given?.name;
+    let agent: AnyAgent;
     let part: string;
     let value: Json;
     let what: string;
     try {
       refuseUnknown("ctx.run()", options, RUN);
-      part = childKey(this.#name, agent, key);
+      agent = definitionOf(given, () => {
+        const problem = "it runs something inside it that is no agent";
+        return belayError("AGENT_INVALID", { agent: this.#name, problem });
+      });
+      part = childKey(key);
       what = `The input of ${agent.name}`;
       value = toJson(input, what);
     } catch (error) {
@@ -556,7 +567,7 @@ export class LiveAgent implements StepsHost, StopListener, Hot {
 
   #failed(error: unknown): void {
     if (error instanceof UserInterrupt && this.#frame.signal.stop === undefined) {
-      this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason: error.reason });
+      this.#frame.desk.interrupt({ by: `agent:${this.#name}`, reason: shortReason(error) });
     }
     if (this.#frame.signal.stop !== undefined) return this.#stop();
     if (error instanceof Rerun) return this.#asksAgain(error);

@@ -1,6 +1,6 @@
 // Again and again: what a round gives is what the next one gets, until that is enough (W1).
 
-import type { Agent, Ended } from "../agent.ts";
+import { type Agent, type Ended, published } from "../agent.ts";
 import { belayError, shown } from "../error.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
@@ -41,7 +41,10 @@ export function loop<Deps = unknown>(options: LoopOptions<Deps>): Agent<unknown,
   if (until !== undefined && typeof until !== "function") throw refuse(`until is ${shown(until)}, not a function`);
   const run = (frame: Frame) => runAll(frame, children, maxIterations, until);
   const about = () => ({ maxIterations });
-  return composite({ kind: "loop", name, children, shape: maxIterations, hooks, about, run }) as Agent<unknown, Deps>;
+  return published(composite({ kind: "loop", name, children, shape: maxIterations, hooks, about, run })) as Agent<
+    unknown,
+    Deps
+  >;
 }
 
 async function runAll(

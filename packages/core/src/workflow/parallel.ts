@@ -1,7 +1,7 @@
 // All at once, each with the same input; what they give is a list in their order (W1). Those that wait for people go on
 // as soon as they can, whatever the others do.
 
-import type { Agent, Ended } from "../agent.ts";
+import { type Agent, type Ended, published } from "../agent.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
@@ -22,10 +22,9 @@ const OPTIONS: KnownOptions<ParallelOptions<never>> = { name: true, agents: true
 export function parallel<Deps = unknown>(options: ParallelOptions<Deps>): Agent<unknown[], Deps> {
   const children = agentsOf("parallel()", options, OPTIONS, "at once");
   const { name, hooks } = options;
-  return composite({ kind: "parallel", name, children, hooks, run: (frame) => runAll(frame, children) }) as Agent<
-    unknown[],
-    Deps
-  >;
+  return published(
+    composite({ kind: "parallel", name, children, hooks, run: (frame) => runAll(frame, children) }),
+  ) as Agent<unknown[], Deps>;
 }
 
 async function runAll(frame: Frame, agents: readonly AnyAgent[]): Promise<Ended> {

@@ -1,6 +1,6 @@
 // One after the other: what one gives is what the next one gets (W1).
 
-import type { Agent, Ended } from "../agent.ts";
+import { type Agent, type Ended, published } from "../agent.ts";
 import type { Frame } from "../frame.ts";
 import type { HooksGiven } from "../hooks/hooks.ts";
 import type { Json } from "../json.ts";
@@ -21,10 +21,9 @@ const OPTIONS: KnownOptions<SequentialOptions<never>> = { name: true, agents: tr
 export function sequential<Deps = unknown>(options: SequentialOptions<Deps>): Agent<unknown, Deps> {
   const children = agentsOf("sequential()", options, OPTIONS, "one after the other");
   const { name, hooks } = options;
-  return composite({ kind: "sequential", name, children, hooks, run: (frame) => runAll(frame, children) }) as Agent<
-    unknown,
-    Deps
-  >;
+  return published(
+    composite({ kind: "sequential", name, children, hooks, run: (frame) => runAll(frame, children) }),
+  ) as Agent<unknown, Deps>;
 }
 
 async function runAll(frame: Frame, agents: readonly AnyAgent[]): Promise<Ended> {

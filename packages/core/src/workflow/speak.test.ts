@@ -44,7 +44,7 @@ describe.each(eachStore)("a custom agent that speaks, on $name", ({ make }) => {
     await first.close();
 
     const second = createRunner({ agent: guide(), store });
-    const [item] = await second.inbox();
+    const [item] = (await second.inbox()).items;
     const again = await second.open("t");
     expect(await again.resume({ answers: { [item!.id]: respond("Ana") } }).result).toMatchObject({
       status: "completed",
@@ -73,9 +73,9 @@ describe.each(eachStore)("a custom agent that speaks, on $name", ({ make }) => {
     const runner = createRunner({ agent: root, store });
     const session = await runner.open("t");
     await session.run("go").result;
-    const [which] = await runner.inbox();
+    const [which] = (await runner.inbox()).items;
     await session.resume({ answers: { [which!.id]: reject("no") } }).result;
-    const [may] = await runner.inbox();
+    const [may] = (await runner.inbox()).items;
     expect(await session.resume({ answers: { [may!.id]: reject("no") } }).result).toMatchObject({ output: false });
     expect(session.messages.map(messageText)).toEqual(["go", "No answer: REQUEST_REJECTED", "false"]);
     await runner.close();

@@ -85,7 +85,7 @@ describe.each(eachStore)("code that asks while it is ended, on $name", ({ make }
     writes.open();
     await ended;
     expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "user_interrupt" });
-    expect(await runner.inbox()).toEqual([]);
+    expect((await runner.inbox()).items).toEqual([]);
     expect(factProblems(await factsOf(store))).toEqual([]);
     await runner.close();
   });

@@ -104,7 +104,7 @@ describe.each(eachStore)("values that the agents of a thread share, on $name", (
     const session = await first.open("t");
     await session.run("set").result;
     await session.run("use").result;
-    const [item] = await first.inbox();
+    const [item] = (await first.inbox()).items;
     await first.close();
     const second = createRunner({ agent: root(), store });
     await second.answer(item!.id, approve());

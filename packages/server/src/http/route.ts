@@ -1,7 +1,7 @@
 // One route as data. The router, the checks of queries and bodies, the roles, the idempotency keys and the OpenAPI document
 // all read this table; no other file lists the routes.
 
-import type { Kernel } from "../kernel.ts";
+import type { Runner } from "@belay/core";
 import type { Login, Role, SessionDoor } from "../login/login.ts";
 
 /** JSON Schema, written out. One with a `title` becomes a component of the OpenAPI document. */
@@ -15,7 +15,7 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
-  readonly runner: Kernel;
+  readonly runner: Runner;
   readonly login: Login;
   /** The kernel's id for a command, made of the idempotency key; undefined without a key. */
   readonly id: string | undefined;

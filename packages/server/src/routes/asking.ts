@@ -1,8 +1,7 @@
 // Requests to people, and their answers.
 
-import type { Answer, BelayError, Message } from "@belay/core";
+import type { Answer, BelayError, InboxFilter, Message } from "@belay/core";
 import { type AnyRoute, type Call, route } from "../http/route.ts";
-import type { InboxQuery } from "../kernel.ts";
 import { problemOf } from "../problem.ts";
 import { signed } from "./control.ts";
 import { sameDigest, unwitnessed } from "./four-eyes.ts";
@@ -55,7 +54,7 @@ async function resumed({ runner, login }: Call, threadId: string): Promise<boole
   }
 }
 
-interface InboxParams extends Omit<InboxQuery, "by"> {
+interface InboxParams extends Omit<InboxFilter, "by"> {
   readonly mine?: boolean;
   readonly state?: "open" | "decided";
 }

@@ -29,12 +29,12 @@ export async function endInCalm(life: Life): Promise<void> {
   await ticks(30);
   const { session } = process;
   if (session === undefined) return witness.problem("the thread cannot be opened any more");
-  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
+  witness.checkInbox(THREAD, (await process.runner.inbox()).items, clock.now());
   if (life.dice(8) === 0) await endForGood(life, process, session);
   else if (await goOn(life, session)) await takeWhatWaits(life, process, session);
   witness.checkJournal(THREAD);
   witness.checkDeeds(THREAD);
-  witness.checkInbox(THREAD, await process.runner.inbox(), clock.now());
+  witness.checkInbox(THREAD, (await process.runner.inbox()).items, clock.now());
   checkValues(life, (await process.runner.look(THREAD))?.values ?? {});
   checkSaid(life);
   if (session.state === "completed") witness.checkWords(THREAD, session.messages, life.hears);

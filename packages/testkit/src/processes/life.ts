@@ -83,7 +83,7 @@ async function lived(life: Life): Promise<boolean> {
 export async function answerLife(life: Life): Promise<void> {
   const { passed, points, runner, close } = await begin(life, () => undefined);
   const off = onPoint(passed);
-  for (const { id, kind } of await runner.inbox()) {
+  for (const { id, kind } of (await runner.inbox()).items) {
     await runner.answer(id, kind === "approval" ? approve() : respond("the blue one"), { id: `answer-${id}` });
   }
   await runner.drain();

@@ -257,7 +257,7 @@ export class World extends Simulation {
     this.calm = true;
     const process = this.start();
     await this.#goOn(process);
-    this.witness.checkInbox(THREAD, await process.runner.inbox(), this.clock.now());
+    this.witness.checkInbox(THREAD, (await process.runner.inbox()).items, this.clock.now());
     this.witness.checkAlone();
     this.witness.checkJournal(THREAD);
     this.witness.checkDeeds(THREAD);

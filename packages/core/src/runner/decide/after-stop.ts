@@ -1,7 +1,7 @@
 // What `onInterrupt` hooks say after a stop: each agent that was cut may speak, in its own history. They are asked all at
 // once, and the stop waits for them no longer than its grace; what comes later is not recorded.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import type { Fact, MessageEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import { callHook, GRACE_MS, type HookHost, hookFailed, report, spoken, withinGrace } from "../../hooks/call-hooks.ts";
@@ -53,7 +53,7 @@ export function speakersOf(host: ReplyHost, place: FramePlace, state: ThreadStat
 }
 
 /** The agent that has the word there, where it was handed over. */
-function speaking(agent: Agent<unknown, never> | undefined, active: string | undefined) {
+function speaking(agent: Definition | undefined, active: string | undefined) {
   if (active === undefined || agent === undefined || agent.name === active) return agent;
   const waiting = [...agent.children];
   for (const child of waiting) {
@@ -93,7 +93,7 @@ export async function sayOfIdleStop(
   return sayAfterStop(speakers, { interrupt: told(at, state), partialText: "", graceMs: stop.graceMs });
 }
 
-function maySpeak(agent: Agent<unknown, never>, seen = new Set<Agent<unknown, never>>()): boolean {
+function maySpeak(agent: Definition, seen = new Set<Definition>()): boolean {
   if (seen.has(agent)) return false;
   seen.add(agent);
   const speaks = agent.hooks?.onInterrupt !== undefined || agent.interruptMessage !== undefined;

@@ -1,8 +1,8 @@
 // Which agent a path leads to: several inside one another may have the same name.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 
-type AnyAgent = Agent<unknown, never>;
+type AnyAgent = Definition;
 
 const IN_CALL = /^t\d+\/c\d+\/[^/]+/;
 

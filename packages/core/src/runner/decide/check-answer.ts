@@ -1,7 +1,7 @@
 // Whether an answer can be taken: what the request says of it, and what only code can say. Asked before an answer is sent
 // or written; what the request says is judged once more when it is written.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { BelayError, belayError } from "../../error.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { judgeAnswer } from "../../interrupt/decision.ts";
@@ -16,7 +16,7 @@ import type { Command } from "./command.ts";
 
 /** Who looks at an answer. */
 export interface AnswerChecker {
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
   readonly setup: Setup;
   readonly deps: unknown;
   /** What the code behind open requests takes as their answers, by id. */

@@ -1,6 +1,6 @@
 // How a segment of a run ends: its facts, its result and its receipt. Data in, data out.
 
-import { type Agent, type Ended, noCalls, type StoppedCalls } from "../../agent.ts";
+import { type Definition, type Ended, noCalls, type StoppedCalls } from "../../agent.ts";
 import { builtIn } from "../../built-in.ts";
 import { belayError, errorRecord, GENERAL } from "../../error.ts";
 import type { Fact, StateEvent } from "../../event.ts";
@@ -37,7 +37,7 @@ export interface Receipt {
 /** The circumstances in which a segment ends, as of the append that records it. */
 export interface Circumstances {
   /** The root agent. */
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
   /** `terminate` ends the run for good, `let-go` records no pause. Without one, `ended` and `asked` decide. */
   readonly intent: "terminate" | "let-go" | undefined;
   /** The person's stop. A stopped run without one was parked by pause(). */

@@ -1,12 +1,12 @@
 // Which graph is meant, where somebody looks at one or changes its state: by its path, or by the address of what waits in it.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { agentAt } from "./agent-at.ts";
 
-type AnyAgent = Agent<unknown, never>;
+type AnyAgent = Definition;
 
 /** The path that `to` means. Refused where the run is in no such place. */
 export function namedGraph(agent: AnyAgent, state: ThreadState, to: string): string {

@@ -1,6 +1,6 @@
 // Facts for a thread at rest. Each function makes one append, which takes the lease and returns it.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError, errorRecord } from "../../error.ts";
 import type { Fact, StateEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
@@ -49,7 +49,7 @@ export function terminated(by: string, commands: (place: FramePlace) => readonly
 
 /** Stops a thread that rests with open requests: it withdraws them and waits for the person (S9). */
 export function stopWaiting(
-  agent: Agent<unknown, never>,
+  agent: Definition,
   stop: Stop,
   commands: (place: FramePlace) => readonly Fact[],
   said: readonly Fact[],

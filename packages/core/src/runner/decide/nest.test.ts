@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Agent } from "../../index.ts";
+import type { Definition } from "../../agent.ts";
 import { newScope, newThread } from "../../journal/state.ts";
 import { nest } from "./nest.ts";
 
@@ -10,7 +10,7 @@ test("W2: agents and kinds that nobody knows do not break it", () => {
     state.scopes.set(path, { ...newScope(path), runId: "r" });
   }
   const raised = { id: "1", kind: "of tomorrow" as never, address: "root/9:gone/what:ever/s:x", raisedAt: 0, by: "?" };
-  const root = { name: "root", children: [], chats: false } as unknown as Agent<unknown, never>;
+  const root = { name: "root", children: [], chats: false } as unknown as Definition;
   const leaf = { ...raised, data: { type: "none" } };
   const gone = { ...raised, address: "root/9:gone", data: { type: "tools", interrupts: [leaf] } };
   expect(nest(root, "root", state, [raised])).toEqual({

@@ -1,7 +1,7 @@
 // The interrupts of a thread as its root sees them: a pure function of what the agents are, what they have on record, and
 // what is open. What each level looks like the agents themselves know.
 
-import type { Agent, Checkpoint } from "../../agent.ts";
+import type { Checkpoint, Definition } from "../../agent.ts";
 import { turnAddress } from "../../interrupt/address.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import { above, type GraphInterrupt, type InterruptView, leaf, type RerunData } from "../../interrupt/view.ts";
@@ -9,7 +9,7 @@ import type { Scope, ThreadState } from "../../journal/state.ts";
 import { messageText } from "../../message.ts";
 import { childAt } from "./agent-at.ts";
 
-type AnyAgent = Agent<unknown, never>;
+type AnyAgent = Definition;
 
 type Recorded = Pick<ThreadState, "scopes" | "run" | "breakpoints" | "requests">;
 

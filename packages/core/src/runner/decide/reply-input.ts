@@ -1,7 +1,7 @@
 // What `beforeReply` hooks make of what people say, before it is on record. A stop gives them their grace; one that takes
 // longer means that the reply never began: its words are not recorded as the hook has not seen them through.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { BelayError, errorText, UserInterrupt } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
 import { type HookHost, hookFailed, withinGrace } from "../../hooks/call-hooks.ts";
@@ -14,7 +14,7 @@ import type { Setup } from "../given/setup.ts";
 type Inputs = ReturnType<typeof readInput>;
 
 export interface ReplyHost {
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
   readonly setup: Pick<Setup, "clock" | "hooks" | "log" | "maxBytes">;
   readonly deps: unknown;
 }

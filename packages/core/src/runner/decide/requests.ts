@@ -4,9 +4,9 @@ import type { StoppedCalls } from "../../agent.ts";
 import type { EventBase, Fact, RequestAnsweredEvent } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
-import { type Groups, isExpired, judgeAnswer } from "../../interrupt/decision.ts";
+import { type Decision, type Groups, isExpired, judgeAnswer, type Vote } from "../../interrupt/decision.ts";
 import { type Interrupt, isRequest, resumePause } from "../../interrupt/interrupt.ts";
-import { openRequests } from "../../journal/requests.ts";
+import { decisionOf, openRequests } from "../../journal/requests.ts";
 import type { ThreadState } from "../../journal/state.ts";
 import { rememberedRule } from "../../permission/remembered.ts";
 import type { Append, Rest } from "../../store/store.ts";
@@ -82,24 +82,52 @@ export function asked(
   state: ThreadState,
   facts: readonly Fact[],
   paused: boolean,
-): Pick<Append, "raise" | "close" | "remember" | "rest"> {
+): Pick<Append, "raise" | "close" | "amend" | "decided" | "remember" | "rest"> {
   let raise: NonNullable<Append["raise"]>[number][] | undefined;
   let close: string[] | undefined;
+  let amend: NonNullable<Append["amend"]>[number][] | undefined;
+  let decided: NonNullable<Append["decided"]>[number][] | undefined;
   let remember: NonNullable<Append["remember"]>[number][] | undefined;
   for (const fact of facts) {
     if (fact.type === "action" && isRequest(fact.action.interrupted)) {
       raise ??= [];
       raise.push(rowOf(fact.runId, fact.action.interrupted));
-    } else if (fact.type === "request-answered" && fact.open === undefined && fact.refused === undefined) {
+    } else if (fact.type === "request-answered" && fact.refused === undefined) {
+      const request = requestIn(state, facts, fact.id);
+      const { by, at, digest } = fact;
+      if (fact.open) {
+        if (request === undefined) continue;
+        const approvals = [...request.approvals, { by, at, ...(digest !== undefined && { digest }) }];
+        amend = [
+          ...(amend?.filter(({ id }) => id !== fact.id) ?? []),
+          rowOf(fact.runId, request.interrupt, { approvals }),
+        ];
+        continue;
+      }
       close ??= [];
       close.push(fact.id);
+      if (request !== undefined) {
+        const { approvals } = request;
+        const more = { ...(approvals.length > 0 && { approvals }), decision: decisionOf(request, fact) };
+        decided ??= [];
+        decided.push(rowOf(fact.runId, request.interrupt, more));
+      }
       if (fact.remember !== "always" || fact.rule === undefined) continue;
       remember ??= [];
       remember.push({ id: fact.rule.id!, at: fact.at, body: JSON.stringify(fact.rule) });
     }
   }
   const rest = paused ? restAfter(state, facts, raise, close) : undefined;
-  return { raise, close, remember, rest };
+  return { raise, close, amend, decided, remember, rest };
+}
+
+/** What the row of a request holds. */
+export interface RequestBody {
+  readonly runId: string;
+  readonly interrupt: Interrupt;
+  /** The approvals so far, or those before the decision. */
+  readonly approvals?: readonly Vote[];
+  readonly decision?: Decision;
 }
 
 const none: readonly never[] = [];
@@ -108,9 +136,32 @@ function setsValues(fact: Fact): boolean {
   return ("values" in fact && fact.values !== undefined) || ("outputKey" in fact && fact.outputKey !== undefined);
 }
 
-function rowOf(runId: string, interrupt: Interrupt): NonNullable<Append["raise"]>[number] {
+function rowOf(
+  runId: string,
+  interrupt: Interrupt,
+  more: Pick<RequestBody, "approvals" | "decision"> = {},
+): NonNullable<Append["raise"]>[number] {
   const { id, expiresAt } = interrupt;
-  return { id, body: JSON.stringify({ runId, interrupt }), ...(expiresAt !== undefined && { expiresAt }) };
+  return {
+    id,
+    body: JSON.stringify({ runId, interrupt, ...more } satisfies RequestBody),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+}
+
+/** Returns a request of the thread, or one that the same facts raise. */
+function requestIn(
+  state: ThreadState,
+  facts: readonly Fact[],
+  id: string,
+): { readonly interrupt: Interrupt; readonly approvals: readonly Vote[] } | undefined {
+  const known = state.requests?.get(id);
+  if (known !== undefined) return { interrupt: known.interrupt, approvals: known.votes };
+  for (const fact of facts) {
+    if (fact.type === "action" && isRequest(fact.action.interrupted) && fact.action.interrupted.id === id)
+      return { interrupt: fact.action.interrupted, approvals: [] };
+  }
+  return undefined;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { happens, openDatabase, paying, requestOf, waiting } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, type LogEntry } from "../../index.ts";
@@ -27,13 +26,13 @@ describe("an inbox with a damaged request", () => {
     const whole = await one.runner.inbox();
     change(db, "body = replace(body, 'pay', 'say')", a);
     const inbox = await two.runner.inbox();
-    expect([...inbox]).toEqual(whole.filter(({ id }) => id !== a));
-    expect(inbox.map(({ id }) => id)).toEqual([b, c]);
+    expect(inbox.items).toEqual(whole.items.filter(({ id }) => id !== a));
+    expect(inbox.items.map(({ id }) => id)).toEqual([b, c]);
     expect(inbox.damaged).toEqual([{ id: a, threadId: "one" }]);
     await expect(two.runner.answer(a, approve())).rejects.toMatchObject({ code: "STORE_CORRUPT" });
     await two.runner.answer(c, approve());
     await happens(ran, "pay 1");
-    expect(await two.runner.inbox()).toMatchObject({ length: 1, damaged: [{ id: a }] });
+    expect(await two.runner.inbox()).toMatchObject({ items: [{ id: b }], damaged: [{ id: a }] });
     // Judged by the journal: what a thread asks is not what the damaged row says.
     expect(one.session.interrupts.map(({ id, tool }) => [id, tool])).toEqual([
       [a, "pay"],
@@ -57,17 +56,13 @@ describe("an inbox with a damaged request", () => {
     expect(await damaged({ threadId: "two" })).toEqual([{ id: a }, { id: "nobody's" }]);
   });
 
-  test("P7: whoever prints or compares it sees it; one without damage equals a plain list", async () => {
+  test("P7: an inbox names what is missing also if nothing else is in it", async () => {
     const { db, one, a, b, c } = await asking();
     const whole = await one.runner.inbox();
-    expect([whole.damaged, Object.keys(whole), isDeepStrictEqual(whole, [...whole])]).toEqual([
-      [],
-      ["0", "1", "2"],
-      true,
-    ]);
+    expect([whole.items.length, whole.damaged]).toEqual([3, []]);
     for (const id of [a, b, c]) change(db, "body = ''", id);
     const empty = await one.runner.inbox();
-    expect([empty.length, empty.damaged.length, isDeepStrictEqual(empty, [])]).toEqual([0, 3, false]);
+    expect([empty.items, empty.damaged.length]).toEqual([[], 3]);
   });
 
   test("P7: the log hears of each damaged request once", async () => {
@@ -94,7 +89,7 @@ describe("an inbox with a damaged request", () => {
     const { db, one, a, b, c } = await asking();
     db.exec("UPDATE thread SET id = 'onf' WHERE id = 'one'");
     const inbox = await one.runner.inbox();
-    expect([inbox.map(({ id }) => id), inbox.damaged]).toEqual([[c], [{ id: a }, { id: b }]]);
+    expect([inbox.items.map(({ id }) => id), inbox.damaged]).toEqual([[c], [{ id: a }, { id: b }]]);
   });
 
   test("T2: a fork asks anew what the damaged request asked; without the other thread the inbox is whole", async () => {
@@ -105,10 +100,10 @@ describe("an inbox with a damaged request", () => {
     const { session } = await one.runner.fork(threadId, { at: row.head, as: "again" });
     await one.runner.delete(threadId);
     const inbox = await one.runner.inbox();
-    expect([inbox.map(({ threadId: of }) => of), inbox.damaged]).toEqual([["two", "again", "again"], []]);
-    expect(inbox[0]!.id).toBe(c);
-    for (const { id } of inbox.slice(1)) await session.answer(id, approve());
+    expect([inbox.items.map(({ threadId: of }) => of), inbox.damaged]).toEqual([["two", "again", "again"], []]);
+    expect(inbox.items[0]!.id).toBe(c);
+    for (const { id } of inbox.items.slice(1)) await session.answer(id, approve());
     await happens(ran, "pay 2");
-    expect((await one.runner.inbox()).map(({ id }) => id)).toEqual([c]);
+    expect((await one.runner.inbox()).items.map(({ id }) => id)).toEqual([c]);
   });
 });

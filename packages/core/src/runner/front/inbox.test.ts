@@ -31,7 +31,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     const first = await waiting(["a", "b"], { store, tools, threadId: "one", runner });
     const second = await openKit([[{ call: "ask", id: "q" }]], { store, tools: [ask], threadId: "two", runner });
     await second.session.run("go").result;
-    const ids = async (filter: object) => (await first.runner.inbox(filter)).map(({ callId }) => callId);
+    const ids = async (filter: object) => (await first.runner.inbox(filter)).items.map(({ callId }) => callId);
     expect(await ids({})).toEqual(["a", "b", "q"]);
     expect(await ids({ threadId: "two" })).toEqual(["q"]);
     expect(await ids({ kind: "approval" })).toEqual(["a", "b"]);
@@ -42,7 +42,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     expect(await ids({ by: "cat" })).toEqual([]);
     expect(await ids({ threadId: "one", kind: "input" })).toEqual([]);
     await expect(first.runner.inbox({ agent: "x" } as never)).rejects.toMatchObject({ code: "OPTION_UNKNOWN" });
-    const [item] = await second.runner.inbox({ threadId: "two" });
+    const [item] = (await second.runner.inbox({ threadId: "two" })).items;
     expect(item).toMatchObject({ threadId: "two", runId: second.session.runId, kind: "input", reason: "Who?" });
     expect(item!.raisedAt).toBeGreaterThan(0);
     await first.session.answer(requestOf(first, "a").id, approve({ by: "ann" }));
@@ -58,10 +58,10 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     });
     const heard = listen(kit.session.run("go"));
     await heard.until(({ type }) => type === "tool-start");
-    expect((await kit.runner.inbox()).map(({ callId }) => callId)).toEqual(["a"]);
+    expect((await kit.runner.inbox()).items.map(({ callId }) => callId)).toEqual(["a"]);
     expect(kit.session.interrupts.map(({ callId }) => callId)).toEqual(["a"]);
     await kit.session.interrupt({ force: true });
-    expect(await kit.runner.inbox()).toEqual([]);
+    expect((await kit.runner.inbox()).items).toEqual([]);
   });
 
   test("section 13: tenants neither see nor answer each other's requests, nor share rules", async () => {
@@ -70,7 +70,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     const mine = await waiting(["a"], { store, tools, runner: { tenant: "mine" } });
     const yours = await waiting(["a"], { store, tools, runner: { tenant: "yours" } });
     const { id } = requestOf(mine, "a");
-    expect((await yours.runner.inbox()).map((item) => item.id)).toEqual([requestOf(yours, "a").id]);
+    expect((await yours.runner.inbox()).items.map((item) => item.id)).toEqual([requestOf(yours, "a").id]);
     await expect(yours.runner.answer(id, approve())).rejects.toMatchObject({ code: "ANSWER_UNKNOWN" });
     await expect(yours.session.answer(id, approve())).rejects.toMatchObject({ code: "ANSWER_UNKNOWN" });
     await settle();
@@ -89,7 +89,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     const other = await openKit([], { store, tools });
     const { id } = requestOf(kit, "a");
     await kit.runner.delete("thread");
-    expect(await other.runner.inbox()).toEqual([]);
+    expect((await other.runner.inbox()).items).toEqual([]);
     for (const { runner } of [kit, other]) {
       await expect(runner.answer(id, approve())).rejects.toMatchObject({ code: "ANSWER_UNKNOWN" });
     }
@@ -97,7 +97,7 @@ describe.each(eachStore)("the inbox ($name)", ({ make }) => {
     expect(ran).toEqual([]);
     const again = await waiting(["a"], { store, tools });
     expect(requestOf(again, "a").id).not.toBe(id);
-    expect((await again.runner.inbox()).map(({ callId }) => callId)).toEqual(["a"]);
+    expect((await again.runner.inbox()).items.map(({ callId }) => callId)).toEqual(["a"]);
   });
 });
 
@@ -130,13 +130,13 @@ describe.each(eachStore)("a run that failed while people were asked ($name)", ({
     const heard = listen(kit.session.run("start over"));
     expect(said(await heard.all)).toContain("answered withdraw by user");
     await expect(kit.runner.answer(a, approve())).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });
-    expect([ran, kit.problems(), await kit.runner.inbox()]).toEqual([[], [], []]);
+    expect([ran, kit.problems(), (await kit.runner.inbox()).items]).toEqual([[], [], []]);
     expect(history(kit.session.messages).at(-1)).toBe("assistant: done");
   });
 
   test("Q3: what was open can still be answered, and runs at once", async () => {
     const { kit, ran, a } = await failed();
-    expect((await kit.runner.inbox()).map(({ id }) => id)).toEqual([a]);
+    expect((await kit.runner.inbox()).items.map(({ id }) => id)).toEqual([a]);
     expect(await kit.runner.answer(a, approve())).toEqual({ open: 0 });
     await happens(ran, "pay 1");
     expect(kit.session.state).toBe("error");

@@ -1,7 +1,7 @@
 // createRunner: agents and a store, and what people may ask of the threads between them. Which sessions are open is beside
 // it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
-import type { Agent, Checkpoint } from "../../agent.ts";
+import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
@@ -72,9 +72,11 @@ import { startQueued } from "../thread/start-queued.ts";
 import { stopAnywhere } from "../thread/stop-anywhere.ts";
 import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
+import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
-import { type Look, lookAtThread } from "./look-at-thread.ts";
+import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
+import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
 import {
   type OpenOptions,
   type RunnerOptions,
@@ -154,6 +156,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Damaged requests that the log has heard of. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
+  /** Fires when the runner is closed. */
+  readonly #ending = new AbortController();
 
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
@@ -294,10 +298,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#sessions.refuseIfClosed();
     const { start = this.#setup.start, rest } = readWhere(options);
     checkRun(rest, "answer()");
-    const answer = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
-    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
+    const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
+    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read);
+    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const byWorker = start === "worker" || this.#startsNothing;
     return submit({ ...this.#door(threadId), byWorker }, command, rest);
   }
@@ -316,10 +321,22 @@ export class LiveRunner<Out = string, Deps = unknown> {
     };
   }
 
-  /** Open requests over all threads, the oldest first; those that cannot be read are its `damaged`. */
+  /** Lists open requests over all threads, the oldest first, a page at a time; those that cannot be read are `damaged`. */
   async inbox(filter: InboxFilter = {}): Promise<Inbox> {
     this.#sessions.refuseIfClosed();
     return readInbox(this.#setup, this.#tenant, filter, this.#logged);
+  }
+
+  /** Lists the requests that were decided, the last decided first, a page at a time: approved, rejected, answered, expired or withdrawn. */
+  async requests(filter: RequestsFilter): Promise<DecidedPage> {
+    this.#sessions.refuseIfClosed();
+    return readDecided(this.#setup, this.#tenant, filter);
+  }
+
+  /** Returns one request, open or decided; undefined if there is none. */
+  async request(id: string): Promise<FoundRequest | undefined> {
+    this.#sessions.refuseIfClosed();
+    return readRequest(this.#setup, this.#tenant, id);
   }
 
   /** What people allowed for good, the oldest first; with a thread, what they allowed there. */
@@ -349,8 +366,8 @@ export class LiveRunner<Out = string, Deps = unknown> {
   async setBreakpoint(threadId: string, options: BreakpointOptions): Promise<void> {
     this.#sessions.refuseIfClosed();
     const agent = (await this.#sessions.agentOf(threadId)) ?? this.#sessions.firstAgent;
-    if (agent === undefined || agent.absent) throw agentUnknown(agent?.name ?? "(none)");
-    const breakpoint = readBreakpoint(agent as Agent<unknown, never>, options, this.#setup.maxBytes);
+    if (agent === undefined || definitionOf(agent).absent) throw agentUnknown(agent?.name ?? "(none)");
+    const breakpoint = readBreakpoint(definitionOf(agent), options, this.#setup.maxBytes);
     await submit(this.#door(threadId), breakpointCommand(breakpoint, options, this.#setup.clock.id()), options);
   }
 
@@ -481,6 +498,18 @@ export class LiveRunner<Out = string, Deps = unknown> {
    */
   async threads(filter: ThreadFilter = {}): Promise<ThreadPage> {
     return readThreads(this.#setup, this.#tenant, filter);
+  }
+
+  /**
+   * Follows all threads of the tenant: `sync`, then hints from any process that a thread has changed. Hints are lossy and merge.
+   * Ends with `signal`, or when the runner is closed.
+   */
+  changes(options: ChangesOptions = {}): AsyncIterable<ThreadChange> {
+    this.#sessions.refuseIfClosed();
+    checkChanges(options);
+    const { signal } = options;
+    const ending = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal]);
+    return readChanges(this.#setup, this.#tenant, ending);
   }
 
   /** session.label() for a thread that any process may be running. */
@@ -639,6 +668,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
   async close(options: EndOptions = {}): Promise<void> {
+    this.#ending.abort();
     await this.#sessions.close(options);
   }
 }

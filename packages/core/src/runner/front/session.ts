@@ -1,7 +1,7 @@
 // The live handle on a thread: what people may ask of it, and see of it. What it is made of is beside it: the thread as
 // this process has it (live-thread), and what is done with that, one file for each thing that is asked.
 
-import type { Agent, Checkpoint } from "../../agent.ts";
+import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
@@ -55,6 +55,7 @@ import { startQueued, startWaiting } from "../thread/start-queued.ts";
 import { stopOf } from "../thread/stop-anywhere.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
+import { vouchedFor } from "./look-at-thread.ts";
 import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 
 /** The live handle on a thread in this process, made by `runner.open()`: what it shows, and the verbs. */
@@ -79,7 +80,7 @@ export class LiveSession<Out = string> {
   constructor(host: SessionHost, key: ThreadKey, agent: Agent<Out, never>, deps: unknown) {
     this.threadId = key.threadId;
     this.agent = agent;
-    this.#thread = new LiveThread(host, key, agent, deps, () => void startWaiting(this.#thread));
+    this.#thread = new LiveThread(host, key, definitionOf(agent), deps, () => void startWaiting(this.#thread));
     threads.set(this, this.#thread);
   }
 
@@ -155,7 +156,8 @@ export class LiveSession<Out = string> {
     this.#thread.refuseIfClosed();
     const { start = setup.start, rest } = readWhere(options);
     checkRun(rest, "answer()");
-    const answer = signed(id, readAnswer(id, given, setup.maxBytes), rest);
+    const read = signed(id, readAnswer(id, given, setup.maxBytes), rest);
+    const answer = await vouchedFor(setup, this.#thread.key, id, read);
     const byWorker = start === "worker" || this.#thread.agent.absent === true;
     const door = { ...doorOf(this.#thread), byWorker };
     return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()), rest);

@@ -122,7 +122,7 @@ describe.each(eachStore)("a runner without agents ($name)", ({ make }) => {
     const heard = listen(front.events("t"));
     const stop = working(kit.runner);
     await heard.until((event) => event.type === "state" && event.state === "paused");
-    const inbox = await front.inbox({ threadId: "t" });
+    const { items: inbox } = await front.inbox({ threadId: "t" });
     const [question] = inbox.filter(({ kind }) => kind === "input");
     const [approval] = inbox.filter(({ kind }) => kind === "approval");
     await expect(front.answer(question!.id, respond("three"))).rejects.toMatchObject({ code: "ANSWER_INVALID" });

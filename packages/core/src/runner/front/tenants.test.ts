@@ -47,7 +47,7 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
     const store = await make();
     const victim = await settled(store);
     const handle = await (await victim.runner.open("stopped")).handle();
-    const [request] = await victim.runner.inbox();
+    const [request] = (await victim.runner.inbox()).items;
     const [rule] = await victim.runner.rules();
     const before = await everything(store);
     let state = 7;
@@ -86,7 +86,16 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
       terminate: async (id) => (await has(id)) || refused(runner.terminate(id)),
       observe: async (id) => runner.observe(id, "ours", { id: `ours ${random(1e9)}` }),
       answer: async () => refused(runner.answer(request!.id, approve())),
-      inbox: async () => expect(await runner.inbox()).toEqual([]),
+      inbox: async () => expect((await runner.inbox()).items).toEqual([]),
+      requests: async () => expect(await runner.requests({ state: "decided" })).toEqual({ items: [], damaged: [] }),
+      request: async () => expect(await runner.request(request!.id)).toBe(undefined),
+      changes: async () => {
+        const ending = new AbortController();
+        const changes = runner.changes({ signal: ending.signal })[Symbol.asyncIterator]();
+        expect(await changes.next()).toEqual({ done: false, value: { type: "sync" } });
+        ending.abort();
+        for (let next = await changes.next(); !next.done; next = await changes.next()) isOurs(next.value);
+      },
       rules: async () => expect(await runner.rules()).toEqual([]),
       removeRule: async () => expect(await runner.removeRule(rule!.id!)).toBe(false),
       steer: async (id) => runner.steer(id, "ours", { id: `ours ${random(1e9)}` }),

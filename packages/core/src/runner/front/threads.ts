@@ -33,6 +33,7 @@ export interface ThreadItem extends Omit<ListedRow, "named" | "unlisted"> {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A page of threads, and the cursor of the next one. */
 export interface ThreadPage {
   readonly items: readonly ThreadItem[];
   /** The cursor of the next page; undefined after the last one. */
@@ -120,13 +121,15 @@ async function itemsOf(
   }
 }
 
-async function itemOf(setup: Setup, tenant: string, row: ListedRow): Promise<ThreadItem> {
+/** Returns a thread of a page as lists show it. */
+export async function itemOf(setup: Setup, tenant: string, row: ListedRow): Promise<ThreadItem> {
   const { named, unlisted, ...shown } = row;
   const { title, labels = {} } = named ?? {};
   const item = { ...shown, labels, ...(title !== undefined && { title }) };
   if (row.damaged) return item;
-  if (row.state === "running" && row.lease === undefined) return { ...item, state: "paused", pauseType: "crash" };
-  return unlisted ? { ...item, ...(await standingOf(setup, { tenant, threadId: row.threadId })) } : item;
+  const known = unlisted ? { ...item, ...(await standingOf(setup, { tenant, threadId: row.threadId })) } : item;
+  const isCrashed = row.state === "running" && row.lease === undefined;
+  return isCrashed ? { ...known, state: "paused", pauseType: "crash" } : known;
 }
 
 /** Reads the pause and the run of a thread of an earlier release from its journal. */

@@ -1,10 +1,10 @@
-import type { Agent } from "../../agent.ts";
+import { type Agent, published } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
 
 /** Stands for the agent of a thread in a runner without agents: it names the thread's agent, and runs nothing. */
-export function absentAgent(name: string): Agent<never, never> {
+export function absentAgent(name: string): Agent {
   const unknown = () => Promise.reject(agentUnknown(name));
-  return {
+  return published({
     name,
     absent: true,
     repair: "synthetic",
@@ -17,7 +17,7 @@ export function absentAgent(name: string): Agent<never, never> {
     },
     argsProblem: async () => undefined,
     verdict: unknown,
-  };
+  });
 }
 
 export function agentUnknown(agent: string): BelayError {

@@ -2,7 +2,7 @@
 //
 // Long, and still one piece: a list of verbs, each with its options and a few lines that read them.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { belayError, shown } from "../../error.ts";
 import type { Breakpoint, Patch } from "../../event.ts";
 import type { Drift } from "../../fingerprint.ts";
@@ -15,7 +15,7 @@ import { COMMAND, type CommandOptions, checkCaller, checkGuard, GUARD, type Guar
 import type { Input } from "./input.ts";
 import type { Where } from "./setup.ts";
 
-type AnyAgent = Agent<unknown, never>;
+type AnyAgent = Definition;
 
 /** The options of `run()`. Under a known id it returns a run that follows the first one. */
 export interface RunOptions extends CommandOptions {}

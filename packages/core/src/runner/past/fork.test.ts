@@ -157,7 +157,7 @@ describe.each(eachStore)("a fork, on $name", ({ make }) => {
     expect(session).toMatchObject({ state: "paused", pauseType: "tool_interrupt" });
     const [anew] = session.interrupts;
     expect(anew).toMatchObject({ kind: "approval", tool: "pay", replaces: asked!.id });
-    expect((await it.runner.inbox()).map(({ id, threadId }) => [id, threadId])).toEqual([
+    expect((await it.runner.inbox()).items.map(({ id, threadId }) => [id, threadId])).toEqual([
       [asked!.id, "thread"],
       [anew!.id, "other"],
     ]);

@@ -60,14 +60,14 @@ describe("prune", () => {
     expect((await ids(kit)).length).toBe(7);
     expect((await kit.runner.prune({ idleMs: DAY })).toSorted()).toEqual(["completed", "error", "terminated"]);
     expect(await ids(kit)).toEqual(["asking", "crashed", "initialized", "stopped"]);
-    expect((await kit.runner.inbox()).length).toBe(1);
+    expect((await kit.runner.inbox()).items.length).toBe(1);
   });
 
   test("T3: removes paused ones, whatever paused them, only where it is asked to", async () => {
     const kit = await left();
     await kit.clock.advance(DAY);
     expect((await kit.runner.prune({ idleMs: DAY, paused: true })).length).toBe(7);
-    expect([await ids(kit), await kit.runner.inbox()]).toEqual([[], []]);
+    expect([await ids(kit), (await kit.runner.inbox()).items]).toEqual([[], []]);
   });
 
   test("T3: leaves alone what somebody wrote to while it looked, and what an input waits for", async () => {

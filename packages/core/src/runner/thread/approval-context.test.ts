@@ -88,7 +88,7 @@ describe.each(eachStore)("what code reads of a decision ($name)", ({ make }) => 
     await until(() => Object.keys(asked(kit.session.interrupts)).length === 2);
     expect(asked((await reader.runner.look("thread"))!.interrupts)).toEqual(args);
     expect(asked(kit.session.interrupts)).toEqual(args);
-    expect(asked([...(await reader.runner.inbox())])).toEqual(args);
+    expect(asked([...(await reader.runner.inbox()).items])).toEqual(args);
     const raised = (await reader.runner.journal("thread")).items.flatMap((fact) =>
       fact.type === "action" && fact.action.interrupted && !("data" in fact.action.interrupted)
         ? [fact.action.interrupted]

@@ -111,7 +111,7 @@ describe.each(eachStore)("calls of one turn that wait for people ($name)", ({ ma
             unpaired(facts).filter((line) => /^tool-end of tool (reject|expire)$/.test(line)),
           );
           expect(facts.filter(({ type }) => type === "request-answered")).toHaveLength(4);
-          expect(await kit.runner.inbox()).toEqual([]);
+          expect((await kit.runner.inbox()).items).toEqual([]);
         }
       }
     },

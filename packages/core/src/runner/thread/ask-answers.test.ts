@@ -100,7 +100,7 @@ describe("what ctx.ask gives", () => {
       );
       expect((await kit.session.run("go").result).status).toBe("completed");
       expect(toolResult(await factsOf(kit.store), "a")).toBe("false runtime REQUEST_REJECTED");
-      expect(await kit.runner.inbox()).toEqual([]);
+      expect((await kit.runner.inbox()).items).toEqual([]);
     },
   );
 });

@@ -72,7 +72,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     expect(stepsOf(facts)).toEqual([]);
     expect(await outcome(store)).toEqual(["interrupted"]);
     expect(said(facts).filter((line) => line.startsWith("answered"))).toEqual(["answered withdraw by user"]);
-    expect(await kit.runner.inbox()).toEqual([]);
+    expect((await kit.runner.inbox()).items).toEqual([]);
     expect(factProblems(facts)).toEqual([]);
   });
 
@@ -155,7 +155,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     expect((await factsOf(store)).length).toBe(head);
     expect((await kit.session.interrupt()).late).toEqual([]);
     expect((await kit.session.resume().result).status).toBe("completed");
-    expect(await kit.runner.inbox()).toEqual([]);
+    expect((await kit.runner.inbox()).items).toEqual([]);
   });
 
   test("S5: a tool that was left behind and only takes steps tells its late result", async () => {
@@ -256,7 +256,7 @@ describe.each(eachStore)("a stop that meets code which asks, on $name", ({ make 
     await run.result;
     expect((await receipt).accepted).toBe(true);
     expect(kit.session).toMatchObject({ state: "paused", pauseType: "user_interrupt" });
-    expect(await kit.runner.inbox()).toEqual([]);
+    expect((await kit.runner.inbox()).items).toEqual([]);
     expect(await outcome(store)).toEqual(["interrupted"]);
   });
 });
@@ -333,7 +333,7 @@ describe("waiting for a person", () => {
     await clock.advance(100);
     expect((await run.result).status).toBe("completed");
     expect(toolResult(await factsOf(kit.store), "a")).toBe("Timed out after 100 ms. It may have taken effect.");
-    expect(await kit.runner.inbox()).toEqual([]);
+    expect((await kit.runner.inbox()).items).toEqual([]);
   });
 
   test("a serial tool that asks still runs alone: those after it wait for its end, those before it have ended", async () => {

@@ -117,7 +117,7 @@ describe.each(eachStore)("code that does something while it waits for a person, 
     await until(() => kit.session.interrupts.length === 2);
     await settle();
     const guess = kit.session.interrupts.find(({ key }) => key === "guess")!;
-    expect((await kit.runner.inbox()).map(({ id }) => id)).toContain(guess.id);
+    expect((await kit.runner.inbox()).items.map(({ id }) => id)).toContain(guess.id);
     await kit.session.answer(guess.id, approve());
     await until(async () => (await ended(store)) !== undefined);
     expect(await ended(store)).toBe("guessed true");

@@ -174,7 +174,7 @@ describe.each(eachStore)("whether a call needs approval ($name)", ({ make }) => 
         humanApproval(`Pay ${n}?`, { context: { n }, extra: [1], stateKey: "s", approvers: ["ann"] }),
     });
     const kit = await waiting(["a"], { store: await make(), tools });
-    const [item] = await kit.runner.inbox();
+    const [item] = (await kit.runner.inbox()).items;
     expect(item).toMatchObject({
       kind: "approval",
       threadId: "thread",

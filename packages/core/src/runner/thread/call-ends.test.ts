@@ -125,7 +125,7 @@ describe.each(eachStore)("a new run after a failure, on $name", ({ make }) => {
     });
     expect((await kit.session.run("go").result).status).toBe("interrupted");
     expect((await kit.session.resume().result).status).toBe("failed");
-    const [request] = await kit.runner.inbox();
+    const [request] = (await kit.runner.inbox()).items;
     expect(request).toMatchObject({ callId: "a", kind: "approval" });
     const { length } = await factsOf(kit.store);
     expect((await kit.session.run("something else").result).status).toBe("completed");
@@ -137,7 +137,7 @@ describe.each(eachStore)("a new run after a failure, on $name", ({ make }) => {
       "state running rethink",
     ]);
     expect(history(kit.session.messages)).toEqual(["user: go", ...told, "user: something else", "assistant: done"]);
-    expect(await kit.runner.inbox()).toEqual([]);
+    expect((await kit.runner.inbox()).items).toEqual([]);
     expect([ran, kit.problems(), factProblems(facts)]).toEqual([[], [], []]);
   });
 });

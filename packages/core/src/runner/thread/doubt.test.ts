@@ -82,7 +82,7 @@ describe.each(eachStore)("a call that a crash cut off ($name)", ({ make }) => {
       reason:
         "The program stopped while pay was running. It may have taken effect: run it again, say what it gave, or skip it?",
     });
-    expect((await kit.runner.inbox()).map(({ kind }) => kind)).toEqual(["unknown"]);
+    expect((await kit.runner.inbox()).items.map(({ kind }) => kind)).toEqual(["unknown"]);
     expect([ran, kit.requests.length]).toEqual([[], 0]);
   });
 

@@ -55,7 +55,7 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
     const other = await openKit([], { store, clock, tools });
     for (const { session, runner } of [kit, other]) {
       expect(session.interrupts.map(({ id }) => id)).toEqual([b]);
-      expect((await runner.inbox()).map(({ id }) => id)).toEqual([b]);
+      expect((await runner.inbox()).items.map(({ id }) => id)).toEqual([b]);
       await expect(runner.answer(a, approve())).rejects.toMatchObject({
         code: "ANSWER_EXPIRED",
         message: `Request ${a} expired at 2026-01-01T00:00:01.000Z.`,
@@ -126,7 +126,7 @@ describe.each(eachStore)("a quorum ($name)", ({ make }) => {
     await settle();
     expect([ran, kit.session.interrupts.length]).toEqual([[], 1]);
     const other = await openKit(["done"], { store, tools });
-    expect((await other.runner.inbox()).map((item) => item.id)).toEqual([id]);
+    expect((await other.runner.inbox()).items.map((item) => item.id)).toEqual([id]);
     await expect(other.runner.answer(id, approve({ by: "ann" }))).rejects.toMatchObject({
       code: "ANSWER_TAKEN",
       message: expect.stringContaining("by ann"),

@@ -1,7 +1,7 @@
 // A run that a caller asks for again under its id (V2): its facts, and its result. The first caller has the token of a pause;
 // it is not on record, so the handle that is given here has none.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { errorFromRecord } from "../../error.ts";
 import type { Fact, RunEndEvent } from "../../event.ts";
 import { leaf } from "../../interrupt/view.ts";
@@ -23,7 +23,7 @@ import { watched } from "../read/until-taken.ts";
 interface Followed {
   readonly setup: Setup;
   readonly key: ThreadKey;
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
 }
 
 /** Ends `run` when the run that was taken there rests, in whichever process it runs. Never rejects. */

@@ -31,7 +31,7 @@ describe.each(eachStore)("the handle of a pause that waits for people ($name)", 
       await expect(runner.resume(handle)).rejects.toMatchObject({ code: "TOKEN_UNKNOWN" });
     }
     expect(other.session.interrupts.map(({ callId }) => callId)).toEqual(["a", "b"]);
-    expect((await other.runner.inbox()).map(({ callId }) => callId)).toEqual(["a", "b"]);
+    expect((await other.runner.inbox()).items.map(({ callId }) => callId)).toEqual(["a", "b"]);
     const answers = Object.fromEntries(other.session.interrupts.map(({ id }) => [id, approve()]));
     expect(await (await other.runner.resume(second, { answers })).result).toMatchObject({ status: "completed" });
     expect(ran).toEqual(["pay 1", "pay 2"]);

@@ -98,7 +98,7 @@ describe("a session that nobody holds", () => {
     });
     await forgetAll();
     expect(left.deref()).toBeDefined();
-    const [request] = await runner.inbox();
+    const [request] = (await runner.inbox()).items;
     expect(await runner.answer(request!.id, respond("ann"))).toEqual({ open: 0 });
     expect(await (await runner.open("thread")).resume().result).toMatchObject({ status: "completed", text: "done" });
     expect(entries).toBe(1);

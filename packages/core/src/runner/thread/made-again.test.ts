@@ -140,10 +140,10 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
   it("Q3: a request of the new one is answered, also by a runner that knew the first, which asked as much", async () => {
     const { old, other, again } = await stale(await make(), [[{ call: "ask" }], "x"], [[{ call: "ask" }], "y"]);
     await other.runner.close();
-    const [request] = await old.runner.inbox();
+    const [request] = (await old.runner.inbox()).items;
     expect(await old.runner.answer(request!.id, respond("me"))).toEqual({ open: 0 });
     expect(again.runId).toBe(request!.runId);
-    expect(await old.runner.inbox()).toHaveLength(0);
+    expect((await old.runner.inbox()).items).toHaveLength(0);
   });
 
   it("Q3: and by one that had only looked at the first", async () => {
@@ -160,7 +160,7 @@ describe.each(eachStore)("on $name, a thread deleted and made again elsewhere", 
     pass();
     await (await other.runner.open("thread")).run("uno").result;
     await other.runner.close();
-    const [request] = await looker.runner.inbox();
+    const [request] = (await looker.runner.inbox()).items;
     expect(await looker.runner.answer(request!.id, respond("me"))).toEqual({ open: 0 });
   });
 

@@ -1,7 +1,7 @@
 // session.observe(): something an agent is to know, and not to answer. It is a command like a steer, so that it is never
 // lost; where nothing runs and nothing is open, it becomes part of the history at once.
 
-import type { Agent } from "../../agent.ts";
+import type { Definition } from "../../agent.ts";
 import { type BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
@@ -65,9 +65,9 @@ function isSayable({ type }: Message["parts"][number]): boolean {
 /** What hooks have to say around it. */
 class ObserveHooks {
   readonly #host: HookHost;
-  readonly #agent: Agent<unknown, never>;
+  readonly #agent: Definition;
 
-  constructor(setup: Setup, agent: Agent<unknown, never>, place: FramePlace, deps: unknown) {
+  constructor(setup: Setup, agent: Definition, place: FramePlace, deps: unknown) {
     this.#host = { place, signal: new StopSignal(), clock: setup.clock, deps, desk: setup };
     this.#agent = agent;
   }

@@ -241,7 +241,7 @@ describe.each(eachStore)("unattended ($name)", ({ make }) => {
     const { tools, ran } = paying();
     const kit = await openKit([pays("a"), "done"], { store: await make(), tools, ...alone });
     expect(await kit.session.run("go").result).toMatchObject({ status: "completed" });
-    expect([ran, await kit.runner.inbox()]).toEqual([[], []]);
+    expect([ran, (await kit.runner.inbox()).items]).toEqual([[], []]);
     expect(history(kit.session.messages)[2]).toBe("tool: a rejected");
     expect(JSON.stringify(kit.requests[1]!.messages)).toContain("denied because nobody is there to be asked");
     expect(await kit.session.permission("pay", { n: 1 })).toMatchObject({ effect: "deny", source: "unattended" });
@@ -275,6 +275,6 @@ describe.each(eachStore)("unattended ($name)", ({ make }) => {
     expect(JSON.stringify(kit.requests[1]!.messages)).toContain(
       "false nobody is there to ask (unattended) REQUEST_REJECTED",
     );
-    expect(await kit.runner.inbox()).toEqual([]);
+    expect((await kit.runner.inbox()).items).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { history, type Kit, listen, openKit, said, unpaired } from "@belay/testkit";
 import { expect, it } from "vitest";
+import { definitionOf, published } from "../../agent.ts";
 import { createRunner, jsonSchema, tool } from "../../index.ts";
 import { CONTINUE_NOTE } from "../../journal/render.ts";
 
@@ -196,15 +197,16 @@ it("R5: an error spends the handle of the pause before it", async () => {
 it("D34: an agent whose own code throws is AGENT_FAILED, and resume() tries again", async () => {
   const kit = await openKit(["ok"]);
   let broke = false;
-  const agent = {
-    ...kit.session.agent,
+  const definition = definitionOf(kit.session.agent);
+  const agent = published({
+    ...definition,
     name: "own",
-    run: (frame: never) => {
-      if (broke) return kit.session.agent.run(frame);
+    run: (frame) => {
+      if (broke) return definition.run(frame);
       broke = true;
       throw new Error("bug");
     },
-  };
+  });
   const session = await createRunner({ agent }).open("own");
   expect(await session.run("go").result).toMatchObject({
     status: "failed",

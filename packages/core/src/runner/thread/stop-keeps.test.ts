@@ -38,7 +38,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     expect(await run.result).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt" });
     const { requests: _, ...words } = keep;
     expect(kit.session.interrupts).toMatchObject([{ kind: "manual", ...words }, { kind: "input" }]);
-    const [request] = await kit.runner.inbox();
+    const [request] = (await kit.runner.inbox()).items;
     expect(await kit.session.answer(request!.id, respond("ann"))).toEqual({ open: 0 });
     expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "done" });
     expect([kit.problems(), factProblems(await factsOf(store))]).toEqual([[], []]);
@@ -60,7 +60,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     await until(() => said && session.interrupts.length === 1);
     expect(await session.interrupt(keep)).toMatchObject({ accepted: true });
     expect(session.pauseType).toBe("tool_interrupt");
-    const [request] = await runner.inbox();
+    const [request] = (await runner.inbox()).items;
     const answers = { [request!.id]: respond("ann") };
     expect(await session.resume({ answers }).result).toMatchObject({ output: ["asked", "half and half"] });
     expect(factProblems(await factsOf(store))).toEqual([]);
@@ -70,7 +70,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     const kit = await openKit([[{ call: "ask" }], "done"], { store: await make(), tools: [ask] });
     await kit.session.run("go").result;
     expect(await kit.session.interrupt(keep)).toMatchObject({ accepted: false });
-    expect([kit.session.pauseType, (await kit.runner.inbox()).length]).toEqual(["tool_interrupt", 1]);
+    expect([kit.session.pauseType, (await kit.runner.inbox()).items.length]).toEqual(["tool_interrupt", 1]);
   });
 
   test("Q3: ends an answered call that runs in the pause, and leaves that as it was", async () => {
@@ -91,7 +91,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     await began.opened;
     expect(await kit.session.interrupt(keep)).toMatchObject({ accepted: true, stopped: ["p"] });
     expect([kit.session.state, kit.session.pauseType]).toEqual(["paused", "tool_interrupt"]);
-    expect((await kit.runner.inbox()).map(({ id }) => id)).toEqual([send!.id]);
+    expect((await kit.runner.inbox()).items.map(({ id }) => id)).toEqual([send!.id]);
     await kit.session.answer(send!.id, approve());
     expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "done" });
     expect(history(kit.session.messages)).toContain("tool: p interrupted + s ok");
@@ -112,7 +112,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     await until(() => owner.session.interrupts.length === 2);
     const told = { accepted: true, runId: run.runId, segment: 1, stopped: ["wait"] };
     expect(await runner.interrupt("thread", { ...keep, id: "first" })).toMatchObject(told);
-    const pay = (await runner.inbox()).find(({ tool }) => tool === "pay");
+    const pay = (await runner.inbox()).items.find(({ tool }) => tool === "pay");
     await owner.session.answer(pay!.id, approve());
     await began.opened;
     const toldThen = { ...told, stopped: ["pay"] };
@@ -122,7 +122,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
       expect(await by({ ...keep, id: "second" })).toMatchObject(toldThen);
     }
     expect((await store.load({ tenant: "default", threadId: "thread" }))?.commands).toEqual([]);
-    const [request] = await runner.inbox();
+    const [request] = (await runner.inbox()).items;
     const answers = { [request!.id]: respond("ann") };
     expect(await owner.session.resume({ answers }).result).toMatchObject({ status: "completed", text: "done" });
     expect([owner.problems(), factProblems(await factsOf(store))]).toEqual([[], []]);
@@ -154,7 +154,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
         const receipt = await kit.session.interrupt({ ...two, mode: then });
         expect(await stopped).toEqual(receipt);
         expect(receipt).toMatchObject({ accepted: true, late: ["d"] });
-        expect([kit.session.pauseType, await kit.runner.inbox()]).toEqual(["user_interrupt", []]);
+        expect([kit.session.pauseType, (await kit.runner.inbox()).items]).toEqual(["user_interrupt", []]);
         expect(factProblems(await factsOf(store))).toEqual([]);
       }
     },
@@ -183,7 +183,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     expect(await kept).toMatchObject({ accepted: true, late: ["d"] });
     expect(await run.result).toMatchObject({ interruptType: "tool_interrupt" });
     expect(await stopped).toMatchObject({ accepted: true, stopped: ["a"], late: ["d"] });
-    expect([kit.session.pauseType, await kit.runner.inbox()]).toEqual(["user_interrupt", []]);
+    expect([kit.session.pauseType, (await kit.runner.inbox()).items]).toEqual(["user_interrupt", []]);
     expect(factProblems(await factsOf(store))).toEqual([]);
   });
 
@@ -218,7 +218,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
       expect(await run.result).toMatchObject({ interruptType: "tool_interrupt" });
       expect(await stopped).toMatchObject({ accepted: true });
       await answered.catch(() => {});
-      expect([kit.session.pauseType, await kit.runner.inbox()]).toEqual(["user_interrupt", []]);
+      expect([kit.session.pauseType, (await kit.runner.inbox()).items]).toEqual(["user_interrupt", []]);
       expect(await kit.session.resume({ input: "and?" }).result).toMatchObject({ status: "completed" });
       expect([kit.problems(), factProblems(await factsOf(store))]).toEqual([[], []]);
     },
@@ -251,7 +251,7 @@ describe.each(eachStore)("a stop that keeps what people are asked for, on $name"
     writes.open();
     expect(await stopped).toMatchObject({ accepted: true });
     expect(await run.result).toMatchObject({ interruptType: "tool_interrupt" });
-    expect((await kit.runner.inbox()).map(({ id }) => id)).toEqual([b]);
+    expect((await kit.runner.inbox()).items.map(({ id }) => id)).toEqual([b]);
     expect(factProblems(await factsOf(store))).toEqual([]);
     expect(await kit.session.resume({ answers: { [b]: respond("two") } }).result).toMatchObject({ text: "done" });
     expect(toolResult(await factsOf(store), "c")).toBe("one two");

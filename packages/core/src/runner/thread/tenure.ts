@@ -8,7 +8,7 @@
 //
 // Long, and still one piece: the agent, a stop and a lost lease may each end it, and must agree on one end.
 
-import type { Agent, Ended } from "../../agent.ts";
+import type { Definition, Ended } from "../../agent.ts";
 import { type BelayError, belayError, UserInterrupt } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import { Frame, type FramePlace } from "../../frame.ts";
@@ -41,7 +41,7 @@ import { eitherOf, Stops } from "./stops.ts";
 
 export interface TenureHost extends DeskHost {
   readonly hot: HotSession;
-  readonly agent: Agent<unknown, never>;
+  readonly agent: Definition;
   readonly deps: unknown;
   /** Makes `run` follow the run that was begun under its id before. */
   follow(taken: Taken, run: LiveRun): void;
@@ -294,7 +294,7 @@ export class Tenure {
         agent: host.agent.name,
         failed,
         mailbox: this.#mailbox,
-        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now()), stop),
+        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now(), host.setup.maxBytes), stop),
       });
       const from = state.head;
       this.#from = from;

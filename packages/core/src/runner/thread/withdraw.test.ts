@@ -34,7 +34,7 @@ async function areDead(kit: Kit, tools: ReturnType<typeof paying>["tools"], ids:
   const facts = await factsOf(kit.store);
   const other = await openKit([], { store: kit.store, tools });
   for (const { runner, session } of [kit, other]) {
-    expect(await runner.inbox()).toEqual([]);
+    expect((await runner.inbox()).items).toEqual([]);
     for (const id of ids) {
       for (const answer of [approve(), reject("no"), respond("x")]) {
         await expect(runner.answer(id, answer)).rejects.toMatchObject({ code: "ANSWER_WITHDRAWN" });

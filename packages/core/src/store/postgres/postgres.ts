@@ -62,11 +62,11 @@ import { asStoreError, damaged } from "./store-error.ts";
 /** The options of `postgresStore()`. */
 export interface PostgresStoreOptions {
   /** Where its tables are; made where it is not there. "belay" by default. */
-  readonly schema?: string;
+  readonly schema?: string | undefined;
   /** How often to look at watched threads, should a hint be lost. */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
   /** How long to try again when the database cannot be reached. */
-  readonly retryMs?: number;
+  readonly retryMs?: number | undefined;
 }
 
 const OPTIONS: KnownOptions<PostgresStoreOptions> = { schema: true, pollMs: true, retryMs: true };

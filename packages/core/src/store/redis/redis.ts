@@ -59,9 +59,9 @@ import { damaged } from "./store-error.ts";
 /** The options of `redisStore()`. */
 export interface RedisStoreOptions {
   /** What all keys begin with. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** How often to look whether a hint was lost. */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
 }
 
 const OPTIONS: KnownOptions<RedisStoreOptions> = { prefix: true, pollMs: true };

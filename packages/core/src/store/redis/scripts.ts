@@ -550,12 +550,13 @@ end
 
 local found = {}
 if state ~= 'running' then
-  local lists = {base .. ':at'}
+  local lists = {}
   if state ~= '' then lists[#lists + 1] = base .. ':state:' .. state end
   if pause ~= '' then lists[#lists + 1] = base .. ':pause:' .. pause end
   if pause == '?' then lists[#lists + 1] = base .. ':state:paused' end
   if agent ~= '' then lists[#lists + 1] = base .. ':agent:' .. string.sub(agent, 2) end
   for i = 10, 9 + pairCount do lists[#lists + 1] = base .. ':label:' .. ARGV[i] end
+  if #lists == 0 then lists[1] = base .. ':at' end
   local function isIn(id)
     for _, list in ipairs(lists) do
       if not redis.call('ZSCORE', list, id) then return false end

@@ -47,6 +47,17 @@ async function open(threadId: string, turn = "done") {
   return { runner, session: await runner.open(threadId) };
 }
 
+test("L4, U1: a thread that the release before paused is listed with its pause and run, and by its pause", async () => {
+  const { runner } = await open("unused");
+  const { items } = await runner.threads({ state: "paused" });
+  expect(items.length).toBeGreaterThan(3);
+  for (const { threadId, pauseType, runId } of items) {
+    expect(await runner.look(threadId)).toMatchObject({ pauseType, runId });
+    const found = await runner.threads({ pauseType: pauseType! });
+    expect(found.items.map((item) => item.threadId)).toContain(threadId);
+  }
+});
+
 describe("U1: a thread that the release before paused resumes", () => {
   test("after a person's stop", async () => {
     const { session } = await open("user", " and whole");

@@ -48,6 +48,16 @@ test.each(["v1", "v2", "v3", "v4"])(
   },
 );
 
+test.each(["v1", "v2", "v3", "v4"])("L4, U1: a database of %s lists all of its threads", async (version) => {
+  restore(version);
+  const { n } = db.prepare("SELECT COUNT(*) AS n FROM thread WHERE tenant = 'default'").get() as { n: number };
+  const store = sqliteStore(db);
+  const listed = await store.page("default", { limit: 100 });
+  expect(listed.length).toBe(n);
+  expect(n).toBeGreaterThan(0);
+  expect(listed.map(({ unlisted: _unlisted, open: _open, ...row }) => row)).toEqual(await store.threads("default"));
+});
+
 describe("a database of version 1", () => {
   beforeEach(() => restore("v1"));
 
@@ -228,7 +238,7 @@ describe("a database of version 3", () => {
   test("C4: what was asked can be answered, and goes on", async () => {
     const pays = tool({ name: "pay", description: "", input: any, needsApproval: true, execute: () => "paid" });
     const kit = await openKit(["went on"], { store: sqliteStore(db), tools: [...tools, pays], threadId: "asking" });
-    const [request] = await kit.runner.inbox();
+    const [request] = (await kit.runner.inbox()).items;
     await kit.runner.answer(request!.id, approve());
     expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "went on" });
     expect(history(kit.session.messages).slice(-2)).toEqual(["tool: p1 ok + l2 ok", "assistant: went on"]);
@@ -264,7 +274,7 @@ describe("a database of version 4", () => {
   test("C4: what was asked can be answered, and a recorded step is not computed again", async () => {
     const pays = tool({ name: "pay", description: "", input: any, needsApproval: true, execute: () => "paid" });
     const kit = await openKit(["went on"], { store: sqliteStore(db), tools: [...tools, pays], threadId: "asking" });
-    const [request] = await kit.runner.inbox();
+    const [request] = (await kit.runner.inbox()).items;
     await kit.runner.answer(request!.id, approve());
     expect(await kit.session.resume().result).toMatchObject({ status: "completed", text: "went on" });
     expect(history(kit.session.messages).slice(-2)).toEqual(["tool: p1 ok + l2 ok", "assistant: went on"]);

@@ -63,9 +63,9 @@ import { asStoreError, damaged } from "./store-error.ts";
 
 /** The options of `sqliteStore()`. */
 export interface SqliteStoreOptions {
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** How often to look whether another process has written. */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
 }
 
 const OPTIONS: KnownOptions<SqliteStoreOptions> = { clock: true, pollMs: true };

@@ -1,0 +1,94 @@
+// Requests that were decided, and single requests: the store's rows, and the journal for requests that an earlier release
+// decided.
+
+import { belayError, shown } from "../../error.ts";
+import type { Decision } from "../../interrupt/decision.ts";
+import { fold } from "../../journal/fold.ts";
+import { newThread } from "../../journal/state.ts";
+import type { Json } from "../../json.ts";
+import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
+import type { DecidedRow, RequestRow } from "../../store/store.ts";
+import type { RequestBody } from "../decide/requests.ts";
+import { readId } from "../given/options.ts";
+import type { Setup } from "../given/setup.ts";
+import { loadThread } from "../read/read-facts.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { type DamagedRequest, type InboxItem, itemOf } from "./inbox.ts";
+import { type PageOptions, readLimit } from "./page.ts";
+
+/** A request and how it was decided: `how`, `by`, `at`, and the note, the reason or the value that was given with it. */
+export type DecidedRequest = InboxItem & Decision;
+
+export interface RequestsFilter extends PageOptions {
+  readonly state: "decided";
+  readonly threadId?: string | undefined;
+}
+
+/** A page of decided requests, the last decided first. */
+export interface DecidedPage {
+  readonly items: readonly DecidedRequest[];
+  /** Requests of this page that the store cannot read. */
+  readonly damaged: readonly DamagedRequest[];
+  /** The cursor of the next page; undefined after the last one. */
+  readonly next?: string;
+}
+
+/** One request, open or decided. */
+export interface FoundRequest {
+  readonly item: InboxItem;
+  /** How it was decided; undefined while it is open. */
+  readonly decided?: Decision;
+}
+
+const FILTER: KnownOptions<RequestsFilter> = { state: true, threadId: true, limit: true, cursor: true };
+
+export async function readDecided(setup: Setup, tenant: string, filter: RequestsFilter): Promise<DecidedPage> {
+  refuseUnknown("requests()", filter, FILTER);
+  const { state, threadId } = filter;
+  if (state !== "decided") {
+    const needed = '"decided"; runner.inbox() lists the open ones';
+    throw belayError("OPTION_INVALID", { option: "state", value: shown(state), needed });
+  }
+  if (threadId !== undefined) readId("threadId", threadId);
+  const limit = readLimit(filter.limit);
+  const list: Json = ["decided", tenant, threadId ?? null];
+  const after = readCursor(list, filter.cursor);
+  const rows = await setup.store.decided(tenant, { threadId, after, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const damaged = page.flatMap(({ id, threadId: of, damaged: is }) => (is ? [{ id, threadId: of }] : []));
+  const items = page.flatMap((row) => (row.damaged ? [] : [decidedOf(row)]));
+  const last = page.at(-1);
+  if (rows.length <= limit || last === undefined) return { items, damaged };
+  return { items, damaged, next: writeCursor(list, { at: last.decidedAt, id: last.id }) };
+}
+
+function decidedOf({ threadId, body }: DecidedRow): DecidedRequest {
+  const read = JSON.parse(body) as RequestBody & { readonly decision: Decision };
+  return { ...itemOf(threadId, read), ...read.decision };
+}
+
+export async function readRequest(setup: Setup, tenant: string, given: string): Promise<FoundRequest | undefined> {
+  const id = readId("id", given);
+  const row = await setup.store.request(tenant, id);
+  if (row?.damaged) throw belayError("STORE_CORRUPT", { problem: `request ${id} does not fit its checksum` });
+  return row === undefined ? inJournal(setup, tenant, id) : foundIn(row);
+}
+
+function foundIn({ threadId, body }: RequestRow | DecidedRow): FoundRequest {
+  const read = JSON.parse(body) as RequestBody;
+  const { decision } = read;
+  return { item: itemOf(threadId, read), ...(decision && { decided: decision }) };
+}
+
+/** An earlier release kept nothing of a decided request but the thread that it was of. */
+async function inJournal({ store }: Setup, tenant: string, id: string): Promise<FoundRequest | undefined> {
+  const threadId = await store.requestThread(tenant, id);
+  if (threadId === undefined) return undefined;
+  const state = newThread(threadId);
+  fold(state, (await loadThread(store, { tenant, threadId }))?.lines ?? []);
+  const request = state.requests?.get(id);
+  if (request === undefined) return undefined;
+  const { interrupt, votes: approvals, decision } = request;
+  const item = itemOf(threadId, { runId: state.run?.id ?? "", interrupt, approvals });
+  return { item, ...(decision && { decided: decision }) };
+}
