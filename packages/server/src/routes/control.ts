@@ -9,7 +9,6 @@ import {
   type ResumeOptions,
   type Run,
   type RunResult,
-  type Sent,
 } from "@belay/core";
 import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
