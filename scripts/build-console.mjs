@@ -44,6 +44,9 @@ function filesBelow(/** @type {string} */ folder) {
 export async function buildConsole() {
   const { build } = await import("vite");
   const folder = mkdtempSync(join(tmpdir(), "belay-console-"));
+  // A test that builds it must not get a page for development.
+  const { NODE_ENV } = process.env;
+  process.env.NODE_ENV = "production";
   try {
     await build({
       configFile: join(source, "vite.config.ts"),
@@ -77,6 +80,8 @@ export async function buildConsole() {
     renameSync(fresh, target);
     return firstLoad(html, assets);
   } finally {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = NODE_ENV;
     rmSync(folder, { recursive: true, force: true });
   }
 }

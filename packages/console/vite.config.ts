@@ -8,9 +8,6 @@ export default defineConfig({
   // Links inside the bundle are relative: the page works below any base path.
   base: "./",
   plugins: [react(), tailwind()],
-  // Also if a test builds it: the page is the one that is published.
-  mode: "production",
-  define: { "process.env.NODE_ENV": '"production"' },
   resolve: { alias: { "@belay/client": sources["@belay/client"] } },
   build: {
     target: "es2022",

@@ -12,7 +12,7 @@ import { toast } from "../parts/toasts.tsx";
 import { rolesOf, useMe, useRefusal } from "../shell/who.ts";
 import { useTexts } from "../texts/texts.ts";
 import { asProblem } from "../wire/problem.ts";
-import { agents, mine } from "../wire/read.ts";
+import { agents, look, mine } from "../wire/read.ts";
 import type { Ask, Decided } from "../wire/shapes.ts";
 import { send } from "../wire/write.ts";
 import { AnswerForm, isAnswered } from "./answer-form.tsx";
@@ -27,16 +27,18 @@ import { type Sending, useDecision } from "./use-decision.ts";
 
 const ARMED_MS = 4_000;
 
-export function AskCard({
-  ask,
-  decided,
-  inThread = false,
-}: {
-  ask: Ask;
-  decided: Decided | undefined;
-  inThread?: boolean;
-}) {
+interface CardProps {
+  readonly ask: Ask;
+  readonly decided: Decided | undefined;
+  readonly inThread?: boolean;
+}
+
+export function AskCard({ ask: listed, decided, inThread = false }: CardProps) {
   const t = useTexts();
+  // The thread has the approvals of this moment; a list may have none of them.
+  const { data: now } = useQuery({ ...look(listed.threadId), enabled: (listed.quorum ?? 1) > 1 });
+  const approvals = listed.approvals ?? now?.interrupts.find(({ id }) => id === listed.id)?.approvals;
+  const ask: Ask = approvals === undefined ? listed : { ...listed, approvals };
   const deciding = useDecision(ask.id, ask.threadId);
   const { data: all } = useQuery(agents);
   const tool = toolNamed(all, ask.tool);

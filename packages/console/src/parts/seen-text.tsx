@@ -10,8 +10,7 @@ const UNSEEN = /(?![\n\t])(?:[\p{Cc}\p{Cf}\u115f\u1160\u17b4\u17b5]|\u034f)/gu;
 const MOST = 4_000;
 
 export function hasUnseen(text: string): boolean {
-  UNSEEN.lastIndex = 0;
-  return UNSEEN.test(text);
+  return text.search(UNSEEN) !== -1;
 }
 
 export function SeenText({ text }: { text: string }) {

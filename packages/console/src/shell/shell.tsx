@@ -91,15 +91,14 @@ function NavItem({ to, icon, words, count = 0 }: { to: string; icon: IconName; w
   const [at] = useLocation();
   const isHere = at === to || at.startsWith(`${to}/`);
   return (
-    <Link
-      className="nav-item"
-      href={to}
-      aria-current={isHere ? "page" : undefined}
-      aria-label={count > 0 ? `${words}, ${t.inbox.waiting(count)}` : words}
-    >
+    <Link className="nav-item" href={to} aria-current={isHere ? "page" : undefined}>
       <Icon name={icon} />
       <span className="nav-text">{words}</span>
-      {count > 0 && <span className="count-person ml-auto">{count}</span>}
+      {count > 0 && (
+        <span className="count-person ml-auto" title={t.inbox.waiting(count)}>
+          {count}
+        </span>
+      )}
     </Link>
   );
 }

@@ -62,10 +62,11 @@ describe.skipIf(folder === undefined)("pictures of the console", () => {
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     page.on("pageerror", (error) => errors.push(error.message));
     for (const [name, path] of pages) await shoot(page, full.url + path, `${name}.${theme}.${width}`);
-    const first = await page.evaluate(
-      async () => ((await (await fetch("/v1/inbox")).json()) as { items: { id: string }[] }).items[0]!.id,
+    const { items } = await page.evaluate(
+      async () => (await (await fetch("/v1/inbox")).json()) as { items: { id: string; threadId: string }[] },
     );
-    await shoot(page, `${full.url}/inbox/${first}`, `card.${theme}.${width}`);
+    for (const { id, threadId } of items)
+      await shoot(page, `${full.url}/inbox/${id}`, `card-${threadId}.${theme}.${width}`);
     for (const [name, path] of [
       ["empty-inbox", "/inbox"],
       ["empty-threads", "/threads"],

@@ -107,7 +107,6 @@ export function Drawing({ placed, visits, stopped, node, isDone, onPick }: Drawi
             role="button"
             tabIndex={0}
             aria-pressed={node === key}
-            aria-label={`${key}: ${words}`}
             onClick={() => onPick(key)}
             onKeyDown={(event) => {
               if (event.key === "Enter" || event.key === " ") {

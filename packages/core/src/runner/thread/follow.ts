@@ -101,8 +101,15 @@ function restOf(
   { runId, segment }: Taken,
 ): RunResult<never> | undefined {
   if (row.lease !== undefined && row.state === "running") return undefined;
+  const last = own.at(-1)?.segment;
+  const isPause = (fact: Fact) => fact.type === "state" && fact.state === "paused" && fact.segment === last;
+  // As the first caller saw it: requests may have been answered since.
+  const upTo = own.find(isPause)?.seq ?? Number.POSITIVE_INFINITY;
   const state = newThread(key.threadId);
-  fold(state, lines);
+  fold(
+    state,
+    lines.filter((line) => line.seq <= upTo),
+  );
   const { usage = addUsage(undefined, undefined), segment: at = segment } = state.run ?? {};
   const pauseType = state.state === "running" ? "crash" : (state.pauseType ?? "manual");
   const interrupts = [...openRequests(state), ...state.interrupts];

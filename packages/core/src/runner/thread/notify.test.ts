@@ -127,8 +127,8 @@ describe.each(eachStore)("groups ($name)", ({ make }) => {
     await expect(front.answer(a!, approve({ by: "bob" }))).rejects.toMatchObject({ code: "ANSWER_FORBIDDEN" });
     expect(await front.answer(a!, approve({ by: "ann" }))).toEqual({ open: 1 });
     expect(asked).toEqual(["staff bob", "staff ann"]);
-    expect((await front.inbox({ by: "ann" })).map(({ id }) => id)).toEqual([b]);
-    expect((await front.inbox({ by: "bob" })).map(({ id }) => id)).toEqual([]);
+    expect((await front.inbox({ by: "ann" })).items.map(({ id }) => id)).toEqual([b]);
+    expect((await front.inbox({ by: "bob" })).items.map(({ id }) => id)).toEqual([]);
     open();
     await run.result;
     const other = await openKit(["done"], { store, tools: [...tools, slow], threadId: "x", runner: { groups } });

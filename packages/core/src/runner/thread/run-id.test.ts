@@ -12,7 +12,7 @@ import {
   until,
 } from "@belay/testkit";
 import { describe, expect, it } from "vitest";
-import { jsonSchema } from "../../index.ts";
+import { approve, jsonSchema } from "../../index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
@@ -101,6 +101,18 @@ describe.each(eachStore)("run(input, { id }) on $name", ({ make }) => {
     const result = await kit.session.resume().result;
     expect(await kit.session.run("go", { id: "r1" }).result).toEqual(result);
     expect(result).toMatchObject({ text: "one two", segment: 2 });
+  });
+
+  it("V2: a run that asked is followed with the requests of its pause, also if they are answered since", async () => {
+    const asks = toolOf("asks", () => "asked", { needsApproval: true });
+    const kit = await openKit([[{ call: "asks" }], "done"], { store: await make(), tools: [asks] });
+    const first = await kit.session.run("go", { id: "r1" }).result;
+    await kit.session.answer(kit.session.interrupts[0]!.id, approve());
+    await until(() => kit.session.messages.at(-1)?.role === "tool");
+    const again = await kit.session.run("go", { id: "r1" }).result;
+    const { interrupts } = first as Extract<typeof first, { status: "interrupted" }>;
+    expect(interrupts).toHaveLength(1);
+    expect(again).toMatchObject({ status: "interrupted", interruptType: "tool_interrupt", interrupts });
   });
 
   it("given to a paused thread the input enters once", async () => {

@@ -167,7 +167,13 @@ describe("close(): let go of the thread, not of the work in it", () => {
         ran.push(ctx.callId);
         return untilAborted(ctx.signal);
       }),
-      tool({ ...alone, needsApproval: false, input: anything, execute: (_args, ctx) => void ran.push(ctx.callId) }),
+      tool({
+        name: "alone",
+        description: "",
+        serial: true,
+        input: anything,
+        execute: (_args, ctx) => void ran.push(ctx.callId),
+      }),
     ];
     const kit = await openKit(twoCalls, { tools });
     const heard = listen(kit.session.run("hi"));
