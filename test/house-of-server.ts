@@ -3,21 +3,19 @@
 /** Rooms of packages/server/src, which knows the core by its doors only, and the rooms that each may import. */
 export const serverArrows: Record<string, readonly string[]> = {
   problem: [],
-  // The verbs of a runner that routes call.
-  kernel: [],
   // The sender of a request.
   login: ["problem"],
   // Requests, replies and streams of any route.
-  http: ["problem", "kernel", "login"],
+  http: ["problem", "login"],
   // The table of routes, and nothing that knows where it is mounted.
-  routes: ["problem", "kernel", "login", "http"],
+  routes: ["problem", "login", "http"],
   openapi: ["http", "routes"],
-  runners: ["kernel"],
+  runners: [],
   // Generated pages, and the file that serves them.
   "console-assets.d": [],
   "console-assets": [],
   pages: ["problem", "console-assets"],
-  server: ["problem", "kernel", "login", "http", "routes", "openapi", "runners", "pages"],
+  server: ["problem", "login", "http", "routes", "openapi", "runners", "pages"],
   "to-next": ["server"],
   index: ["problem", "login", "server", "to-next"],
   // A server on a port; for tests only.

@@ -102,5 +102,5 @@ export async function folderRunner(options: SetupOptions): Promise<FolderRunner>
 }
 
 async function requestOf(runner: Runner, id: string): Promise<{ readonly threadId: string } | undefined> {
-  return (await runner.inbox()).items.find((item) => item.id === id);
+  return (await runner.request(id))?.item;
 }
