@@ -17,6 +17,7 @@ const questions = [
   "durable",
   "reopen",
   "paused",
+  "lists",
   "remote-stop",
   "postgres",
   "redis",

@@ -5,9 +5,15 @@ import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { doors } from "./house.ts";
+import { clientDoors } from "./house-of-client.ts";
+import { serverDoors } from "./house-of-server.ts";
 
-const source = fileURLToPath(new URL("../packages/core/src/", import.meta.url));
-const publicDoors = Object.keys(doors).filter((door) => door !== "inside.ts");
+const packages = fileURLToPath(new URL("../packages/", import.meta.url));
+const publicDoors = Object.entries({ core: doors, client: clientDoors, server: serverDoors }).flatMap(([name, all]) =>
+  Object.keys(all)
+    .filter((door) => door !== "inside.ts")
+    .map((door) => join(name, "src", door)),
+);
 
 interface Exported {
   readonly name: string;
@@ -16,9 +22,9 @@ interface Exported {
 }
 
 function exportsOf(door: string): readonly Exported[] {
-  const text = readFileSync(join(source, door), "utf8");
+  const text = readFileSync(join(packages, door), "utf8");
   return [...text.matchAll(/export (?:type )?\{([^}]*)\} from "([^"]+)";/g)].flatMap(([, names = "", from = ""]) => {
-    const declared = readFileSync(normalize(join(source, dirname(door), from)), "utf8");
+    const declared = readFileSync(normalize(join(packages, dirname(door), from)), "utf8");
     return names.split(",").flatMap((each) => {
       const name = each.trim().replace(/^type /, "");
       return name === "" ? [] : [{ name, doc: docOf(declared, name) }];
@@ -39,6 +45,6 @@ test.each(publicDoors)("section 19: every name at the door %s has a doc comment"
 });
 
 test("section 19: the main functions have an example", () => {
-  const examples = exportsOf("index.ts").flatMap(({ name, doc }) => (doc.includes("@example") ? [name] : []));
+  const examples = exportsOf("core/src/index.ts").flatMap(({ name, doc }) => (doc.includes("@example") ? [name] : []));
   expect(examples).toEqual(expect.arrayContaining(["agent", "createRunner", "graph", "tool"]));
 });

@@ -29,6 +29,7 @@ export const kitDoors: Record<string, readonly string[]> = {
     "Append",
     "BreakingWire",
     "Fault",
+    "Heard",
     "Kit",
     "KitOptions",
     "Log",

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { sources } from "../scripts/sources.mjs";
 import { arrows, cliArrows, cliDoors, cycles, doors, privateDoors, testExceptions } from "./house.ts";
+import { clientArrows, clientDoors } from "./house-of-client.ts";
 import { consoleArrows } from "./house-of-console.ts";
 import { generated, serverArrows, serverDoors } from "./house-of-server.ts";
 import { kitArrows, kitDoors } from "./house-of-tests.ts";
@@ -26,10 +27,11 @@ const houses = [
   house("core", arrows, doors),
   house("cli", cliArrows, cliDoors),
   house("server", serverArrows, serverDoors),
+  house("client", clientArrows, clientDoors),
   house("console", consoleArrows, {}),
   house("testkit", kitArrows, kitDoors),
 ] as const;
-const [core, , server, , testkit] = houses;
+const [core, , server, , , testkit] = houses;
 
 describe.each(houses)("the house $src", (at) => {
   test("each room imports only from the rooms its arrows name", () => {

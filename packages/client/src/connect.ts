@@ -7,6 +7,7 @@ import { type InboxFilter, type InboxQuery, inbox } from "./inbox.ts";
 import { type ConnectOptions, Line } from "./request.ts";
 import { ClientRun, ClientThread, type KeyOptions, type Place } from "./thread.ts";
 
+/** The threads to list. Each property that is given must hold. */
 export interface ThreadFilter {
   readonly state?: Look["state"] | undefined;
   readonly pauseType?: Look["pauseType"] | undefined;
@@ -28,6 +29,7 @@ export interface ThreadItem
   readonly damaged?: true;
 }
 
+/** The login of this client. */
 export interface Me {
   readonly user: string;
   readonly tenant?: string;
@@ -43,6 +45,7 @@ export type Answered =
       readonly problem: { readonly code: string; readonly detail: string; readonly hint: string };
     };
 
+/** A server, as `connect` returns it. */
 export class Client {
   readonly #line: Line;
   readonly #hints: Hints;

@@ -33,8 +33,10 @@ export type Change =
       readonly open: number;
     };
 
+/** Everything that a stream yields. `isThreadEvent` tells the events of the thread from those of the line. */
 export type StreamEvent = BelayEvent | ConnectionEvent | LiveEvent | ResetEvent | Change;
 
+/** Where a stream begins, and what it carries. */
 export interface StreamOptions {
   /** The seq of the last fact that the reader has; all facts by default. */
   readonly after?: number | undefined;

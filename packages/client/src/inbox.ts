@@ -4,6 +4,7 @@ import type { Answer, DamagedRequest, InboxItem } from "@belay/core";
 import type { Hints } from "./hints.ts";
 import { type Line, RequestError } from "./request.ts";
 
+/** The requests to list. Each property that is given must hold. */
 export interface InboxFilter {
   readonly kind?: InboxItem["kind"] | undefined;
   readonly tool?: string | undefined;
@@ -15,6 +16,7 @@ export interface InboxFilter {
   readonly cursor?: string | undefined;
 }
 
+/** A page of requests. */
 export interface InboxPage {
   readonly items: readonly InboxItem[];
   /** Requests that the store cannot read. */
@@ -70,6 +72,7 @@ export function approve(options: ApproveOptions = {}): Answer {
   return { ...options, type: "approve" };
 }
 
+/** Rejects a request; the model reads the reason. */
 export function reject(reason: string): Answer {
   return { type: "reject", reason };
 }

@@ -127,6 +127,7 @@ export interface CallView {
   readonly phase: "received" | "running" | "held" | "ended";
 }
 
+/** A result that arrived after its call was left behind. */
 export interface LateView {
   readonly at: number;
   readonly outcome: Outcome;
@@ -198,6 +199,7 @@ export interface StopView {
   readonly late: readonly string[];
 }
 
+/** One run, from its input to its end. */
 export interface RunView {
   readonly runId: string;
   readonly startedAt: number;
@@ -284,6 +286,7 @@ export interface DraftAnswer {
   readonly at: number;
 }
 
+/** The last progress of a running call. */
 export interface DraftProgress {
   readonly callId: string;
   readonly tool: string;

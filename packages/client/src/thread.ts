@@ -52,6 +52,7 @@ type ContinueOptions = Omit<ResumeOptions, "by" | "drift"> & Guard & { readonly 
 /** How far before its first state a run's own facts may begin: the inputs of one append. */
 const FIRST_FACTS = 64;
 
+/** The handle on a thread of the server. */
 export class ClientThread {
   readonly threadId: string;
   readonly #line: Line;

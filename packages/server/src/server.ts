@@ -28,6 +28,7 @@ import { reading } from "./routes/reading.ts";
 import { service } from "./routes/service.ts";
 import { type AnyRunner, type RunnerOf, Runners } from "./runners.ts";
 
+/** Options of `belayServer`. */
 export interface ServerOptions {
   /** The runner, or one for each tenant. The server works for it, and drains it on close(). */
   readonly runner: AnyRunner | RunnerOf;
@@ -70,6 +71,7 @@ export interface ServerLogEntry {
   readonly error: unknown;
 }
 
+/** A server: one function from a request to a response, and its end. */
 export interface BelayServer {
   /** Answers a request. It is bound: pass it on as it is. */
   readonly fetch: (request: Request, env?: unknown) => Promise<Response>;

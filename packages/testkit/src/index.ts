@@ -14,7 +14,7 @@ export {
 } from "./session/asking-tool.ts";
 export { factsOf } from "./session/facts-of.ts";
 export { amount, happens, paying, pays, requestOf, waiting } from "./session/paying.ts";
-export type { Kit, KitOptions } from "./session/session-kit.ts";
+export type { Heard, Kit, KitOptions } from "./session/session-kit.ts";
 export {
   gate,
   heldStore,

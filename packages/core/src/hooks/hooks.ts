@@ -1,9 +1,11 @@
 // What people may hang onto an agent, or onto all agents of a runner. A hook is called for work that is done now, never
 // for what is on record: what one changes is recorded with the step it belongs to, and read from there.
 
-import { belayError } from "../error.ts";
+import { belayError, type ErrorRecord } from "../error.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
+import type { InterruptView } from "../interrupt/view.ts";
 import type { Json } from "../json.ts";
+import type { PauseType } from "../lifecycle.ts";
 import type { Message, Outcome, Part, Usage } from "../message.ts";
 import type { ModelRequest } from "../model/model.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
@@ -90,7 +92,30 @@ export interface Hooks<Deps = unknown> {
    * kept. One that throws is reported to the log, and is not called again in that run.
    */
   onText?(delta: string, info: TextInfo<Deps>): void;
+  /** A request waits for a person. Called after it is on record, in the process that recorded it, at most once. */
+  onRequest?(info: Notice<Deps> & { readonly request: Interrupt }): Seen;
+  /** The run has paused. Called after that is on record, in the process that recorded it, at most once; not after a crash. */
+  onPause?(
+    info: Notice<Deps> & {
+      readonly pauseType: PauseType;
+      readonly interrupts: readonly Interrupt[];
+      readonly interrupt: InterruptView;
+    },
+  ): Seen;
+  /** The run has ended. Called after that is on record, in the process that recorded it, at most once. */
+  onEnd?(
+    info: Notice<Deps> & {
+      readonly status: "completed" | "failed" | "terminated";
+      readonly usage: Usage;
+      /** The output, if it is not the last text. */
+      readonly output?: Json;
+      readonly error?: ErrorRecord;
+    },
+  ): Seen;
 }
+
+/** A notice of something that is on record: nothing waits for the hook. */
+type Notice<Deps> = Omit<HookInfo<Deps>, "signal">;
 
 /** Where a piece of text is shown. */
 export interface TextInfo<Deps = unknown> extends Omit<HookInfo<Deps>, "signal"> {
@@ -131,6 +156,9 @@ const NAMES: KnownOptions<Hooks> = {
   afterObserve: true,
   onInterrupt: true,
   onText: true,
+  onRequest: true,
+  onPause: true,
+  onEnd: true,
 };
 
 /** Reads the hooks of an agent or a runner. Refuses an unknown name: such a hook would never be called. */

@@ -17,6 +17,8 @@ export interface ApproveAnswer {
   /** Allows the same from now on: in this thread, or always. */
   readonly remember?: Remember;
   readonly by?: string;
+  /** The groups that the receiving process found the person to belong to. Set by the runner. */
+  readonly groups?: readonly string[];
 }
 
 /** Refuses what a request asks for. */
@@ -24,6 +26,8 @@ export interface RejectAnswer {
   readonly type: "reject";
   readonly reason: string;
   readonly by?: string;
+  /** The groups that the receiving process found the person to belong to. Set by the runner. */
+  readonly groups?: readonly string[];
 }
 
 /** Answers a question, or stands for the result of a call that then does not run. */
@@ -31,6 +35,8 @@ export interface RespondAnswer {
   readonly type: "respond";
   readonly value: Json;
   readonly by?: string;
+  /** The groups that the receiving process found the person to belong to. Set by the runner. */
+  readonly groups?: readonly string[];
 }
 
 export type Remember = "thread" | "always" | RememberPattern;
@@ -41,7 +47,12 @@ export interface RememberPattern {
   readonly args?: { readonly [path: string]: Json };
 }
 
-const APPROVE: KnownOptions<Omit<ApproveAnswer, "type">> = { args: true, note: true, remember: true, by: true };
+const APPROVE: KnownOptions<Omit<ApproveAnswer, "type" | "groups">> = {
+  args: true,
+  note: true,
+  remember: true,
+  by: true,
+};
 
 const BY: KnownOptions<Pick<RejectAnswer, "by">> = { by: true };
 
@@ -52,7 +63,7 @@ type Maybe<Options> = { readonly [Name in keyof Options]: Options[Name] | undefi
  * Answers a request with yes. With `args` the call runs with those instead; with `remember` the same is allowed from
  * now on.
  */
-export function approve(options: Maybe<Omit<ApproveAnswer, "type">> = {}): ApproveAnswer {
+export function approve(options: Maybe<Omit<ApproveAnswer, "type" | "groups">> = {}): ApproveAnswer {
   refuseUnknown("approve()", options, APPROVE);
   return { ...(options as Omit<ApproveAnswer, "type">), type: "approve" };
 }

@@ -84,7 +84,7 @@ export function judgeAnswer(
   if (decision !== undefined) throw refusal(id, decision);
   if (isExpired(interrupt, now)) throw belayError("ANSWER_EXPIRED", { id, expiredAt: iso(interrupt.expiresAt!) });
   const by = answer.by ?? "user";
-  if (!mayAnswer(interrupt, answer.by, groups)) {
+  if (!mayAnswer(interrupt, answer.by, groups, answer.groups)) {
     throw belayError("ANSWER_FORBIDDEN", { id, by, approvers: interrupt.approvers!.join(", ") });
   }
   const problem = misfit(interrupt, answer);
@@ -154,14 +154,20 @@ function schemaProblem(schema: Json, value: Json): string | undefined {
   return checked.ok ? undefined : checked.problem;
 }
 
-export function mayAnswer({ approvers }: Interrupt, by: string | undefined, groups: Groups): boolean {
+/** `known` are groups that the person is known to belong to, besides those that `groups` lists. */
+export function mayAnswer(
+  { approvers }: Interrupt,
+  by: string | undefined,
+  groups: Groups,
+  known: readonly string[] = [],
+): boolean {
   if (approvers === undefined) return true;
   if (by === undefined) return false;
   return approvers.some((approver) => {
     if (!approver.startsWith(GROUP)) return approver === by;
     // Nobody is a group, whatever they call themselves.
     const group = approver.slice(GROUP.length);
-    return Object.hasOwn(groups, group) && groups[group]!.includes(by);
+    return known.includes(group) || (Object.hasOwn(groups, group) && groups[group]!.includes(by));
   });
 }
 

@@ -1,4 +1,4 @@
-import { badForkStores, badRequestStores, badStores, changed } from "@belay/testkit/bad-stores";
+import { badForkStores, badListStores, badRequestStores, badStores, changed } from "@belay/testkit/bad-stores";
 import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../clock.ts";
 import { damagedRequest } from "../store/damaged-request.ts";
@@ -31,7 +31,7 @@ async function failures(make: () => Under, only?: StoreCaseName): Promise<string
 }
 
 describe("the store suite", () => {
-  test.concurrent.each(Object.entries({ ...badStores, ...badRequestStores, ...badForkStores }))(
+  test.concurrent.each(Object.entries({ ...badStores, ...badRequestStores, ...badForkStores, ...badListStores }))(
     "catches a store that %s",
     async (_, { change, caught }) => {
       const make = () => {

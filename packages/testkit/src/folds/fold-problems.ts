@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type AgentView, type CallView, emptyThread, foldThread, type ThreadView } from "@belay/client";
-import type { Fact, Json, Message, Part } from "@belay/core";
+import type { BelayEvent, Json, Message, Part } from "@belay/core";
 import {
   factsIn,
   foldLines,
@@ -35,9 +35,9 @@ export function foldProblems(threadId: string, lines: readonly Line[]): string[]
   return problems.slice(0, 5);
 }
 
-/** Returns the view of all of these facts. */
-export function foldAll(facts: readonly Fact[]): ThreadView {
-  return facts.reduce(foldThread, emptyThread);
+/** Returns the view after all of these events. */
+export function foldAll(events: readonly BelayEvent[]): ThreadView {
+  return events.reduce(foldThread, emptyThread);
 }
 
 function differences(state: State, view: ThreadView): string[] {

@@ -5,6 +5,7 @@ import { answerLife, live, liveToTheEnd } from "./life.ts";
 import { holdLock } from "./lock.ts";
 import { service } from "./service.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
+import { speak } from "./speak.ts";
 import { liveTree } from "./tree.ts";
 import { watch } from "./watch.ts";
 import { worker } from "./worker.ts";
@@ -25,6 +26,7 @@ const programs: Record<string, (options: never) => Promise<void>> = {
   watch,
   worker,
   service,
+  speak,
 };
 
 const [, , name = "", options = "{}"] = process.argv;

@@ -163,11 +163,20 @@ export class Process implements Actor {
           problem: (problem) => this.witness.problem(problem),
         })
       : undefined;
-    const watched: Watched = { run, result: undefined, stopping: false, rolledBack: false, reader };
+    const watched: Watched = {
+      run,
+      result: undefined,
+      begun: false,
+      last: Number.POSITIVE_INFINITY,
+      stopping: false,
+      rolledBack: false,
+      reader,
+    };
     this.watched.push(watched);
-    void this.#look(run, reader);
+    void this.#look(watched);
     const settled = run.result.then((result) => {
       watched.result = result;
+      watched.last = this.witness.facts(THREAD).length;
       const code = result.status === "failed" ? this.refusal(what, result.error) : "";
       this.#ended(what, result, code);
       ended(result, code);
@@ -248,10 +257,12 @@ export class Process implements Actor {
   }
 
   /** As the person sees it who started the run. */
-  async #look(run: Run, reader: Reader | undefined): Promise<void> {
+  async #look(watched: Watched): Promise<void> {
+    const { run, reader } = watched;
     try {
       for await (const event of run) {
         if (this.dead) return;
+        watched.begun = true;
         this.witness.seen(event);
         reader?.see(event);
       }
@@ -265,9 +276,16 @@ export class Process implements Actor {
     this.#reading = reading;
     const { witness } = this;
     const { rollsBack, turns } = this.#options;
+    /** The segments that this process runs itself: another one may have begun them under the same id. */
+    const own = new Set<string>();
     const reader = new Reader(`reader of p${this.number}`, {
       misses: () => witness.disturbed,
-      isHere: (event) => this.watched.some(({ run }) => placeOf(run) === placeOf(event)),
+      isHere: (event) => {
+        const place = placeOf(event);
+        const watched = this.watched.find((each) => each.begun && placeOf(each.run) === place);
+        if (watched?.result === undefined && watched !== undefined && session.state === "running") own.add(place);
+        return own.has(place) && event.seq <= watched!.last;
+      },
       rollsBack,
       turns,
       first: 1,

@@ -73,22 +73,22 @@ export class Reader {
   }
 
   #seeTurn(event: BelayEvent): void {
+    // A relay does not carry facts: the start or the end of a turn may come after them, and is dropped.
+    const misses = this.#host.misses() || !this.#host.isHere(event);
     if (event.type === "turn-start" || event.type === "turn-end") {
       const turn = `${event.runPath} ${event.turn}`;
       if (event.type === "turn-end") {
-        const began = this.#turns.delete(turn) || !this.#saw || this.#host.misses();
+        const began = this.#turns.delete(turn) || !this.#saw || misses;
         if (!began) this.#problem(`turn ${turn} ends without a start`);
       } else {
         // One that was cut with its stretch has no end.
-        if (this.#turns.has(turn) && !this.#host.misses()) this.#problem(`turn ${turn} starts twice`);
+        if (this.#turns.has(turn) && !misses) this.#problem(`turn ${turn} starts twice`);
         this.#turns.add(turn);
       }
     }
     if (event.type !== "state" || event.state === "initialized") return;
     this.#saw ||= event.seq > this.#host.head;
-    // The end of a turn may come after the facts that a relay does not carry.
-    const isWhole = this.#host.isHere(event) && !this.#host.misses();
-    if (event.state !== "running" && this.#turns.size > 0 && isWhole) {
+    if (event.state !== "running" && this.#turns.size > 0 && !misses) {
       this.#problem(`${event.state} at ${event.seq}, and turns have no end: ${[...this.#turns].join(", ")}`);
     }
     this.#turns.clear();

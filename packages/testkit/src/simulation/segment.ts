@@ -10,6 +10,10 @@ export const THREAD = "thread";
 export interface Watched {
   readonly run: Run;
   result: RunResult | undefined;
+  /** It has begun here: it has facts. */
+  begun: boolean;
+  /** The head of the thread when it ended: calls that are answered later may run elsewhere. */
+  last: number;
   /** Set at once when a person stops it now: nothing may start after that. */
   stopping: boolean;
   /** A stop took back what it said. */

@@ -8,6 +8,7 @@ import { type Drift, driftReport, driftWords } from "../../fingerprint.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Answer } from "../../interrupt/answer.ts";
 import { type Interrupt, isAtNode } from "../../interrupt/interrupt.ts";
+import { vouched } from "../../interrupt/vouched.ts";
 import { callEnds } from "../../journal/call-ends.ts";
 import { isWithin } from "../../journal/reduce.ts";
 import { openRequests } from "../../journal/requests.ts";
@@ -108,7 +109,11 @@ export function goOn(opener: AnswerChecker & { readonly key: ThreadKey }, place:
     refuseIfStale(state.threadId, going.guard ?? {}, present);
     refuseIfSpent(state, place, going.tokenHash);
     refuseUnless(state, ["paused", "running", "error"], "resume");
-    const given = [...going.answers].map(([id, answer]) => [id, signed(answer, going.by)] as const);
+    const given: (readonly [string, Answer])[] = [];
+    for (const [id, answer] of going.answers) {
+      const interrupt = state.requests?.get(id)?.interrupt ?? {};
+      given.push([id, await vouched(opener.setup.memberOf, interrupt, signed(answer, going.by))]);
+    }
     for (const [id, answer] of given) await checkAnswer(opener, state, id, answer);
     const words = hooked(signal);
     if (words instanceof Promise) going = { ...asked, inputs: await words };
@@ -249,7 +254,8 @@ async function newInput(
     if (open.some(({ onNewInput }) => onNewInput === "answer")) {
       const [only] = open;
       if (open.length > 1) throw belayError("ANSWER_AMBIGUOUS", { threadId: place.threadId, open: open.length });
-      const answer = signed({ type: "respond", value: textOf(only!.id, inputs) }, going.by);
+      const said = signed({ type: "respond", value: textOf(only!.id, inputs) }, going.by);
+      const answer = await vouched(opener.setup.memberOf, only!, said);
       await checkAnswer(opener, state, only!.id, answer);
       const { clock, groups } = opener.setup;
       return {

@@ -3,8 +3,10 @@
 // should be without a word (P7).
 
 import { belayError } from "../../error.ts";
+import type { Answer } from "../../interrupt/answer.ts";
 import { isExpired, mayAnswer, type Vote } from "../../interrupt/decision.ts";
 import type { Interrupt, RequestKind } from "../../interrupt/interrupt.ts";
+import { vouched } from "../../interrupt/vouched.ts";
 import { fold } from "../../journal/fold.ts";
 import { openRequests } from "../../journal/requests.ts";
 import { newThread } from "../../journal/state.ts";
@@ -84,7 +86,7 @@ export async function readInbox(
     if (threadId === undefined) damaged.push({ id });
     else if (filter.threadId === undefined || filter.threadId === threadId) damaged.push({ id, threadId });
   }
-  const all = itemsOf(rows, filter, setup);
+  const all = itemsOf(rows, filter, setup, await groupsOf(setup, rows, filter.by));
   const from = after === undefined ? 0 : indexAfter(all, after);
   const items = all.slice(from, from + limit);
   const last = items.at(-1);
@@ -118,10 +120,27 @@ async function askerOf({ store }: Setup, tenant: string, row: RequestRow): Promi
   return openRequests(state).some((open) => open.id === id) ? threadId : undefined;
 }
 
+/** Returns the groups that the requests name and the person belongs to, if the runner's `groups` is a function. */
+async function groupsOf(
+  { memberOf }: Setup,
+  rows: readonly RequestRow[],
+  by: string | undefined,
+): Promise<readonly string[]> {
+  if (memberOf === undefined || by === undefined) return [];
+  const named = new Set<string>();
+  for (const { body, damaged } of rows) {
+    const { approvers = [] } = damaged ? {} : (JSON.parse(body) as { interrupt: Interrupt }).interrupt;
+    for (const approver of approvers) named.add(approver);
+  }
+  const anything: Answer = { type: "reject", reason: "", by };
+  return (await vouched(memberOf, { approvers: [...named] }, anything)).groups ?? [];
+}
+
 function itemsOf(
   rows: readonly RequestRow[],
   { threadId, kind, tool, by }: InboxFilter,
   { clock, groups }: Pick<Setup, "clock" | "groups">,
+  known: readonly string[],
 ): InboxItem[] {
   const now = clock.now();
   const items: InboxItem[] = [];
@@ -132,7 +151,7 @@ function itemsOf(
     const { interrupt } = body;
     if (kind !== undefined && interrupt.kind !== kind) continue;
     if (tool !== undefined && interrupt.tool !== tool) continue;
-    if (by !== undefined && !mayAnswer(interrupt, by, groups)) continue;
+    if (by !== undefined && !mayAnswer(interrupt, by, groups, known)) continue;
     if (!isExpired(interrupt, now)) items.push(itemOf(row.threadId, body));
   }
   return items;

@@ -1,8 +1,10 @@
 // A thread as the store has it, for readers in any process. It takes no lease, opens no session and keeps nothing.
 
+import type { Answer } from "../../interrupt/answer.ts";
 import { isExpired, type Vote } from "../../interrupt/decision.ts";
 import type { Interrupt } from "../../interrupt/interrupt.ts";
 import type { InterruptView } from "../../interrupt/view.ts";
+import { vouched } from "../../interrupt/vouched.ts";
 import { fold } from "../../journal/fold.ts";
 import { namedAs } from "../../journal/naming.ts";
 import { thaw } from "../../journal/snapshot.ts";
@@ -113,4 +115,11 @@ function isCrashed({ state, lease }: ThreadRow): boolean {
 
 function withApprovals({ requests }: ThreadState, interrupt: Interrupt): OpenInterrupt {
   return { ...interrupt, approvals: requests?.get(interrupt.id)?.votes ?? [] };
+}
+
+/** Returns the answer with the groups of its person, if the runner's `groups` is a function. */
+export async function vouchedFor(setup: Setup, key: ThreadKey, id: string, answer: Answer): Promise<Answer> {
+  if (setup.memberOf === undefined) return answer;
+  const interrupt = (await lookAtThread(setup, key))?.interrupts.find((each) => each.id === id);
+  return vouched(setup.memberOf, interrupt ?? {}, answer);
 }

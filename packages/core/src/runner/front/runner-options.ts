@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { type BelayError, belayError, shown } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
+import type { MemberOf } from "../../interrupt/vouched.ts";
 import { consoleLog, type Log } from "../../log.ts";
 import { type Permissions, readPermissions } from "../../permission/permissions.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
@@ -41,8 +42,11 @@ export interface RunnerOptions<Out, Deps> {
   readonly permissions?: Permissions | undefined;
   /** Nobody is there to ask: what would ask is denied. */
   readonly unattended?: boolean | undefined;
-  /** Who belongs to the groups that requests name as approvers. */
-  readonly groups?: Groups | undefined;
+  /**
+   * The members of the groups that requests name as approvers (`group:x`), by group; or a function of a group and a person. The
+   * process that receives an answer calls it. Without `groups`, no person belongs to any.
+   */
+  readonly groups?: Groups | MemberOf | undefined;
   /** How many tools that wait for a person stay in memory; the others begin again from their recorded steps. */
   readonly maxHot?: number | undefined;
   /** The most threads that this process runs at once for `work`, `enqueue` and `send` together; `run` and `resume` are not bounded. */
@@ -142,7 +146,8 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
     maxBytes,
     permissions: options.permissions === undefined ? undefined : readPermissions(options.permissions, "runner"),
     unattended: options.unattended ?? false,
-    groups: readGroups(options.groups),
+    groups: typeof options.groups === "function" ? {} : readGroups(options.groups),
+    memberOf: typeof options.groups === "function" ? options.groups : undefined,
     tokenTtlMs: atLeastZero("tokenTtlMs", options.tokenTtlMs),
     titles: readFlag("titles", options.titles) ?? true,
     hooks: readHooks(options.hooks),

@@ -74,7 +74,7 @@ import { type Door, submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
-import { type Look, lookAtThread } from "./look-at-thread.ts";
+import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
 import {
@@ -298,10 +298,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#sessions.refuseIfClosed();
     const { start = this.#setup.start, rest } = readWhere(options);
     checkRun(rest, "answer()");
-    const answer = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
-    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
+    const read = signed(id, readAnswer(id, given, this.#setup.maxBytes), rest);
     const threadId = await this.#setup.store.requestThread(this.#tenant, id);
     if (threadId === undefined) throw belayError("ANSWER_UNKNOWN", { id });
+    const answer = await vouchedFor(this.#setup, this.#key(threadId), id, read);
+    const command = answerCommand(id, answer, rest.id, this.#setup.clock.id());
     const byWorker = start === "worker" || this.#startsNothing;
     return submit({ ...this.#door(threadId), byWorker }, command, rest);
   }

@@ -111,8 +111,11 @@ describe.each(eachStore)("send() ($name)", ({ make }) => {
   test("V5, Q8: waiting for people: withdraw by default, keep, or answer; whenAsked overrides the request", async () => {
     const { tools, ran } = paying();
     const withdrawn = await waiting(["a"], { store: await make(), tools });
-    expect(await withdrawn.session.send("never mind")).toMatchObject({ how: "resume" });
+    expect(await withdrawn.session.send("never mind", { id: "n", by: "ann" })).toMatchObject({ how: "resume" });
     await until(() => withdrawn.session.state === "completed");
+    expect(await withdrawn.session.send("never mind", { id: "n" })).toMatchObject({ how: "resume", id: "n" });
+    expect(withdrawn.session.state).toBe("completed");
+    expect(withdrawn.session.messages.at(-2)).toMatchObject({ role: "user", by: "ann" });
     expect(ran).toEqual([]);
     const kept = await waiting(["a"], { store: await make(), tools });
     expect(await kept.session.send("by the way", { whenAsked: "keep", id: "k" })).toMatchObject({ how: "steer" });
@@ -122,7 +125,8 @@ describe.each(eachStore)("send() ($name)", ({ make }) => {
     const asked = await openKit([[{ call: "ask", id: "q" }], "thanks"], { store: await make(), tools: [ask] });
     await asked.session.run("go").result;
     expect(requestOf(asked, "q").reason).toBe("Who?");
-    expect(await asked.runner.send("thread", "me", { by: "ann" })).toMatchObject({ how: "answer" });
+    expect(await asked.runner.send("thread", "me", { by: "ann", id: "m" })).toMatchObject({ how: "answer" });
+    expect(await asked.runner.send("thread", "me", { id: "m" })).toMatchObject({ how: "answer", id: "m" });
     await until(() => asked.session.state === "completed");
     expect(texts(asked.session.messages)).toEqual(["user: go", "assistant: call q", "tool: q ok", "assistant: thanks"]);
     const two = await waiting(["a", "b"], { store: await make(), tools });

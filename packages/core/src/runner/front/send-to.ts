@@ -4,6 +4,7 @@
 // 2. Under an id that is on record it changes nothing, and returns how the first one was taken.
 
 import { type BelayError, belayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
 import { respond } from "../../interrupt/answer.ts";
 import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import { decode } from "../../journal/codec.ts";
@@ -123,7 +124,7 @@ async function sendNow(
       if (byWorker) return waits("steer");
       const { segment } = look;
       await verbs.interrupt({ ...caller, ...runId, ...(segment !== undefined && { segment }) });
-      return { how: "interrupt", ...runOf(await verbs.start(input, { id })) };
+      return { how: "interrupt", ...runOf(await verbs.start(input, caller)) };
     }
     case "paused":
       switch (look.pauseType) {
@@ -131,7 +132,7 @@ async function sendNow(
         case "manual":
         case "crash":
           if (byWorker) return waits("steer");
-          return { how: "resume", ...runOf(await verbs.start(input, { id })) };
+          return { how: "resume", ...runOf(await verbs.start(input, caller)) };
         case "tool_interrupt":
           if (byWorker) return waits("steer");
           return (await answered(verbs, look, input, options)) ?? waits("steer");
@@ -140,7 +141,7 @@ async function sendNow(
       }
     default:
       if (byWorker) return waits("enqueue");
-      return { how: "run", ...runOf(await verbs.start(input, { id })) };
+      return { how: "run", ...runOf(await verbs.start(input, caller)) };
   }
 }
 
@@ -153,7 +154,7 @@ async function answered(
   verbs: ChatVerbs,
   { interrupts, threadId }: Look,
   input: Input,
-  { whenAsked, by }: ChatOptions,
+  { id, whenAsked, by }: ChatOptions & { readonly id: string },
 ): Promise<Omit<Sent, "id"> | undefined> {
   const open = interrupts.filter(isRequest);
   const says = by === undefined ? {} : { by };
@@ -164,11 +165,11 @@ async function answered(
       throw belayError("ANSWER_AMBIGUOUS", { threadId, open: open.length });
     }
     const answers = { [only.id]: respond(textOf(only, input), says) };
-    return { how: "answer", ...runOf(await verbs.resume({ answers, ...says })) };
+    return { how: "answer", ...runOf(await verbs.resume({ answers, id, ...says })) };
   }
   if (wanted.has("keep") && wanted.size === 1) return undefined;
   const mode = whenAsked === "withdraw" ? ({ mode: "rethink" } as const) : {};
-  return { how: "resume", ...runOf(await verbs.resume({ input, ...mode, ...says })) };
+  return { how: "resume", ...runOf(await verbs.resume({ input, id, ...mode, ...says })) };
 }
 
 function textOf({ id }: Interrupt, input: Input): string {
@@ -189,7 +190,8 @@ async function sentBefore({ store }: Setup, key: ThreadKey, id: string): Promise
   if (waiting !== undefined) return { how: waiting.kind === "input" ? "enqueue" : "steer", id };
   let stopped = false;
   for (const line of loaded.lines) {
-    for (const fact of decode(key.threadId, line)) {
+    const facts = decode(key.threadId, line);
+    for (const fact of facts) {
       const { runId, segment } = fact;
       if ((fact.type === "input-queued" || fact.type === "input-consumed") && fact.id === id) {
         return { how: fact.kind === "input" ? "enqueue" : "steer", runId, id };
@@ -199,8 +201,14 @@ async function sentBefore({ store }: Setup, key: ThreadKey, id: string): Promise
         return { how: "answer", runId, id };
       }
       const began = fact.type === "state" ? fact.id === id : fact.type === "command" && fact.key === keyOf.run(id);
-      if (began) return { how: stopped ? "interrupt" : segment === 1 ? "run" : "resume", runId, id };
+      if (began) return { how: stopped ? "interrupt" : segment === 1 ? "run" : howResumed(facts), runId, id };
     }
   }
   return undefined;
+}
+
+/** An input that answers a question adds no message. */
+function howResumed(facts: readonly Fact[]): "resume" | "answer" {
+  const isAnswered = facts.some((fact) => fact.type === "request-answered" && fact.answer.type === "respond");
+  return isAnswered && !facts.some(({ type }) => type === "message") ? "answer" : "resume";
 }

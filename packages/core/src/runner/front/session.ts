@@ -55,6 +55,7 @@ import { startQueued, startWaiting } from "../thread/start-queued.ts";
 import { stopOf } from "../thread/stop-anywhere.ts";
 import { doorOf, submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
+import { vouchedFor } from "./look-at-thread.ts";
 import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 
 /** The live handle on a thread in this process, made by `runner.open()`: what it shows, and the verbs. */
@@ -155,7 +156,8 @@ export class LiveSession<Out = string> {
     this.#thread.refuseIfClosed();
     const { start = setup.start, rest } = readWhere(options);
     checkRun(rest, "answer()");
-    const answer = signed(id, readAnswer(id, given, setup.maxBytes), rest);
+    const read = signed(id, readAnswer(id, given, setup.maxBytes), rest);
+    const answer = await vouchedFor(setup, this.#thread.key, id, read);
     const byWorker = start === "worker" || this.#thread.agent.absent === true;
     const door = { ...doorOf(this.#thread), byWorker };
     return submit(door, answerCommand(id, answer, rest.id, setup.clock.id()), rest);

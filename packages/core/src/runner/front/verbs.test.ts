@@ -1,3 +1,5 @@
+// Every verb by thread id, whatever state the thread is in. Long, and still one piece: it is one table.
+
 import {
   eachStore,
   factsOf,
@@ -259,7 +261,7 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
     { verb: "terminate", stage: "running here", act: (runner, o) => runner.terminate("thread", o) },
     { verb: "terminate", stage: "at rest", act: (runner, o) => runner.terminate("thread", o) },
     { verb: "steer", stage: "running elsewhere", act: (runner, o) => runner.steer("thread", "x", o) },
-    { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", o) },
+    { verb: "enqueue", stage: "completed", act: (runner, o) => runner.enqueue("thread", "x", { ...o, start: "here" }) },
     { verb: "observe", stage: "completed", act: (runner, o) => runner.observe("thread", "x", o) },
   ];
 

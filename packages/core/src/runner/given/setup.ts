@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { HookTable } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
+import type { MemberOf } from "../../interrupt/vouched.ts";
 import type { Log } from "../../log.ts";
 import type { CheckedPermissions } from "../../permission/permissions.ts";
 import type { Store } from "../../store/store.ts";
@@ -21,6 +22,8 @@ export interface Setup {
   /** No person can be asked: a call that would ask is denied. */
   readonly unattended: boolean;
   readonly groups: Groups;
+  /** Says whether a person belongs to a group, if `groups` is a function. */
+  readonly memberOf: MemberOf | undefined;
   /** How long the token of a pause is valid; without it, for ever. */
   readonly tokenTtlMs: number | undefined;
   /** The first input of a thread makes its title. */

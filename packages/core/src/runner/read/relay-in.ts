@@ -34,6 +34,8 @@ export class RelayIn {
   #n = 0;
   /** The present owner has heard of this reader. */
   #isKnown = false;
+  /** When to call again if no owner answers: it may have begun, and not listen yet. */
+  #againMs = CALL_MS;
   #calledAt = Number.NEGATIVE_INFINITY;
   #callTimer: unknown;
   #againTimer: unknown;
@@ -59,7 +61,10 @@ export class RelayIn {
   /** The thread has these facts: it may have an owner that has not heard of this reader. */
   moved(facts: readonly Fact[]): void {
     if (this.#line === undefined || facts.length === 0) return;
-    if (facts.some((fact) => fact.type === "state" && fact.state === "running")) this.#isKnown = false;
+    if (facts.some((fact) => fact.type === "state" && fact.state === "running")) {
+      this.#isKnown = false;
+      this.#againMs = CALL_MS;
+    }
     if (!this.#isKnown) this.#callSoon();
   }
 
@@ -146,10 +151,11 @@ export class RelayIn {
   #again(): void {
     this.#clock.clearTimeout(this.#againTimer);
     const again = () => {
-      this.#say(TTL_MS);
+      this.#say(TTL_MS, !this.#isKnown);
       this.#again();
     };
-    this.#againTimer = inBackground(this.#clock.setTimeout(again, AGAIN_MS));
+    this.#againMs = this.#isKnown ? AGAIN_MS : Math.min(2 * this.#againMs, AGAIN_MS);
+    this.#againTimer = inBackground(this.#clock.setTimeout(again, this.#againMs));
   }
 
   #say(ttlMs: number, want = false): void {

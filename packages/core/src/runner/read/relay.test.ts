@@ -1,9 +1,18 @@
 // Text between runners: one runs the thread, the other follows it.
 
-import { gate, listen, openKit, said, settle } from "@belay/testkit";
+import { gate, listen, openDatabase, openKit, said, settle } from "@belay/testkit";
 import { expect, test } from "vitest";
 import type { BelayEvent } from "../../event.ts";
-import { agent, createRunner, type Model, type ModelEvent, memoryStore, type Store } from "../../index.ts";
+import {
+  agent,
+  createRunner,
+  type LogEntry,
+  type Model,
+  type ModelEvent,
+  memoryStore,
+  type Store,
+} from "../../index.ts";
+import { sqliteStore } from "../../sqlite.ts";
 import { type FakeClock, fakeClock, scriptedModel } from "../../testing/index.ts";
 import { wrapStore } from "../../testing/wrap-store.ts";
 
@@ -251,4 +260,23 @@ test("L1: a thread that another owner takes over streams on", async () => {
     "text by two",
     "message assistant: by two",
   ]);
+});
+
+test("L1: a SQLite database without a path relays nothing, and the log says so once", async () => {
+  const store = sqliteStore(await openDatabase(":memory:"));
+  const { model, say } = mouth();
+  const { session, runner } = await openKit(model, { store });
+  const logged: string[] = [];
+  const other = onlooker(store, { log: ({ error }: LogEntry) => logged.push(error.code) });
+  const heard = listen(other.events("thread"));
+  for (const words of ["one", "two"]) {
+    const run = session.run("go");
+    await heard.until((event) => event.type === "message" && event.seq > 0);
+    say(text(words), finish);
+    await run.result;
+    await heard.until((event) => event.type === "message" && said([event])[0] === `message assistant: ${words}`);
+  }
+  await Promise.all([runner.close(), other.close()]);
+  expect(shown(heard.events)).toEqual(["message assistant: one", "message assistant: two"]);
+  expect(logged).toEqual(["RELAY_UNAVAILABLE"]);
 });

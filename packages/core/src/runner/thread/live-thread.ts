@@ -6,6 +6,7 @@
 
 import type { Definition } from "../../agent.ts";
 import { belayError } from "../../error.ts";
+import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
 import type { PauseType, SessionState } from "../../lifecycle.ts";
@@ -25,6 +26,7 @@ import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
 import { follow } from "./follow.ts";
 import type { GoingOn } from "./going-on.ts";
+import { hasNotices, notify } from "./notify.ts";
 import type { Slots } from "./slots.ts";
 import { Tenure, type TenureHost, type TenureOptions } from "./tenure.ts";
 
@@ -80,6 +82,8 @@ export class LiveThread implements TenureHost, HotHost {
   isGone = false;
   /** Called when a run has ended, and more has come meanwhile. It is the session's own, and so keeps it. */
   readonly #moreCame: () => void;
+  /** True if hooks hear of facts on record. */
+  #isHeard: boolean | undefined;
   /** The fence of a lease that could not be given back. */
   #held: number | undefined;
 
@@ -249,6 +253,12 @@ export class LiveThread implements TenureHost, HotHost {
     } catch {
       // The store still fails: it is tried again, or the lease lapses.
     }
+  }
+
+  /** Calls the hooks that hear of facts on record. */
+  recorded(facts: readonly Fact[]): void {
+    this.#isHeard ??= hasNotices(this);
+    if (this.#isHeard) notify(this, facts);
   }
 
   /** Code that waits for a person has something to record. */

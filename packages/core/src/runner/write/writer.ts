@@ -40,6 +40,8 @@ export interface WriterHost {
   /** The schemas that running code has for the answers to its open requests, by id. */
   readonly schemas: AnswerSchemas;
   readonly recall: Recall;
+  /** Hears of facts that are on record. */
+  recorded?(facts: readonly Fact[]): void;
 }
 
 export interface WriterOptions {
@@ -335,6 +337,7 @@ export class Writer {
     for (const fact of facts) reduce(this.state, fact);
     released?.();
     this.#show(facts, draft);
+    this.#host.recorded?.(facts);
     for (const fact of facts) if (fact.type === "request-answered") this.#answered(fact.id);
   }
 

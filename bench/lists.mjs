@@ -1,0 +1,97 @@
+// What does a page of 50 threads cost, of 20,000 in one SQLite file, by each filter? The floor is a query by an index for as
+// many rows of the same texts, in the same file. And what does it take to open a file of 10,000 threads that has no lists yet?
+
+import { join } from "node:path";
+import { sqliteStore } from "@belay/core/sqlite";
+import { nativeTextModel, runnerOn } from "./fakes.mjs";
+import { answer, inTurns, least, median, progress } from "./measure.mjs";
+import { DatabaseSync, inFolder, sizeOf } from "./sqlite.mjs";
+
+const THREADS = 20_000;
+const OLD = 10_000;
+const PAGE = 50;
+const STATES = ["completed", "paused", "error"];
+
+async function fill(store, count) {
+  for (let i = 0; i < count; i++) {
+    const state = STATES[i % 3];
+    await store.append(
+      { tenant: "default", threadId: `thread-${i}` },
+      {
+        appendId: `a${i}`,
+        expect: 0,
+        count: 1,
+        at: 1_700_000_000_000 + i,
+        body: "[]",
+        writer: { take: "bench", ttlMs: 1 },
+        release: true,
+        agent: `agent-${i % 7}`,
+        state,
+        listed: { runId: `run-${i}`, ...(state === "paused" && { pauseType: "manual" }) },
+        named: { title: `Deploy part ${i} of release ${i % 100}`, labels: { env: i % 4 === 0 ? "prod" : "test" } },
+      },
+    );
+    if (i % 1_000 === 0) progress(`${i}/${count} threads`);
+  }
+}
+
+const filters = {
+  "no filter": {},
+  state: { state: "completed" },
+  pauseType: { pauseType: "manual" },
+  agent: { agent: "agent-3" },
+  label: { label: { env: "prod" } },
+  "search, 200 found": { search: "deploy 77" },
+};
+
+await inFolder(async (folder) => {
+  const path = join(folder, "threads.db");
+  const db = new DatabaseSync(path);
+  const store = sqliteStore(db);
+  // Only while the file is filled: how long that takes is not the question.
+  db.exec("PRAGMA synchronous = OFF");
+  await fill(store, THREADS);
+  db.exec(`CREATE TABLE raw (num INTEGER PRIMARY KEY, tenant TEXT, at INTEGER, body TEXT);
+    INSERT INTO raw SELECT thread, tenant, at, json_object('id', id, 'state', state, 'agent', agent, 'run', run, 'title', title,
+      'labels', labels) FROM listing;
+    CREATE INDEX raw_at ON raw (tenant, at); ANALYZE`);
+  sizeOf(db, path);
+  const runner = runnerOn(nativeTextModel(1), { store });
+  const raw = db.prepare("SELECT body FROM raw WHERE tenant = ? AND at < ? ORDER BY at DESC LIMIT ?");
+  const timed = async (work) => {
+    const started = performance.now();
+    for (let i = 0; i < 10; i++) await work();
+    return (performance.now() - started) / 10;
+  };
+  const cases = {
+    floor: () => timed(async () => raw.all("default", 1_700_000_010_000, PAGE).map(({ body }) => JSON.parse(body))),
+  };
+  for (const [name, filter] of Object.entries(filters))
+    cases[name] = () =>
+      timed(async () => {
+        const { items } = await runner.threads({ ...filter, limit: PAGE });
+        if (items.length !== PAGE) throw new Error(`${name}: ${items.length} threads.`);
+      });
+  const samples = await inTurns(cases, { rounds: 30 });
+  for (const name of Object.keys(filters))
+    answer({
+      name: `a page of ${PAGE} of ${THREADS} threads, ${name} (median ${median(samples[name]).toFixed(2)} ms)`,
+      unit: "ms",
+      measured: least(samples[name]),
+      floor: least(samples.floor),
+      judged: "ratio",
+    });
+  db.close();
+
+  const before = new DatabaseSync(join(folder, "old.db"));
+  before.exec("PRAGMA synchronous = OFF");
+  await fill(sqliteStore(before), OLD);
+  // As the release without lists left it.
+  before.exec(`DROP TABLE listing; DROP TABLE label; DROP TABLE word; DROP INDEX request_decided;
+    ALTER TABLE request DROP COLUMN decided_at; PRAGMA user_version = 4`);
+  const started = performance.now();
+  const listed = await sqliteStore(before).page("default", { limit: 1 });
+  if (listed.length !== 1) throw new Error("Nothing is listed.");
+  answer({ name: `open a file of ${OLD} threads without lists`, unit: "ms", measured: performance.now() - started });
+  before.close();
+});

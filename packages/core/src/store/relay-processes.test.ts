@@ -1,0 +1,128 @@
+// Text from one process to readers in another, on every store that processes share.
+
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { foldAll, type Heard, listen, until } from "@belay/testkit";
+import { bundlePrograms, type Child, type OpenStore, openStore, places, startChild } from "@belay/testkit/processes";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { agent, type BelayEvent, createRunner, type Runner } from "../index.ts";
+import { scriptedModel } from "../testing/index.ts";
+
+let programs: string;
+let folder: string;
+let where: string;
+let opened: OpenStore;
+let runner: Runner;
+let child: Child | undefined;
+
+beforeAll(async () => {
+  programs = await bundlePrograms();
+});
+
+const spoken = (n: number) => Array.from({ length: n }, (_, i) => `word${i} é👩‍👧 `).join("");
+const isEnd = (event: BelayEvent) => event.type === "state" && event.state === "completed";
+const deltas = (events: readonly BelayEvent[]) =>
+  events.flatMap((event) => (event.type === "text-delta" ? [event] : []));
+
+/** The text that a reader shows before its message is on record: each piece where the last one ended. */
+function shownBy({ events }: Heard): string {
+  let text = "";
+  for (const delta of deltas(events)) {
+    expect(delta.offset).toBe(text.length);
+    text += delta.text;
+  }
+  return text;
+}
+
+describe.each(places)("readers in another process, on $name", (place) => {
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "belay-relay-"));
+    where = await place.at(folder);
+    opened = await openStore(where);
+    runner = createRunner({ agent: agent({ name: "helper", model: scriptedModel([]) }), store: opened.store });
+  });
+  afterEach(async () => {
+    child?.signal("SIGKILL");
+    await child?.exited;
+    await runner.close();
+    await opened.close();
+    await place.remove(where);
+    rmSync(folder, { recursive: true });
+  });
+  const speak = (options: object) => {
+    child = startChild(programs, "speak", { where, threads: ["thread"], words: 40, everyMs: 25, ...options });
+    return child;
+  };
+
+  test("L1, L2: text streams while the owner speaks, whenever a reader joins, and all views are the same in the end", async () => {
+    const early = listen(runner.events("thread"));
+    const speaker = speak({});
+    await speaker.said("began");
+    const joined = [early];
+    for (const words of [1, 12, 25]) {
+      await early.until((event) => event.type === "text-delta" && event.text.includes(`word${words} `));
+      joined.push(listen(runner.events("thread", { after: words % 5 })));
+    }
+    const [, ...late] = await Promise.all(joined.map(async (each) => (await each.until(isEnd)) && each));
+    await speaker.said("ended completed");
+    const whole = spoken(40);
+    for (const each of joined) {
+      const shown = shownBy(each);
+      expect(whole.startsWith(shown)).toBe(true);
+      // Most of it came before the message: text streamed.
+      expect(shown.length).toBeGreaterThan(whole.length / 2);
+    }
+    for (const each of late) expect(deltas(each.events)[0]?.offset).toBe(0);
+    const { draft: _draft, ...view } = foldAll(early.events);
+    const { draft: _none, ...facts } = foldAll(await allFacts());
+    expect(view).toEqual(facts);
+  });
+
+  test("L1: fifty threads are followed at once", async () => {
+    const threads = Array.from({ length: 50 }, (_, i) => `thread ${i}`);
+    const heard = threads.map((threadId) => listen(runner.events(threadId)));
+    const speaker = speak({ threads, words: 30, everyMs: 60 });
+    await Promise.all(heard.map((each) => each.until(isEnd)));
+    await speaker.said("ended completed");
+    const whole = spoken(30);
+    const shown = heard.map(shownBy);
+    expect(shown.filter((text) => whole.startsWith(text) && text !== "").length).toBe(50);
+  });
+
+  test("C2, L1: an owner that is killed in mid-answer leaves its reader with the text so far and no message", async () => {
+    const heard = listen(runner.events("thread"));
+    const speaker = speak({ words: 10_000, leaseTtlMs: 300 });
+    await heard.until((event) => event.type === "text-delta" && event.text.includes("word9 "));
+    speaker.signal("SIGKILL");
+    await speaker.exited;
+    const view = foldAll(heard.events);
+    expect(view).toMatchObject({ state: "running", draft: { answers: [{ text: expect.stringContaining("word9 ") }] } });
+    expect(view.messages.map(({ role }) => role)).toEqual(["user"]);
+  });
+
+  if (place.isInFolder) {
+    test("L1: on SQLite the relay is one file with mode 0600, which goes with the last reader", async () => {
+      const files = () => readdirSync(folder).filter((name) => name.includes("-live-"));
+      const speaker = speak({ words: 80 });
+      await speaker.said("began");
+      expect(files()).toEqual([]);
+      const ends = [new AbortController(), new AbortController()];
+      const [one, two] = ends.map(({ signal }) => listen(runner.events("thread", { signal })));
+      for (const each of [one!, two!]) await each.until(({ type }) => type === "text-delta");
+      expect(files().length).toBe(1);
+      expect(statSync(join(folder, files()[0]!)).mode & 0o777).toBe(0o600);
+      ends[0]!.abort();
+      await one!.all;
+      expect(files().length).toBe(1);
+      ends[1]!.abort();
+      await two!.all;
+      await until(() => files().length === 0);
+    });
+  }
+
+  async function allFacts() {
+    const { items } = await runner.journal("thread");
+    return items;
+  }
+});
