@@ -5,6 +5,7 @@
 import type { Message } from "../message.ts";
 import { damageAt, decode, type Line, messageOf, type WrittenMessage } from "./codec.ts";
 import { addAnswer, addInput } from "./history.ts";
+import { titleOf } from "./naming.ts";
 import { reduce } from "./reduce.ts";
 import type { Scope, ThreadState } from "./state.ts";
 
@@ -92,7 +93,9 @@ class Exchanges {
     const asked = askedIn(question.body, inputAt);
     const said = asked && this.#saidIn(answer.body, runId);
     if (said === undefined) return false;
-    addInput(scope, this.#message(question, runId, asked!));
+    const input = this.#message(question, runId, asked!);
+    if (input.origin === "person") this.#state.beginning ??= titleOf(input);
+    addInput(scope, input);
     addAnswer(scope, this.#message(answer, runId, said), said.t!);
     this.#state.head = answer.seq + 2;
     return true;
