@@ -12,7 +12,7 @@ import type { InterruptOptions } from "../given/options.ts";
 import { loadThread } from "../read/read-facts.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { stopElsewhere } from "./stop-elsewhere.ts";
-import { onRecord, pauseHere, stopHere } from "./stop-here.ts";
+import { onRecord, orBehind, pauseHere, stopHere } from "./stop-here.ts";
 import { type Door, doorOf } from "./submit.ts";
 
 type Verb = Exclude<StopVerb, "terminate">;
@@ -31,7 +31,7 @@ export function stopOf(thread: LiveThread, verb: Verb, options: InterruptOptions
   return Promise.all([here, end]).then(([told, there]) =>
     told.accepted || there === undefined || !isNews(thread, there)
       ? remembered(doorOf(thread), verb, options, told)
-      : stopAnywhere(doorOf(thread), verb, options, there),
+      : orBehind(thread, stopAnywhere(doorOf(thread), verb, options, there)),
   );
 }
 

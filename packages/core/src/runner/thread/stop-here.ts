@@ -262,8 +262,8 @@ async function asksStill(thread: LiveThread, of: Receipt): Promise<boolean> {
   return isSame && thread.state === "paused" && interrupts.some(isRequest);
 }
 
-/** What another process tells of a stop does not know of the calls that still run in this one. */
-async function orBehind(thread: LiveThread, told: Promise<Receipt>): Promise<Receipt> {
+/** Adds the calls that still run in this process: another process, which had the stop, does not know of them. */
+export async function orBehind(thread: LiveThread, told: Promise<Receipt>): Promise<Receipt> {
   const receipt = await told;
   return { ...receipt, late: [...new Set([...receipt.late, ...thread.behind])] };
 }
