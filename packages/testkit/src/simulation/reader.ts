@@ -55,7 +55,9 @@ export class Reader {
     if (event.type === "text-delta") {
       const { messageId: id, offset, text } = event;
       const before = this.#shown.get(id);
-      if (offset === 0 && before !== undefined) this.#problem(`text of ${id} begins again, and was not superseded`);
+      // A relay may send the text so far once more (L2): it replaces the text that was shown.
+      if (offset === 0 && before !== undefined && this.#host.isHere(event))
+        this.#problem(`text of ${id} begins again, and was not superseded`);
       const length = before?.length ?? 0;
       if (offset > 0 && offset !== length && !this.#host.misses())
         this.#problem(`text of ${id} at ${offset}, not ${length}`);
