@@ -112,7 +112,7 @@ describe("TC5: a file of one's own", () => {
     const policy = policyOf(ownFile({ builtin: false, rules: [] }).permissions);
     expect(await effectOf(policy, "read", { path: "id_rsa" })).toBe("allow");
     expect(() => ownFile({ builtin: "no" })).toThrow('builtin is "no", not true or false');
-    expect(() => ownFile({ rule: [] })).toThrow('they have no field "rule"');
+    expect(() => ownFile({ rule: [] })).toThrow('it has a field "rule" that does not exist');
     expect(() => ownFile([])).toThrow("they are not an object");
   });
 

@@ -50,7 +50,7 @@ export function readRulesFile(configFolder: string): RulesFile {
     checkPermissions(isFields(given) ? { ...own, ...(rules !== undefined && { rules }) } : (given as Permissions));
     checkPermissions(permissions);
   } catch (error) {
-    throw error instanceof BelayError ? refuse(String(error.details.problem ?? error.message), error) : error;
+    throw error instanceof BelayError ? refuse(problemIn(error), error) : error;
   }
   return { file, exists: true, builtIn, own: { ...own, ...(rules !== undefined && { rules }) }, permissions };
 }
@@ -102,4 +102,10 @@ function giveName(fresh: string, file: string): void {
 
 function isThere(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "EEXIST";
+}
+
+/** What is wrong, as the end of a sentence. The file knows no runner: an unknown option is a field of it. */
+function problemIn({ code, details, message }: BelayError): string {
+  if (code === "OPTION_UNKNOWN") return `it has a field ${JSON.stringify(details.option)} that does not exist`;
+  return String(details.problem ?? message.replace(/\.$/, ""));
 }
