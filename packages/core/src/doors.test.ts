@@ -151,7 +151,6 @@ const ofRunner: Rows = {
   inbox: ["tools", "tool", (o) => runner().inbox(o)],
   interrupt: ["timeout", "timeoutMs", (o) => runner().interrupt("t", o)],
   journal: ["limits", "limit", (o) => runner().journal("t", o)],
-  label: ["titel", "title", (o) => runner().label("t", o)],
   look: NO_OPTIONS,
   open: ["dep", "deps", (o) => runner().open("t", o)],
   permission: DATA,
