@@ -226,11 +226,14 @@ function listingIn(row: PageRow): ListingRow {
 
 /** Whether the row has what an index says of it. */
 function isMeant(row: PageRow, { label = {}, words = [] }: ThreadQuery): boolean {
+  const pairs = Object.entries(label);
+  // Most pages ask for neither, and finding words takes longer than reading a row.
+  if (pairs.length === 0 && words.length === 0) return true;
   const listing = listingIn(row);
   if (!fits(listing)) return true;
   const named = namedOf(listing) ?? { labels: {} };
-  const pairs = Object.entries(label);
-  return pairs.every(([key, value]) => named.labels[key] === value) && haveWords(wordsOf(named), words);
+  if (!pairs.every(([key, value]) => named.labels[key] === value)) return false;
+  return words.length === 0 || haveWords(wordsOf(named), words);
 }
 
 function placeIn(row: PageRow, running: boolean): ListPlace {
