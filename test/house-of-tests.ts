@@ -102,7 +102,7 @@ export const kitDoors: Record<string, readonly string[]> = {
     "wrapStore",
     "wrong",
   ],
-  "bad-stores/index.ts": ["badForkStores", "badRequestStores", "badStores", "changed"],
+  "bad-stores/index.ts": ["badForkStores", "badListStores", "badRequestStores", "badStores", "changed"],
   "processes/index.ts": [
     "Asking",
     "AskingEffect",

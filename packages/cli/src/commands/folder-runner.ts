@@ -12,7 +12,6 @@ const BY_THREAD: ReadonlySet<string> = new Set([
   "start",
   "resume",
   "send",
-  "enqueue",
   "steer",
   "observe",
   "interrupt",
@@ -57,6 +56,10 @@ export async function folderRunner(options: SetupOptions): Promise<FolderRunner>
     async answer(...[id, answer, given]: Parameters<Runner["answer"]>) {
       const item = (await requestOf(base, id))?.threadId;
       return (item === undefined ? base : await runnerOf(item)).answer(id, answer, given);
+    },
+    async enqueue(...[threadId, input, given]: Parameters<Runner["enqueue"]>) {
+      // No worker runs here: it would run threads of any folder in one.
+      return (await runnerOf(threadId)).enqueue(threadId, input, { start: "here", ...given });
     },
     async fork(...[threadId, given]: Parameters<Runner["fork"]>) {
       const as = given.as ?? randomUUID();

@@ -23,6 +23,11 @@ test("belay serve runs a thread over HTTP, and the terminal's commands see it", 
   const { stdout } = await home.belay(["threads", "--json"]);
   expect(stdout).toContain("from-a-page");
   expect(stdout).toContain(home.folder);
+  await belay.open("from-a-page").enqueue("Say it again.");
+  await expect
+    .poll(async () => (await run.thread.messages()).items.filter(({ role }) => role === "user").length)
+    .toBe(2);
+  await expect.poll(async () => (await run.thread.look()).state).toBe("completed");
   await expect(connect({ url: server.url, token: "not it" }).threads()).rejects.toMatchObject({ status: 401 });
   server.child.kill("SIGTERM");
   expect((await server.ended).code).toBe(143);

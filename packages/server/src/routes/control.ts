@@ -9,7 +9,6 @@ import {
   type ResumeOptions,
   type Run,
   type RunResult,
-  type Sent,
 } from "@belay/core";
 import { type AnyRoute, type Call, type Reply, route } from "../http/route.ts";
 import { needRole } from "../login/login.ts";
@@ -179,7 +178,7 @@ export const control: readonly AnyRoute[] = [
       return { status: 204 };
     },
   }),
-  route<{ input: Input; whenRunning?: never; whenAsked?: never; agent?: string }>({
+  route<{ input: Input; agent?: string }>({
     method: "POST",
     path: "/threads/:t/send",
     name: "send",
@@ -197,7 +196,7 @@ export const control: readonly AnyRoute[] = [
     answers: { 202: { ...sent, title: "SendOutcome", properties: { id: text, how: text, runId: text } } },
     async handle(call) {
       const { input: said, ...options } = call.body;
-      const outcome: Sent = await call.runner.send(call.params.t!, said, { ...options, ...caller(call) });
+      const outcome = await call.runner.send(call.params.t!, said, { ...options, ...caller(call) });
       return { status: 202, body: outcome };
     },
   }),
