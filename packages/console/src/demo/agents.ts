@@ -282,7 +282,7 @@ export function demoAgents(options: DemoOptions) {
   });
   const writer = agent({
     name: "writer",
-    model: model(() => ({ fails: "529 overloaded" })),
+    model: model(() => ({ fails: "the account has no credit left" })),
     instructions: "Write the weekly digest.",
   });
   const offer = graph<{ price: number; customer: string; discount: number }, { customer: string }>("offer")

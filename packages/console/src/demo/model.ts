@@ -32,7 +32,7 @@ export function plannedModel(id: string, plan: Plan, delayMs: () => number): Mod
       const cut = goesOn ? since.findLastIndex(({ role }) => role === "assistant") : -1;
       const turn = since.filter(({ role }, at) => role === "assistant" && at !== cut).length;
       const step = plan(messageText(history[asked]!), turn, resultsIn(since));
-      if (step.fails !== undefined) throw Object.assign(new Error(step.fails), { statusCode: 529, isRetryable: false });
+      if (step.fails !== undefined) throw Object.assign(new Error(step.fails), { statusCode: 400 });
       for (const text of pieces(step.think ?? "")) {
         await wait(delayMs(), signal);
         yield { type: "reasoning", text };

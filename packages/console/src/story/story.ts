@@ -125,14 +125,7 @@ export function storyOf(
   isRunning = true,
 ): readonly Row[] {
   const rows: Row[] = [];
-  const late = new Map(waiting.flatMap((each) => (each.kind === "late" ? [[each.callId, each] as const] : [])));
-  const shown = view.calls.map((call): CallView => {
-    if (call.state === "running" && !isRunning) return { ...call, state: "held", cut: true };
-    const found = call.late === undefined ? late.get(call.id) : undefined;
-    if (found === undefined) return call;
-    const { at, outcome, output } = found;
-    return { ...call, late: { at, outcome, output, as: "replace" } };
-  });
+  const shown = shownCalls(view.calls, waiting, isRunning);
   const calls = groupBy(shown, ({ messageId }) => messageId ?? "");
   const stops = new Map(view.stops.map((stop) => [stop.seq, stop]));
   const requests = new Map(view.requests.map((request) => [request.id, request]));
@@ -257,6 +250,22 @@ export function storyOf(
   const lastStop = rows.findLastIndex(({ kind }) => kind === "stop");
   if (lastStop !== -1 && lastStop === rows.length - 1) rows[lastStop] = { ...(rows[lastStop] as StopRow), last: true };
   return rows;
+}
+
+/** The calls with late results that wait to be read; without a run, one without an end was cut by a crash. */
+export function shownCalls(
+  calls: readonly CallView[],
+  waiting: readonly Waiting[],
+  isRunning: boolean,
+): readonly CallView[] {
+  const late = new Map(waiting.flatMap((each) => (each.kind === "late" ? [[each.callId, each] as const] : [])));
+  return calls.map((call): CallView => {
+    if (call.state === "running" && !isRunning) return { ...call, state: "held", cut: true };
+    const found = call.late === undefined ? late.get(call.id) : undefined;
+    if (found === undefined) return call;
+    const { at, outcome, output } = found;
+    return { ...call, late: { at, outcome, output, as: "replace" } };
+  });
 }
 
 /** Facts that the thread's rows do not show: they are under Facts. */

@@ -1,8 +1,9 @@
 // A thread over time: lanes of bars, with long waits folded away. Pure.
 
 import type { CallView, ThreadView } from "@belay/client";
-import type { Fact } from "@belay/core";
+import type { Fact, Waiting } from "@belay/core";
 import { groupBy } from "./group-by.ts";
+import { shownCalls } from "./story.ts";
 
 export interface Bar {
   readonly kind: "model" | "tool" | "now" | "asks" | "held";
@@ -48,11 +49,18 @@ export interface Chart {
 
 const FOLD_MS = 3_000;
 
-export function chartOf(facts: readonly Fact[], view: ThreadView, now: number): Chart {
+export function chartOf(
+  facts: readonly Fact[],
+  view: ThreadView,
+  now: number,
+  waiting: readonly Waiting[] = [],
+): Chart {
   const first = facts[0]?.at ?? now;
   const isRunning = view.state === "running" && view.draft.ownerLost === undefined;
-  const last = isRunning ? now : (facts.at(-1)?.at ?? now);
-  const calls = groupBy(view.calls, ({ messageId }) => messageId ?? "");
+  const last = isRunning
+    ? now
+    : Math.max(facts.at(-1)?.at ?? 0, ...waiting.flatMap((each) => (each.kind === "late" ? [each.at] : [])));
+  const calls = groupBy(shownCalls(view.calls, waiting, isRunning), ({ messageId }) => messageId ?? "");
   const requests = new Map(view.requests.map((request) => [request.id, request]));
   const stops = view.stops.map(({ askedAt, recordedAt, by }) => ({ at: askedAt, recordedAt, by }));
   const lanes: Lane[] = [];

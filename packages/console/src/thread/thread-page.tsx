@@ -137,7 +137,7 @@ export function ThreadPage({ threadId, tab }: { threadId: string; tab: string })
       ) : (
         <Suspense fallback={<Skeleton rows={6} />}>
           {tab === "timeline" ? (
-            <Timeline threadId={threadId} shown={shown} params={params} />
+            <Timeline threadId={threadId} shown={shown} params={params} look={look} />
           ) : tab === "facts" ? (
             <Facts threadId={threadId} shown={shown} params={params} onEarlier={loadEarlier} />
           ) : tab === "graph" && description?.graph !== undefined ? (

@@ -13,16 +13,18 @@ import { Empty } from "../parts/states.tsx";
 import { type Chart, chartOf, type Lane, scaleOf } from "../story/timeline.ts";
 import { useTexts } from "../texts/texts.ts";
 import { type Times, useTimes } from "../texts/times.ts";
+import type { Look } from "../wire/shapes.ts";
 
 interface Props {
   readonly threadId: string;
   readonly shown: ThreadShown;
   readonly params: URLSearchParams;
+  readonly look: Look | undefined;
 }
 
 type Shows = "all" | "people" | "tools" | "model";
 
-export function Timeline({ threadId, shown, params }: Props) {
+export function Timeline({ threadId, shown, params, look }: Props) {
   const t = useTexts();
   const times = useTimes();
   const [, go] = useLocation();
@@ -30,7 +32,8 @@ export function Timeline({ threadId, shown, params }: Props) {
   const now = useNow(isRunning ? 500 : 60_000);
   const [folds, setFolds] = useState(true);
   const [shows, setShows] = useState<Shows>("all");
-  const chart = useMemo(() => chartOf(shown.facts, shown.view, now), [shown, now]);
+  const waiting = look?.waiting;
+  const chart = useMemo(() => chartOf(shown.facts, shown.view, now, waiting), [shown, now, waiting]);
   const x = useMemo(() => scaleOf(chart, folds), [chart, folds]);
   const chosen = params.get("row");
   const lanes = chart.lanes.filter(
