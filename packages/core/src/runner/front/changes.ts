@@ -18,6 +18,7 @@ export type ThreadChange =
       readonly open: number;
     };
 
+/** The options of `runner.changes()`. */
 export interface ChangesOptions {
   /** Ends the reading, and nothing else. */
   readonly signal?: AbortSignal | undefined;

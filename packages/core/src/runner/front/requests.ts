@@ -19,6 +19,7 @@ import { type PageOptions, readLimit } from "./page.ts";
 /** A request and how it was decided: `how`, `by`, `at`, and the note, the reason or the value that was given with it. */
 export type DecidedRequest = InboxItem & Decision;
 
+/** The options of `runner.requests()`. */
 export interface RequestsFilter extends PageOptions {
   readonly state: "decided";
   readonly threadId?: string | undefined;
