@@ -1,6 +1,7 @@
 // A model without a provider. A plan says what to do about a question, given the results so far: it needs no memory, so a
 // run that was stopped anywhere continues from the history it is sent.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Json, type Message, type Model, type ModelEvent, messageText } from "@belay/core";
 
 export interface Call {
@@ -68,11 +69,6 @@ function pieces(text: string): readonly string[] {
 
 function wait(ms: number, signal: AbortSignal): Promise<void> | undefined {
   if (ms === 0) return undefined;
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-  });
+  // Node's own timer leaves no listener behind.
+  return sleep(ms, undefined, { signal }).catch(() => Promise.reject(signal.reason));
 }
