@@ -68,6 +68,7 @@ export const kitDoors: Record<string, readonly string[]> = {
     "line",
     "listen",
     "longCases",
+    "lossyCases",
     "mixedAnswer",
     "mixedRepeatable",
     "mixedTree",

@@ -33,7 +33,7 @@ export {
 export type { BreakingWire, WireFault } from "./stores/breaking-wire.ts";
 export { breakingWire } from "./stores/breaking-wire.ts";
 export { eachStore } from "./stores/each-store.ts";
-export { longCases } from "./stores/long-cases.ts";
+export { longCases, lossyCases } from "./stores/long-cases.ts";
 export { openDatabase } from "./stores/open-database.ts";
 export type { TestPool } from "./stores/open-pool.ts";
 export { dropSchema, freshSchema, openPool } from "./stores/open-pool.ts";

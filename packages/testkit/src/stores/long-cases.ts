@@ -9,3 +9,8 @@ export const longCases: readonly StoreCaseName[] = [
   "whatever is done at random, it answers as the store in memory does",
   "what a tenant is told, by any method, is what it would be told alone",
 ];
+
+/** A relay is lossy (L1): over a wire that breaks it loses bodies, and should. */
+export const lossyCases: readonly StoreCaseName[] = [
+  "the owner's bodies reach every reader of its thread, and a reader's the owner, whole and in order, until they leave",
+];

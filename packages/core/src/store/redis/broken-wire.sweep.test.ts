@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type BreakingWire, breakingWire, longCases, service, type WireFault } from "@belay/testkit";
+import { type BreakingWire, breakingWire, longCases, lossyCases, service, type WireFault } from "@belay/testkit";
 import { redisServer } from "@belay/testkit/processes";
 import { Redis, type RedisOptions } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -55,7 +55,8 @@ for (const [how, fault] of Object.entries(wires)) {
         return { store: redisStore(client, { prefix }), close };
       };
       for (const { name, run, skip } of storeSuite(make))
-        if ((worst && everyVariant) || !longCases.includes(name)) test.skipIf(skip)(name, run);
+        if (((worst && everyVariant) || !longCases.includes(name)) && !lossyCases.includes(name))
+          test.skipIf(skip)(name, run);
     });
   }
 }
