@@ -27,6 +27,15 @@ describe("session.observe()", () => {
     });
   }
 
+  test("W5: a message that cannot be kept is refused with INPUT_INVALID, and nothing is recorded", async () => {
+    const { session } = await openKit([]);
+    const file = { type: "file", mediaType: "", data: { base64: "" } };
+    for (const given of [{ parts: [file] }, { parts: "words" }, { parts: [] }, { parts: [null] }, null]) {
+      await expect(session.observe(given as never)).rejects.toMatchObject({ code: "INPUT_INVALID" });
+    }
+    expect(session.messages).toEqual([]);
+  });
+
   test("W5: at once, too, by a session that has not heard that the run has ended elsewhere", async () => {
     const { session, store } = await openKit([[{ text: "so" }, { stall: true }], "one"]);
     const run = session.run("go");

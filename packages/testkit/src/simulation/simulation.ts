@@ -111,12 +111,18 @@ export abstract class Simulation {
     });
   }
 
+  /** Ids under which a session was stopped. */
+  readonly #stopIds = new Set<string>();
+
   /** Stops by the session of that process. */
   stop(process: Process, session: Session<unknown>, options: InterruptOptions): void {
     const { current, begun } = process;
     const asked = session.interrupt(options);
     const isNow = (options.mode ?? "now") === "now" || options.force === true;
-    if (current !== undefined && isNow) current.stopping = true;
+    // The same id again has the first outcome (V2): it stops nothing.
+    const isRepeated = options.id !== undefined && this.#stopIds.has(options.id);
+    if (options.id !== undefined) this.#stopIds.add(options.id);
+    if (current !== undefined && isNow && !isRepeated) current.stopping = true;
     const told = (receipt: Receipt) => {
       const { run } = this.witness.state();
       // A stop under an id that was used before gets the receipt of the first one. A receipt does not name calls that began

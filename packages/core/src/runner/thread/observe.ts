@@ -53,12 +53,26 @@ export async function takeObserved(thread: LiveThread): Promise<void> {
 
 /** The text and files of it; of other messages, such as an agent's reply, the rest is left out. */
 function readObserved(given: string | Pick<Message, "parts">): Spoken {
-  const said = typeof given === "string" ? spoken(given) : spoken({ parts: (given?.parts ?? []).filter(isSayable) });
+  const parts = typeof given === "string" ? undefined : (given?.parts ?? []);
+  if (parts !== undefined && !Array.isArray(parts))
+    throw belayError("INPUT_INVALID", { problem: "its parts are no list" });
+  const said = orInvalid(() => spoken(typeof given === "string" ? given : { parts: parts!.filter(isSayable) }));
   if (said === undefined) throw belayError("INPUT_INVALID", { problem: "there is nothing in it to observe" });
   return said;
 }
 
-function isSayable({ type }: Message["parts"][number]): boolean {
+/** Hooks are told by a TypeError what is wrong with their message. A caller gets a typed refusal. */
+function orInvalid<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw belayError("INPUT_INVALID", { problem: error.message.replace(/^it gave /, "it has ") });
+  }
+}
+
+function isSayable(part: Message["parts"][number]): boolean {
+  const type = part?.type;
   return type === "text" || type === "file";
 }
 
