@@ -400,8 +400,10 @@ describe.each(eachStore)("ids, callers and guards, on $name", ({ make }) => {
     const { runner, deaf } = await deafOwner(store);
     const asked = (await store.requests("default"))[0]!.id;
     const ending = new AbortController();
-    const waiting = runner.answer(asked, approve(), { signal: ending.signal, id: "later" });
+    const waiting = runner.answer(asked, approve(), { signal: ending.signal, id: "later", waitMs: 1 });
     await until(async () => (await store.load(key))?.commands.length === 1);
+    // Longer than it may wait: the row of an answer cannot be taken back.
+    await new Promise((over) => setTimeout(over, 50));
     ending.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
     expect((await store.load(key))?.commands).toHaveLength(1);

@@ -42,7 +42,8 @@ export function doorOf(thread: LiveThread): Door {
 
 /**
  * Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. `isSent`: a row of the
- * store holds it already. If another process has the thread for longer than `waitMs`, the command is taken back.
+ * store holds it already. If another process has the thread for longer than `waitMs`, the command is taken back where the store
+ * lets go of its row; the row of an answer stays, and the caller waits on. `signal` ends the wait at any time.
  */
 export async function submit<C extends Command>(
   door: Door,
@@ -52,8 +53,7 @@ export async function submit<C extends Command>(
 ): Promise<Outcome<C>> {
   const { setup, key } = door;
   const { clock, store } = setup;
-  const due = clock.now() + waitMs;
-  let isTakenBack = false;
+  let due: number | undefined = clock.now() + waitMs;
   for (let sent = isSent; ; ) {
     const toWorker = door.byWorker === true && command.do === "answer";
     const tried = await door.here((thread) => submitHere(thread, command, sent, toWorker));
@@ -72,11 +72,11 @@ export async function submit<C extends Command>(
     }
     if (toWorker && (await leaseOf(door)) === undefined) return sentOutcome(command, state, setup);
     // Taken, or free again: the next round sees which. A row that is gone was consumed.
-    const patience = isTakenBack ? {} : { waitMs: due - clock.now(), signal };
+    const patience = { signal, ...(due !== undefined && { waitMs: due - clock.now() }) };
     if (await untilTaken(setup, key, command.key, state.head, patience)) continue;
     signal?.throwIfAborted();
     if (await store.withdraw(key, command.key)) throw await busyElsewhere(door);
-    isTakenBack = true;
+    due = undefined;
   }
 }
 
