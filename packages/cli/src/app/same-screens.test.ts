@@ -127,7 +127,7 @@ test("plain: the same in lines that are written once", async () => {
   const { active } = terminal.screen.buffer;
   const lines = Array.from({ length: active.length }, (_, at) => active.getLine(at)?.translateToString(true) ?? "");
   // States that may pass too quickly to be said.
-  const said = lines.filter((line) => !/^State: (?:thinking|answering|working|stopping)/.test(line));
+  const said = lines.filter((line) => !/^State: (?:thinking|answering|working|writing|stopping)/.test(line));
   await expect(`${steady(said.join("\n")).trimEnd()}\n`).toMatchFileSnapshot(join(kept, "plain.txt"));
 });
 
