@@ -23,11 +23,12 @@ export default defineConfig({
     provide: { effort },
     // Starts nothing by itself: a test that needs a server asks for it.
     globalSetup: ["scripts/services.mjs"],
-    // Many files wait for a process or a server: on a small machine a single worker would leave it idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Many files wait for a process or a server: as many workers as cores would leave a small machine idle.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     // No test is about time: what takes long on a busy machine has not failed.
     testTimeout: effort.tier === "test" ? 180_000 : 3_600_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     // In CI a test gets a second try: some drive a real terminal, whose time is real. Sweeps get none: an intermittent failure
     // is what they look for.
     retry: process.env.CI !== undefined && effort.tier === "test" ? 1 : 0,

@@ -105,6 +105,7 @@ test("TC8: each open request has its command or path, and a call that runs stays
   const terminal = await talk([["All at once.", ...calls]], { rules });
   terminal.ask("go");
   await terminal.untilSeen("2 requests open");
+  await terminal.untilSeen("shell sleep 60");
   const seen = await terminal.untilSeen("fetch https://b.test/");
   expect(seen).toContain("❯ fetch https://a.test/");
   expect(seen).toMatch(/shell sleep 60/);
