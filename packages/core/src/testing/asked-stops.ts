@@ -9,7 +9,7 @@ import { errorText } from "../error.ts";
 import type { Fact, StateEvent } from "../event.ts";
 import type { Receipt } from "../runner/decide/ending.ts";
 import type { Append, Store } from "../store/store.ts";
-import { wrapStore } from "./wrap-store.ts";
+import { wrapStore } from "../store/wrap-store.ts";
 
 export type StopMode = "now" | "after-model" | "after-tools" | "elsewhere";
 
@@ -152,6 +152,15 @@ function isTooLate({ mode, since, retried }: Asked): boolean {
   }
 }
 
+/**
+ * True if a resume took the lease after the stop was sent, and the stop was not accepted. The stop was for the segment before
+ * that resume (S2), so the resume may call the model.
+ */
+function isPassed({ mode, since, receipt }: Asked): boolean {
+  if (mode !== "elsewhere" || receipt === undefined || receipt === "none" || receipt.accepted) return false;
+  return since.some(({ writer, state }) => "take" in writer && state === "running");
+}
+
 function nameOf({ mode }: Asked): string {
   if (mode === "now") return "the stop";
   return mode === "elsewhere" ? "the stop from elsewhere" : `the stop ${mode}`;
@@ -160,7 +169,7 @@ function nameOf({ mode }: Asked): string {
 function problemsOf(asked: Asked, facts: readonly Fact[]): string[] {
   const { mode, receipt, requests, sent, atRest } = asked;
   const stop = nameOf(asked);
-  const problems = requests.map((n) => `request ${n} was made after ${stop}`);
+  const problems = isPassed(asked) ? [] : requests.map((n) => `request ${n} was made after ${stop}`);
   if (receipt === undefined) return [...problems, "a stop got no receipt"];
   if (receipt === "none") return problems;
   const { accepted, runId, segment } = receipt;

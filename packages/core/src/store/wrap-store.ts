@@ -1,6 +1,6 @@
 // A store with some of its methods replaced.
 
-import type { Store } from "../store/store.ts";
+import type { Store } from "./store.ts";
 
 export function wrapStore(store: Store, changes: Partial<Store>): Store {
   const { linesSync, relay } = store;
@@ -12,7 +12,8 @@ export function wrapStore(store: Store, changes: Partial<Store>): Store {
     release: (key, fence) => store.release(key, fence),
     send: (key, command) => store.send(key, command),
     withdraw: (key, commandKey) => store.withdraw(key, commandKey),
-    threads: (tenant, movableAt) => store.threads(tenant, movableAt),
+    threads: (tenant) => store.threads(tenant),
+    due: (limit, olderThanMs, tenant) => store.due(limit, olderThanMs, tenant),
     requests: (tenant) => store.requests(tenant),
     requestThread: (tenant, id) => store.requestThread(tenant, id),
     page: (tenant, query) => store.page(tenant, query),
