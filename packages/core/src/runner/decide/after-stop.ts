@@ -73,13 +73,13 @@ export async function sayAfterStop(speakers: readonly Speaker[], stop: ToldStop)
   return speakers.flatMap(({ host }, i) => said[i]!.map((words, n) => fact(host, words, n)));
 }
 
-/** The same for a stop of a thread that only waits for people. Reads it only where somebody may speak. */
+/** The same for a stop of a thread at rest, which is read only if hooks may speak. `told` returns undefined if there is nothing to stop. */
 export async function sayOfIdleStop(
   host: ReplyHost,
   place: FramePlace,
   stop: Stop,
   load: () => Promise<ThreadState>,
-  told: (place: FramePlace, state: ThreadState) => Interrupt,
+  told: (place: FramePlace, state: ThreadState) => Interrupt | undefined,
 ): Promise<readonly Fact[]> {
   if (host.setup.hooks?.onInterrupt === undefined && !maySpeak(host.agent)) return [];
   const state = await load();
@@ -88,9 +88,9 @@ export async function sayOfIdleStop(
   // The stretch that it rests after, as the store has it: what a session knew may be old.
   const { run } = state;
   const at = run === undefined ? place : { ...place, runId: run.id, segment: run.segment };
-  const speakers = speakersOf(host, at, state, signal);
-  if (speakers.length === 0) return [];
-  return sayAfterStop(speakers, { interrupt: told(at, state), partialText: "", graceMs: stop.graceMs });
+  const interrupt = told(at, state);
+  if (interrupt === undefined) return [];
+  return sayAfterStop(speakersOf(host, at, state, signal), { interrupt, partialText: "", graceMs: stop.graceMs });
 }
 
 function maySpeak(agent: Definition, seen = new Set<Definition>()): boolean {

@@ -4,10 +4,20 @@
 import { type BelayError, belayError } from "../../error.ts";
 import type { Breakpoint } from "../../event.ts";
 import type { Answer } from "../../interrupt/answer.ts";
+import type { Stop } from "../../interrupt/stop-signal.ts";
 import { keyOf } from "../../journal/taken.ts";
 import type { Command as Row, ThreadKey } from "../../store/store.ts";
 import { type LabelChange, type Labelling, readLabelChange } from "../given/label.ts";
-import { checkSend, type SendOptions } from "../given/options.ts";
+import {
+  checkPause,
+  checkSend,
+  checkTerminate,
+  type InterruptOptions,
+  readStop,
+  type SendOptions,
+} from "../given/options.ts";
+import type { Setup } from "../given/setup.ts";
+import type { StopMail, StopVerb } from "./mail.ts";
 
 interface Base {
   /** Unique in its thread: the verb with the caller's id, or with a fresh one. */
@@ -19,7 +29,16 @@ interface Base {
 
 export type AnswerCommand = Base & { readonly do: "answer"; readonly request: string; readonly answer: Answer };
 
+/** A command that ends a segment. In the process that runs the thread its signal is set at once (S1). */
+export type SignalCommand = Base & {
+  readonly do: StopVerb;
+  readonly stop: Stop;
+  /** With the run and the segment that it is for, if it is for one. */
+  readonly options: InterruptOptions;
+};
+
 export type Command =
+  | SignalCommand
   | AnswerCommand
   | (Base & { readonly do: "breakpoint"; readonly breakpoint: Breakpoint })
   | (Base & { readonly do: "unrule"; readonly rule: string })
@@ -29,12 +48,64 @@ export type Command =
 
 /** Names the verb that a caller used, for errors. */
 export const verbOf: Readonly<Record<Command["do"], string>> = {
+  stop: "interrupt()",
+  pause: "pause()",
+  terminate: "terminate()",
   answer: "answer()",
   breakpoint: "setBreakpoint()",
   unrule: "removeRule()",
   label: "label()",
   handle: "handle()",
 };
+
+export function isSignal(command: Command): command is SignalCommand {
+  return command.do === "stop" || command.do === "pause" || command.do === "terminate";
+}
+
+/** True if the command is put on record under its key, also if no row brought it. A stop without an id names its caller in the interrupt. */
+export function isKept(command: Command): boolean {
+  return command.id !== undefined || (command.do === "terminate" && command.options.by !== undefined);
+}
+
+const readSignal: Readonly<Record<StopVerb, (options: InterruptOptions, now: number, most: number) => Stop>> = {
+  stop: readStop,
+  pause: (options, now) => {
+    checkPause(options);
+    return readStop({ by: options.by }, now);
+  },
+  terminate: (options, now) => {
+    checkTerminate(options);
+    return readStop({ reason: "terminate", by: options.by }, now);
+  },
+};
+
+/** Returns the command for a stop, a pause or a termination. Throws if its options are invalid. */
+export function signalCommand(
+  verb: StopVerb,
+  options: InterruptOptions,
+  { clock, maxBytes }: Pick<Setup, "clock" | "maxBytes">,
+): SignalCommand {
+  const stop = readSignal[verb](options, clock.now(), maxBytes);
+  const { id } = options;
+  return {
+    do: verb,
+    key: keyOf.stop(id ?? clock.id()),
+    by: stop.by,
+    stop,
+    options,
+    ...(id !== undefined && { id }),
+  };
+}
+
+/** Reads the command in a `stop` row. A newer release may send options that this one refuses: stop all the same. */
+export function signalIn({ do: verb = "stop", options }: StopMail, key: string, now: number): SignalCommand {
+  const by = typeof options?.by === "string" ? options.by : "user";
+  try {
+    return { do: verb, key, by, options, stop: readSignal[verb](options, now, Number.POSITIVE_INFINITY) };
+  } catch {
+    return { do: verb, key, by, options: {}, stop: readStop({ by }, now) };
+  }
+}
 
 export function answerCommand(request: string, answer: Answer, id: string | undefined, fresh: string): AnswerCommand {
   const key = keyOf.answer(request, id ?? fresh);
@@ -86,7 +157,10 @@ export function rowOf(command: Command, at: number): Row {
 /** Reads the command in an `answer` row. Rows of the release before have an answer, and do not say so. */
 export function commandIn(thread: ThreadKey, row: Row): Command {
   const body = bodyOf(row) as (Partial<Command> & { readonly ref?: string }) | undefined;
-  if (body?.do !== undefined && body.do !== "answer" && Object.hasOwn(verbOf, body.do)) return body as Command;
+  const { do: verb } = body ?? {};
+  if (verb !== undefined && verb !== "answer" && Object.hasOwn(verbOf, verb) && !isSignal(body as Command)) {
+    return body as Command;
+  }
   const given = body as Partial<AnswerCommand & { readonly ref: string }> | undefined;
   const request = given?.do === undefined ? given?.id : given.request;
   const { answer } = given ?? {};

@@ -10,9 +10,12 @@ import type { Groups } from "../../interrupt/decision.ts";
 import { mergeLabels } from "../../journal/naming.ts";
 import { openRequests } from "../../journal/requests.ts";
 import type { Taken, ThreadState } from "../../journal/state.ts";
-import { type Command, verbOf } from "./command.ts";
+import { type Command, isKept, isSignal, verbOf } from "./command.ts";
+import type { Receipt } from "./ending.ts";
 import { breakpointFact, commandFact, labelFact, ruleRemoved, stateFact, waitsFor } from "./facts.ts";
+import { receiptIn } from "./receipt.ts";
 import { answerFact, expiries } from "./requests.ts";
+import { type AtRest, signalFacts } from "./signal.ts";
 
 /** The most labels that a thread may have. */
 const MOST_LABELS = 16;
@@ -25,6 +28,8 @@ export interface Context {
   readonly callsRun: boolean;
   /** It came by a row of the store, which the append consumes. */
   readonly byRow: boolean;
+  /** Undefined if the thread does not rest in this process. */
+  readonly rest?: Omit<AtRest, "place" | "now">;
 }
 
 export type Decision =
@@ -36,13 +41,13 @@ export type Decision =
 
 export function decide(state: ThreadState, command: Command, context: Context): Decision {
   const known = state.taken?.get(command.key);
-  // A refusal by row is what its sender reads; another try under the same id is decided anew.
-  if (known !== undefined && (known.refused === undefined || context.byRow)) return { known };
+  // A refusal by row is what its sender reads; another try under the same id is decided anew, but for a stop that met nothing.
+  if (known !== undefined && (known.refused === undefined || context.byRow || isSignal(command))) return { known };
   if (command.do === "handle" && context.callsRun) return { wait: "calls" };
   try {
     const facts = factsOf(state, command, context);
-    const isKept = command.id !== undefined || context.byRow;
-    return { facts: isKept ? [commandFact(context.place, command), ...facts] : facts };
+    if (isSignal(command)) return { facts };
+    return { facts: isKept(command) || context.byRow ? [commandFact(context.place, command), ...facts] : facts };
   } catch (error) {
     if (error instanceof BelayError) return { refusal: error };
     throw error;
@@ -68,6 +73,9 @@ export function hasSubject(state: ThreadState, command: Command): boolean {
 export interface Outcomes {
   /** How many requests are open after it. */
   readonly answer: { readonly open: number };
+  readonly stop: Receipt;
+  readonly pause: Receipt;
+  readonly terminate: Receipt;
   readonly breakpoint: undefined;
   /** Whether there was such a rule. */
   readonly unrule: boolean;
@@ -80,7 +88,12 @@ export type Outcome<C extends Command = Command> = Outcomes[C["do"]];
 
 /** Returns the outcome of a command in the state after the append that took it, in which it caused `facts`. */
 export function outcomeOf<C extends Command>(command: C, state: ThreadState, facts: readonly Fact[]): Outcome<C> {
+  const receipt = () =>
+    receiptIn({ runId: state.run?.id, segment: state.run?.segment, seq: Number.POSITIVE_INFINITY }, facts);
   const outcome: { [K in keyof Outcomes]: () => Outcomes[K] } = {
+    stop: receipt,
+    pause: receipt,
+    terminate: receipt,
     answer: () => ({ open: openRequests(state).length }),
     breakpoint: () => undefined,
     label: () => undefined,
@@ -90,8 +103,12 @@ export function outcomeOf<C extends Command>(command: C, state: ThreadState, fac
   return outcome[command.do]() as Outcome<C>;
 }
 
-function factsOf(state: ThreadState, command: Command, { place, now, groups }: Context): readonly Fact[] {
+function factsOf(state: ThreadState, command: Command, { place, now, groups, rest }: Context): readonly Fact[] {
   switch (command.do) {
+    case "stop":
+    case "pause":
+    case "terminate":
+      return rest === undefined ? [] : signalFacts(state, command, { place, now, ...rest });
     case "answer": {
       const { request, answer } = command;
       const fact = answerFact(place, state, request, answer, now, groups);

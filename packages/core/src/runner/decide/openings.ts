@@ -55,7 +55,7 @@ export function newRun(
     const print = agent.fingerprint();
     const known = state.fingerprint !== undefined && driftReport(state.fingerprint, print) === undefined;
     // A run that failed may have left calls, agents and requests open: they end before the next run begins.
-    const facts = callEnds(place, state, "input", { by: "user", forGood: true });
+    const facts = state.scopes.size === 0 ? [] : callEnds(place, state, "input", { by: "user", forGood: true });
     if (state.state !== "initialized") facts.push(stateFact(place, "initialized"));
     facts.push(runStart(place, known ? undefined : print));
     const closing = hasOpenCalls(state) ? ({ mode: "rethink", repair } as const) : undefined;
@@ -297,7 +297,7 @@ async function drift(
   const report = state.fingerprint === undefined ? undefined : driftReport(state.fingerprint, print);
   if (report === undefined) return [];
   const refused = (cause?: unknown) =>
-    belayError("DRIFT_REFUSED", { threadId: place.threadId, changes: driftWords(report) }, cause);
+    belayError("DRIFT_REFUSED", { threadId: place.threadId, changes: driftWords(report), report }, cause);
   let verdict: Awaited<ReturnType<Extract<Drift, (...args: never) => unknown>>>;
   try {
     verdict = typeof wanted === "function" ? await wanted(report) : wanted;

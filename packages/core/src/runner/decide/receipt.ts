@@ -3,13 +3,16 @@ import type { Taken } from "../../journal/state.ts";
 import { messageText } from "../../message.ts";
 import type { Receipt } from "./ending.ts";
 
+/** The place on record of a stop; without a run, it met none. */
+type Met = Pick<Taken, "seq" | "refused"> & Pick<Receipt, "runId" | "segment">;
+
 /** The receipt of a stop that met nothing in this segment. */
 export function nothingStopped(runId: string | undefined, segment: number | undefined): Receipt {
   return { accepted: false, runId, segment, partialText: "", stopped: [], finished: [], notStarted: [], late: [] };
 }
 
 /** Returns the receipt of the stop that was taken there. `facts` are those of its segment at least. */
-export function receiptIn({ runId, segment, seq, refused }: Taken, facts: readonly Fact[]): Receipt {
+export function receiptIn({ runId, segment, seq, refused }: Met, facts: readonly Fact[]): Receipt {
   const nothing = nothingStopped(runId, segment);
   if (refused !== undefined) return nothing;
   const own = facts.filter((fact) => fact.runId === runId && fact.segment === segment && fact.seq <= seq);

@@ -41,3 +41,26 @@ test("V6: once the lease of a dead owner has lapsed, look, list and open say pau
   expect(session).toBe(early);
   expect([session.state, session.pauseType]).toEqual(["paused", "crash"]);
 });
+
+test("V6: readers get owner-lost once the lease has lapsed, and none while the owner renews it or after the run rests", async () => {
+  const clock = fakeClock(Date.UTC(2026, 0, 1));
+  const store = memoryStore({ clock });
+  const owner = await openKit(["one", [{ text: "so far" }, { stall: true }]], { store, clock, leaseTtlMs: TTL });
+  const front = createRunner({ store, clock });
+  const heard = listen(front.events("thread"));
+  const lost = () => heard.events.filter(({ type }) => type === "owner-lost");
+  await owner.session.run("go").result;
+  await listen(owner.session.run("more")).until(({ type }) => type === "text-delta");
+  for (let i = 0; i < 10; i += 1) await clock.advance(TTL);
+  expect(lost()).toEqual([]);
+  // The session lets go of its run, as a process that ends.
+  await owner.session.close();
+  await clock.advance(TTL + 1);
+  const { head } = (await front.look("thread"))!;
+  expect(await heard.until(({ type }) => type === "owner-lost")).toMatchObject({ seq: head, segment: 1 });
+  for (let i = 0; i < 10; i += 1) await clock.advance(TTL);
+  expect(lost().length).toBe(1);
+  await front.terminate("thread");
+  for (let i = 0; i < 10; i += 1) await clock.advance(TTL);
+  expect(lost().length).toBe(1);
+});

@@ -1,4 +1,5 @@
-// Renews the leases of all tenures by one timer; no timer while there is no tenure.
+// Renews the leases of all tenures by one timer; no timer while there is no tenure. A lease that an append has made last a moment
+// ago is left alone: a renewal costs the store as much as an append.
 
 import type { Clock } from "../../clock.ts";
 import type { Tenure } from "../thread/tenure.ts";
@@ -33,7 +34,13 @@ export class Leases {
   #wait(): void {
     this.#timer = this.#clock.setTimeout(() => {
       this.#wait();
-      for (const tenure of this.#running) void tenure.renew();
+      for (const tenure of this.#running) if (!this.#isFresh(tenure)) void tenure.renew();
     }, this.#everyMs);
+  }
+
+  /** An append made its lease last long enough for the next look of this timer. A clock that was set back proves nothing. */
+  #isFresh({ appendedAt }: Tenure): boolean {
+    const age = appendedAt === undefined ? -1 : this.#clock.now() - appendedAt;
+    return age >= 0 && age < this.#everyMs;
   }
 }

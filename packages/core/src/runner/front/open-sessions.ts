@@ -13,7 +13,6 @@ import { Feed, type FeedHost, type Reader } from "../read/feed.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { firstLoad } from "../read/recall.ts";
 import { busy } from "../read/store-error.ts";
-import { GoingOn } from "../thread/going-on.ts";
 import type { SessionHost } from "../thread/live-thread.ts";
 import type { Slots } from "../thread/slots.ts";
 import type { Tenure } from "../thread/tenure.ts";
@@ -38,8 +37,8 @@ export class OpenSessions<Out, Deps> {
   readonly #feedHost: FeedHost;
   /** Those whose thread is still being read. */
   readonly #openings = new Map<string, Promise<Session<Out>>>();
-  /** Those that somebody goes on with by a handle. */
-  readonly #goingOn = new Map<string, readonly GoingOn[]>();
+  /** By thread, the runs and resumes that were asked for and have not begun. */
+  readonly #ahead = new Map<string, Set<Promise<void>>>();
   /** Nothing begins any more. */
   closed = false;
 
@@ -75,7 +74,7 @@ export class OpenSessions<Out, Deps> {
       feed: (threadId) => this.#feed(threadId),
       slots,
       accepts: () => !this.closed,
-      goingOn: (threadId) => this.#goingOn.get(threadId) ?? [],
+      ahead: (threadId) => this.ahead(threadId),
     };
   }
 
@@ -167,16 +166,21 @@ export class OpenSessions<Out, Deps> {
     return onlooker;
   }
 
-  /** Somebody goes on with it by a handle: who stops it from now on stops what that begins. To be called when it has begun, or is refused. */
+  /** The runs and resumes of a thread that were asked for and have not begun, in order. */
+  ahead(threadId: string): readonly Promise<void>[] {
+    return [...(this.#ahead.get(threadId) ?? [])];
+  }
+
+  /** Announces a run or a resume: a stop from now on is for what it begins. Returns the call for when it has begun or is refused. */
   goOn(threadId: string): () => void {
-    const goingOn = new GoingOn();
-    const others = () => (this.#goingOn.get(threadId) ?? []).filter((each) => each !== goingOn);
-    this.#goingOn.set(threadId, [...others(), goingOn]);
+    let begun = () => {};
+    const ahead = this.#ahead.get(threadId) ?? new Set();
+    const own = new Promise<void>((resolve) => (begun = resolve));
+    this.#ahead.set(threadId, ahead.add(own));
     return () => {
-      const left = others();
-      if (left.length > 0) this.#goingOn.set(threadId, left);
-      else this.#goingOn.delete(threadId);
-      goingOn.over();
+      begun();
+      ahead.delete(own);
+      if (ahead.size === 0) this.#ahead.delete(threadId);
     };
   }
 

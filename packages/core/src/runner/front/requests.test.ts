@@ -1,7 +1,7 @@
 import { eachStore, openKit, paying, requestOf, until, waiting } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, humanApproval, reject } from "../../index.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
+import { wrapStore } from "../../store/wrap-store.ts";
 
 describe.each(eachStore)("lists of requests ($name)", ({ make }) => {
   test("L4: the inbox comes in pages, the oldest first", async () => {

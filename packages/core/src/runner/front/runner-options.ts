@@ -2,6 +2,8 @@
 
 import { type Agent, definitionOf } from "../../agent.ts";
 import { type Clock, systemClock } from "../../clock.ts";
+import type { Dispatcher } from "../../dispatch/dispatcher.ts";
+import { wakingStore } from "../../dispatch/waking-store.ts";
 import { type BelayError, belayError, shown } from "../../error.ts";
 import { type HooksGiven, readHooks } from "../../hooks/hooks.ts";
 import type { Groups } from "../../interrupt/decision.ts";
@@ -53,6 +55,8 @@ export interface RunnerOptions<Out, Deps> {
   readonly concurrency?: number | undefined;
   /** Which process starts inputs and runs approved calls: this one, or one that calls `work()`. A runner without agents starts nothing. */
   readonly start?: Where | undefined;
+  /** The engine of the workers of this store: it gets a wake for each thread that has to move (`@belay/core/dispatch`). */
+  readonly dispatcher?: Pick<Dispatcher, "wake"> | undefined;
   /** How long the handle of a pause is good; for ever by default. */
   readonly tokenTtlMs?: number | undefined;
   /** work() removes threads that have ended and were left alone for so long; by default none. */
@@ -80,6 +84,7 @@ const OPTIONS: KnownOptions<RunnerOptions<never, never>> = {
   maxHot: true,
   concurrency: true,
   start: true,
+  dispatcher: true,
   tokenTtlMs: true,
   ttlMs: true,
   titles: true,
@@ -136,8 +141,9 @@ export function readSetup<Out, Deps>(options: RunnerOptions<Out, Deps>): RunnerS
   const maxBytes = options.maxBytes ?? MAX_BYTES;
   if (!(Number.isFinite(leaseTtlMs) && leaseTtlMs > 0)) throw notAboveZero("leaseTtlMs", leaseTtlMs);
   if (!(maxBytes > 0)) throw notAboveZero("maxBytes", maxBytes);
-  const store = readStore(options.store) ?? memoryStore({ clock });
   const log = options.log ?? consoleLog;
+  const given = readStore(options.store) ?? memoryStore({ clock });
+  const store = options.dispatcher === undefined ? given : wakingStore(given, readDispatcher(options.dispatcher), log);
   return {
     store,
     clock,
@@ -179,6 +185,12 @@ function readStore(store: Store | undefined): Store | undefined {
   const given: unknown = store;
   const value = typeof given === "function" ? `the function ${given.name}` : String(given);
   throw belayError("OPTION_INVALID", { option: "store", value, needed: "a store, such as memoryStore() gives" });
+}
+
+function readDispatcher(dispatcher: Pick<Dispatcher, "wake">): Pick<Dispatcher, "wake"> {
+  if (typeof dispatcher?.wake === "function") return dispatcher;
+  const needed = "a dispatcher, such as pollingDispatcher(store) gives";
+  throw belayError("OPTION_INVALID", { option: "dispatcher", value: shown(dispatcher), needed });
 }
 
 function readGroups(groups: Groups = {}): Groups {

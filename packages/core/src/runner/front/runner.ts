@@ -2,7 +2,10 @@
 // it (open-sessions), like what each thing that is asked begins. Long, and still one piece: a list of verbs, each a few lines.
 
 import { type Agent, type Checkpoint, definitionOf } from "../../agent.ts";
-import { belayError } from "../../error.ts";
+import type { Moved } from "../../dispatch/dispatcher.ts";
+import { pollingDispatcher } from "../../dispatch/polling-dispatcher.ts";
+import { Troubles } from "../../dispatch/troubles.ts";
+import { type BelayError, belayError } from "../../error.ts";
 import type { BelayEvent } from "../../event.ts";
 import { type Answer, readAnswer } from "../../interrupt/answer.ts";
 import type { Handle } from "../../interrupt/interrupt.ts";
@@ -13,7 +16,14 @@ import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
-import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
+import {
+  answerCommand,
+  breakpointCommand,
+  labelCommand,
+  signalCommand,
+  signed,
+  unruleCommand,
+} from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { agentUnknown } from "../given/absent-agent.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
@@ -23,10 +33,8 @@ import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
-  checkPause,
   checkRemoveRule,
   checkRun,
-  checkTerminate,
   type DrainOptions,
   type EffectsOptions,
   type EndOptions,
@@ -62,19 +70,19 @@ import type { Run } from "../read/run.ts";
 import { busy } from "../read/store-error.ts";
 import { untilFree, WAIT_MS } from "../read/until-taken.ts";
 import { followed, resumeRun } from "../thread/begin-run.ts";
-import { terminate } from "../thread/let-go.ts";
+import type { Door } from "../thread/door.ts";
 import type { LiveThread } from "../thread/live-thread.ts";
 import { moveOn } from "../thread/move-on.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { withdraw } from "../thread/send.ts";
 import { Slots } from "../thread/slots.ts";
 import { startQueued } from "../thread/start-queued.ts";
-import { stopAnywhere } from "../thread/stop-anywhere.ts";
-import { type Door, submit } from "../thread/submit.ts";
+import { submit } from "../thread/submit.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type ChangesOptions, checkChanges, readChanges, type ThreadChange } from "./changes.ts";
 import { type Inbox, type InboxFilter, readInbox } from "./inbox.ts";
 import { type Look, lookAtThread, vouchedFor } from "./look-at-thread.ts";
+import { nextLook } from "./next-look.ts";
 import { OpenSessions, unlessBusy } from "./open-sessions.ts";
 import { type DecidedPage, type FoundRequest, type RequestsFilter, readDecided, readRequest } from "./requests.ts";
 import {
@@ -89,8 +97,7 @@ import {
 import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
 import { type Session, threadOf } from "./session.ts";
 import { readThreads, type ThreadFilter, type ThreadPage } from "./threads.ts";
-import { Troubles } from "./troubles.ts";
-import { type WorkOptions, workOn } from "./work.ts";
+import { readWork, type WorkOptions } from "./work.ts";
 
 /** A thread that crashes its worker this often without getting any further is set aside. */
 const MOST_CRASHES = 3;
@@ -152,12 +159,15 @@ export class LiveRunner<Out = string, Deps = unknown> {
   readonly #lastTries = new Set<LiveThread>();
   readonly #slots: Slots;
   readonly #prunes: Troubles;
+  readonly #moves: Troubles;
   readonly #setup: RunnerSetup;
   /** Damaged requests that the log has heard of. */
   readonly #logged = new Set<string>();
   readonly #sessions: OpenSessions<Out, Deps>;
   /** Fires when the runner is closed. */
   readonly #ending = new AbortController();
+  /** Fires when it takes on no more threads. */
+  readonly #leaving = new AbortController();
 
   constructor(options: RunnerOptions<Out, Deps>) {
     const agents = readAgents(options);
@@ -166,9 +176,15 @@ export class LiveRunner<Out = string, Deps = unknown> {
     this.#tenant = tenant;
     this.#setup = readSetup(options);
     this.#prunes = new Troubles(this.#setup.log);
+    this.#moves = new Troubles(this.#setup.log);
     this.#ttlMs = ttlMs === undefined ? undefined : readIdle("ttlMs", ttlMs);
     this.#slots = new Slots(readConcurrency(options.concurrency));
     this.#sessions = new OpenSessions(this.#setup, tenant, agents, deps, this.#slots);
+  }
+
+  /** The tenant whose threads it serves. */
+  get tenant(): string {
+    return this.#tenant;
   }
 
   /** Its name in the leases of what it runs: no other runner has it, in this process or elsewhere. */
@@ -261,26 +277,19 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** session.interrupt() for a thread that any process may be running. One that waits for people waits no more. */
   async interrupt(threadId: string, options: InterruptOptions = {}): Promise<Receipt> {
-    const session = this.#sessions.known(threadId);
-    return session?.state === "running"
-      ? session.interrupt(options)
-      : stopAnywhere(this.#door(threadId), "stop", options);
+    return submit(this.#door(threadId), signalCommand("stop", options, this.#setup));
   }
 
   /** session.pause() for a thread that any process may be running. */
   async pause(threadId: string, options: GuardOptions = {}): Promise<Receipt> {
-    checkPause(options);
-    const session = this.#sessions.known(threadId);
-    return session?.state === "running" ? session.pause(options) : stopAnywhere(this.#door(threadId), "pause", options);
+    return submit(this.#door(threadId), signalCommand("pause", options, this.#setup));
   }
 
   /** session.terminate() for a thread that any process may be running. */
   async terminate(threadId: string, options: TerminateOptions = {}): Promise<void> {
-    checkTerminate(options);
-    const session = this.#sessions.known(threadId);
-    if (session?.state === "running") return session.terminate(options);
-    await this.#refuseUnknown(threadId);
-    return terminate(this.#door(threadId), options);
+    const command = signalCommand("terminate", options, this.#setup);
+    if (this.#sessions.known(threadId)?.state !== "running") await this.#refuseUnknown(threadId);
+    await submit(this.#door(threadId), command);
   }
 
   async #refuseUnknown(threadId: string): Promise<void> {
@@ -313,6 +322,11 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return {
       setup: this.#setup,
       key: this.#key(threadId),
+      get thread() {
+        const session = sessions.known(threadId);
+        return session && threadOf(session);
+      },
+      ahead: () => sessions.ahead(threadId),
       here: (ask) =>
         sessions.with(threadId, async () => {
           const session = await sessions.open(threadId, {}).catch(unlessBusy);
@@ -519,7 +533,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const command = labelCommand(threadId, change, options, clock.id());
     const loaded = await loadThread(store, this.#key(threadId), Number.MAX_SAFE_INTEGER);
     if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId });
-    await submit(this.#door(threadId), command);
+    await submit(this.#door(threadId), command, options);
   }
 
   /**
@@ -597,49 +611,74 @@ export class LiveRunner<Out = string, Deps = unknown> {
     return removed;
   }
 
-  async #movable(): Promise<readonly ThreadRow[]> {
+  /** Removes threads that have had their time, now and then; what cannot be removed is no reason not to work. */
+  async #pruneNow(): Promise<void> {
     const { clock, store } = this.#setup;
-    const now = clock.now();
-    if (this.#ttlMs !== undefined && now >= this.#pruneAt) {
-      this.#pruneAt = now + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
-      const rows = await store.threads(this.#tenant);
-      // What cannot be removed is no reason not to work.
-      await this.#prune(rows, { idleMs: this.#ttlMs }).then(
-        () => this.#prunes.over(),
-        (error) => this.#prunes.tell(error),
-      );
+    if (this.#ttlMs === undefined || clock.now() < this.#pruneAt) return;
+    this.#pruneAt = clock.now() + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
+    try {
+      await this.#prune(await store.threads(this.#tenant), { idleMs: this.#ttlMs });
+      this.#prunes.over();
+    } catch (error) {
+      this.#prunes.tell(error);
     }
-    return (await store.threads(this.#tenant, now)).filter((row) => isMovable(row, now));
   }
 
-  /** Moves threads that can move by themselves: crashed ones, and idle ones with an input waiting. Ends with `signal`. */
-  work(options: WorkOptions = {}): Promise<void> {
+  /**
+   * Moves the threads of its tenant that can move by themselves: crashed ones, idle ones with an input waiting, and those whose
+   * requests are answered or expired. Ends with `signal`. `createWorker()` of `@belay/core/dispatch` serves all tenants.
+   */
+  async work(options: WorkOptions = {}): Promise<void> {
     this.#sessions.refuseIfClosed();
     if (this.#startsNothing) throw agentUnknown("(none)");
-    const sessions = this.#sessions;
-    return workOn(
-      {
-        get closed() {
-          return sessions.closed;
-        },
-        clock: this.#setup.clock,
-        slots: this.#slots,
-        find: () => this.#movable(),
-        move: (row) => this.#move(row),
-        log: this.#setup.log,
-      },
-      options,
-    );
+    const { concurrency, signal, pollMs } = readWork(options);
+    const { clock, log, store } = this.#setup;
+    const due: typeof store.due = async (...query) => {
+      await this.#pruneNow();
+      return store.due(...query);
+    };
+    const loop = pollingDispatcher({ due }, { pollMs, clock, log, tenant: this.#tenant });
+    const leaving = this.#leaving.signal;
+    const ending = signal === undefined ? leaving : AbortSignal.any([signal, leaving]);
+    const move = async ({ threadId }: { readonly threadId: string }) => {
+      try {
+        const moved = await this.move(threadId);
+        this.#moves.over();
+        return moved;
+      } catch (error) {
+        this.#moves.tell(error, threadId);
+        throw error;
+      }
+    };
+    // More than the runner may run at once would only wait.
+    await loop.serve(move, { concurrency: Math.min(concurrency, this.#slots.limit), signal: ending });
   }
 
-  async #move(row: ThreadRow): Promise<boolean> {
-    const session = await this.#sessions.open(row.threadId, {});
-    await threadOf(session).refresh();
-    await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries);
-    if (session.pauseType === "crash") return false;
-    // An input that a hook refuses waits as before, and would be tried again and again.
-    const now = await loadThread(this.#setup.store, this.#key(row.threadId), Number.MAX_SAFE_INTEGER);
-    return now?.row.head !== row.head;
+  /**
+   * Looks at a thread and moves it, if it can move, to its next end or pause. Returns when it has to be looked at again; rejects
+   * if the thread could not be read or written. For engines, which call it by way of `createWorker()`.
+   */
+  async move(threadId: string): Promise<Moved> {
+    this.#sessions.refuseIfClosed();
+    if (this.#startsNothing) throw agentUnknown("(none)");
+    const { clock, leaseTtlMs, store } = this.#setup;
+    const key = this.#key(readId("threadId", threadId));
+    const row = async () => (await loadThread(store, key, Number.MAX_SAFE_INTEGER))?.row;
+    const giveBack = await this.#slots.free(threadId);
+    try {
+      const before = await row();
+      if (before === undefined) return {};
+      if (!isMovable(before, clock.now())) return nextLook(before, clock.now(), leaseTtlMs);
+      const session = await this.#sessions.open(threadId, {}).catch(unlessBusy);
+      if (session !== undefined) {
+        await threadOf(session).refresh();
+        await moveOn(threadOf(session), MOST_CRASHES, this.#lastTries).catch(unlessOutrun);
+      }
+      const after = await row();
+      return after === undefined ? {} : nextLook(after, clock.now(), leaseTtlMs, before);
+    } finally {
+      giveBack();
+    }
   }
 
   /**
@@ -651,6 +690,7 @@ export class LiveRunner<Out = string, Deps = unknown> {
     const { clock } = this.#setup;
     const sessions = this.#sessions;
     sessions.closed = true;
+    this.#leaving.abort();
     const running = sessions.running.map((tenure) => tenure.drain());
     await new Promise<void>((resolve, reject) => {
       const abort = () => {
@@ -668,7 +708,15 @@ export class LiveRunner<Out = string, Deps = unknown> {
 
   /** Closes all sessions; runs in progress are aborted and can be resumed elsewhere. */
   async close(options: EndOptions = {}): Promise<void> {
+    this.#leaving.abort();
     this.#ending.abort();
     await this.#sessions.close(options);
   }
+}
+
+/** Another process was faster, or this one has let go of the thread. */
+function unlessOutrun(error: unknown): void {
+  const { code } = error as Partial<BelayError>;
+  if (!["ALREADY_RUNNING", "FENCED", "SESSION_CLOSED", "STORE_CONFLICT", "THREAD_BUSY"].includes(code ?? ""))
+    throw error;
 }

@@ -16,7 +16,14 @@ import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
 import type { ThreadKey } from "../../store/store.ts";
-import { answerCommand, breakpointCommand, labelCommand, signed, unruleCommand } from "../decide/command.ts";
+import {
+  answerCommand,
+  breakpointCommand,
+  labelCommand,
+  signalCommand,
+  signed,
+  unruleCommand,
+} from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
 import { type ChatOptions, checkChat } from "../given/chat-options.ts";
 import type { GuardOptions } from "../given/command-options.ts";
@@ -25,7 +32,6 @@ import type { LabelChange } from "../given/label.ts";
 import {
   type AnswerOptions,
   type BreakpointOptions,
-  checkPause,
   checkRemoveRule,
   checkRun,
   type EndOptions,
@@ -45,15 +51,15 @@ import {
 } from "../given/options.ts";
 import type { Run } from "../read/run.ts";
 import { beginRun, resumeRun } from "../thread/begin-run.ts";
-import { letGo, terminate } from "../thread/let-go.ts";
+import { doorOf } from "../thread/door.ts";
+import { letGo } from "../thread/let-go.ts";
 import { LiveThread, type SessionHost } from "../thread/live-thread.ts";
 import { lookAtCall, lookAtGraph } from "../thread/look.ts";
 import { newHandleOn } from "../thread/new-handle-on.ts";
 import { observe } from "../thread/observe.ts";
 import { send, withdraw } from "../thread/send.ts";
 import { startQueued, startWaiting } from "../thread/start-queued.ts";
-import { stopOf } from "../thread/stop-anywhere.ts";
-import { doorOf, submit } from "../thread/submit.ts";
+import { submit } from "../thread/submit.ts";
 import { type Waiting, waitingFor } from "../thread/waiting.ts";
 import { vouchedFor } from "./look-at-thread.ts";
 import { type ChatVerbs, type Sent, sendTo, withSlot } from "./send-to.ts";
@@ -195,7 +201,7 @@ export class LiveSession<Out = string> {
   /** Gives the thread a title or labels. Labels that are not named stay as they are; `null` removes one. */
   async label(change: LabelChange, options: SendOptions = {}): Promise<void> {
     const { setup } = this.#thread;
-    await submit(doorOf(this.#thread), labelCommand(this.threadId, change, options, setup.clock.id()));
+    await submit(doorOf(this.#thread), labelCommand(this.threadId, change, options, setup.clock.id()), options);
   }
 
   /**
@@ -211,13 +217,12 @@ export class LiveSession<Out = string> {
    * receipt when the work has stopped and that is recorded.
    */
   async interrupt(options: InterruptOptions = {}): Promise<Receipt> {
-    return stopOf(this.#thread, "stop", options);
+    return submit(doorOf(this.#thread), signalCommand("stop", options, this.#thread.setup));
   }
 
   /** Pauses the run at its next step boundary, whichever process is running it. Nothing is aborted. */
   async pause(options: GuardOptions = {}): Promise<Receipt> {
-    checkPause(options);
-    return stopOf(this.#thread, "pause", options);
+    return submit(doorOf(this.#thread), signalCommand("pause", options, this.#thread.setup));
   }
 
   /** Says something to the run without stopping it: it enters before the next model call. With nothing running it waits for the next run. */
@@ -290,8 +295,8 @@ export class LiveSession<Out = string> {
   }
 
   /** Ends the thread for good, whichever process has it. Resolves when that is on record. */
-  terminate(options: TerminateOptions = {}): Promise<void> {
-    return terminate(doorOf(this.#thread), options);
+  async terminate(options: TerminateOptions = {}): Promise<void> {
+    await submit(doorOf(this.#thread), signalCommand("terminate", options, this.#thread.setup));
   }
 
   /** Facts after `after` (all by default), then what happens live. Ends with `signal`, or when the session is closed. */

@@ -68,7 +68,7 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
     const isOurs = (what: unknown) => expect(JSON.stringify(what) ?? "").not.toContain("secret");
     /** By name, so that none is forgotten. */
     const methods: Record<
-      Exclude<keyof typeof runner, "owner" | "close" | "drain">,
+      Exclude<keyof typeof runner, "owner" | "tenant" | "close" | "drain">,
       (threadId: string) => Promise<unknown>
     > = {
       open: async (id) => isOurs((await runner.open(id)).messages),
@@ -122,6 +122,7 @@ describe.each(eachStore)("on $name, a runner of another tenant", ({ make }) => {
         const verdict = runner.permission(id, "pay", {});
         return (await has(id)) ? isOurs(await verdict) : refused(verdict);
       },
+      move: async (id) => (await has(id)) || expect(await runner.move(id)).toEqual({}),
       agents: async () => expect(runner.agents()).toEqual(["helper"]),
       events: async (id) => {
         const ending = new AbortController();

@@ -16,11 +16,10 @@ import {
   wrapStore,
 } from "@belay/testkit";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { pollingDispatcher } from "../../dispatch/polling-dispatcher.ts";
 import { agent, approve, jsonSchema, type LogEntry, type Store, tool } from "../../index.ts";
 import { fakeClock, scriptedModel } from "../../testing/index.ts";
-import { Slots } from "../thread/slots.ts";
 import { createRunner, type Runner } from "./runner.ts";
-import { workOn } from "./work.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 const key = (threadId = "thread") => ({ tenant: "default", threadId });
@@ -30,15 +29,12 @@ const stateOf = async (store: Store, threadId?: string) => (await store.load(key
 async function looksOf(tookMs: number): Promise<number> {
   const clock = fakeClock();
   let looks = 0;
-  const find = () => {
+  const due = () => {
     looks += 1;
     return new Promise<never[]>((resolve) => clock.setTimeout(() => resolve([]), tookMs));
   };
   const stop = new AbortController();
-  const done = workOn(
-    { clock, find, move: async () => true, closed: false, log: () => {}, slots: new Slots(Number.POSITIVE_INFINITY) },
-    { signal: stop.signal },
-  );
+  const done = pollingDispatcher({ due }, { clock }).serve(async () => ({}), { concurrency: 4, signal: stop.signal });
   await clock.advance(10_000);
   stop.abort();
   await clock.advance(tookMs);
@@ -203,9 +199,9 @@ describe("runner.work", () => {
     const log = ({ error, threadId }: LogEntry) => logged.push(`${threadId}: ${error.message}`);
     const worker = await openKit(["whole"], { store: side, threadId: "its own", runner: { log } });
     const fail = { fail: "before" } as const;
-    side.plan("threads", fail, fail, fail, {}, {}, fail, fail);
+    side.plan("due", fail, fail, fail, {}, {}, fail, fail);
     const work = working(worker.runner);
-    const away = ": The store failed: threads failed before the commit";
+    const away = ": The store failed: due failed before the commit";
     await until(() => logged.length === 2);
     expect(logged).toEqual([away, away]);
     // It can look and not write; the thread is as it was, and goes on when it can.

@@ -14,8 +14,9 @@ export interface CommandOptions {
   /** The person or program that issues it. It is recorded. */
   readonly by?: string | undefined;
   /**
-   * How long run() and resume() wait while another process has the thread: five seconds by default. Then they are refused with
-   * THREAD_BUSY, and nothing is recorded. Other commands wait until that process has taken them, or is gone: use `signal`.
+   * How long the command waits while another process has the thread and does not take it: five seconds by default. Then the
+   * command is taken back, so that it cannot act later, and is refused with THREAD_BUSY. interrupt(), pause() and terminate()
+   * ignore it; steer(), enqueue() and observe() do not wait.
    */
   readonly waitMs?: number | undefined;
   /** Ends the wait, not the command: the same `id` again finds its outcome. interrupt(), pause() and terminate() ignore it. */

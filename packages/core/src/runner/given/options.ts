@@ -213,11 +213,11 @@ export function checkSend(options: SteerOptions, where: string): void {
   checkGuard(options);
   if (options.id === undefined || !isOwnKey(options.id)) return;
   const needed =
-    "text that does not begin with stop:, answer:, late:, breakpoint:, unrule: or handle:, which name other commands";
+    "text that does not begin with stop:, answer:, late:, breakpoint:, unrule:, label: or handle:, which name other commands";
   throw belayError("OPTION_INVALID", { option: "id", value: JSON.stringify(options.id), needed });
 }
 
-const OWN_KEY = /^(stop|answer|late|breakpoint|unrule|handle):/;
+const OWN_KEY = /^(stop|answer|late|breakpoint|unrule|label|handle):/;
 
 /** Of a command that is no steer and no input: nothing that people say has such a key. */
 export function isOwnKey(id: string): boolean {

@@ -9,13 +9,15 @@
 // 6. A thread has one feed in a runner, whichever session writes: who listened before it was opened hears its drafts, too.
 // 7. While readers in other processes follow the thread, its owner relays drafts to them through the store; while this
 //    process does not write, it follows the owner (L1).
-// 8. A reader ends when what it was asked for from is closed, after what had been said.
+// 8. Once the process that ran the thread is gone, readers get `owner-lost` after the facts (V6).
+// 9. A reader ends when what it was asked for from is closed, after what had been said.
 
 import type { Clock } from "../../clock.ts";
 import { type BelayEvent, type Draft, type Fact, isFact } from "../../event.ts";
 import type { Speech } from "../../frame.ts";
-import type { Store, ThreadKey } from "../../store/store.ts";
+import type { Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { mergeDeltas } from "./merge-deltas.ts";
+import { OwnerWatch } from "./owner-watch.ts";
 import { readFacts } from "./read-facts.ts";
 import { RelayIn } from "./relay-in.ts";
 import { type Followers, RelayOut } from "./relay-out.ts";
@@ -48,6 +50,8 @@ export class Feed {
   readonly #followers: Followers = new Map();
   /** The relay from the owner, while another process may write. */
   #in: RelayIn | undefined;
+  /** Looks whether the owner is still there, while another process may write. */
+  #owner: OwnerWatch | undefined;
   #unwatch: (() => void) | undefined;
   /** While this process writes to the thread, the last fact that it has published: those after it come through `publish`, and the store's hints say nothing new. */
   #live: (() => number) | undefined;
@@ -97,9 +101,17 @@ export class Feed {
     if (state?.type === "state" && state.state === "running") this.#host.cannotRelay();
   }
 
+  #saw(row: ThreadRow): void {
+    if (this.#live !== undefined || this.#readers === undefined) return;
+    this.#owner ??= new OwnerWatch(this.#host, this.#key, (lost) => this.#hand(lost));
+    this.#owner.saw(row);
+  }
+
   #unfollow(): void {
     this.#in?.leave();
     this.#in = undefined;
+    this.#owner?.end();
+    this.#owner = undefined;
   }
 
   speak(speech: Speech): void {
@@ -118,7 +130,11 @@ export class Feed {
     return drafts;
   }
 
-  readonly #soFar = (): Draft[] => this.#in?.soFar() ?? this.#said();
+  readonly #soFar = (): Draft[] => {
+    const said = this.#in?.soFar() ?? this.#said();
+    const lost = this.#owner?.lost;
+    return lost === undefined ? said : [...said, lost];
+  };
 
   publish(event: BelayEvent): void {
     this.#hand(event);
@@ -133,7 +149,7 @@ export class Feed {
   reader(cursor: number | undefined, signal?: AbortSignal, from?: object): Reader {
     const stop = () => reader.end();
     const read: ReadFacts = async (after) => {
-      const facts = await readFacts(this.#host.store, this.#key, after);
+      const facts = await readFacts(this.#host.store, this.#key, after, (row) => this.#saw(row));
       this.#follow(facts);
       // The store has a fact before it is published, together with what was said around it.
       const last = this.#live?.() ?? Number.POSITIVE_INFINITY;

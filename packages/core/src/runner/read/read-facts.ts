@@ -6,7 +6,7 @@ import { type Interrupt, isRequest } from "../../interrupt/interrupt.ts";
 import { decode, type Line } from "../../journal/codec.ts";
 import type { Json } from "../../json.ts";
 import { point } from "../../point.ts";
-import type { Loaded, Store, ThreadKey } from "../../store/store.ts";
+import type { Loaded, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
 import { storeError } from "./store-error.ts";
 
 /** Reads a thread; whatever a store throws is a STORE_ error. */
@@ -24,9 +24,16 @@ export async function loadThread(
   }
 }
 
-/** Returns the facts after `after`, as they were when they were live. */
-export async function readFacts(store: Store, key: ThreadKey, after: number): Promise<readonly Fact[]> {
-  return (await factsAndHead(store, key, after))?.facts ?? [];
+/** Returns the facts after `after`, as they were when they were live. `saw` gets the row of the same moment. */
+export async function readFacts(
+  store: Store,
+  key: ThreadKey,
+  after: number,
+  saw?: (row: ThreadRow) => void,
+): Promise<readonly Fact[]> {
+  const read = await factsAndRow(store, key, after);
+  if (read !== undefined) saw?.(read.row);
+  return read?.facts ?? [];
 }
 
 /** A part of a journal, in order. */
@@ -40,27 +47,27 @@ export interface JournalPage {
 
 /** Returns the first `limit` facts after `after`. Throws THREAD_UNKNOWN. */
 export async function readPage(store: Store, key: ThreadKey, after: number, limit: number): Promise<JournalPage> {
-  const read = await factsAndHead(store, key, after);
+  const read = await factsAndRow(store, key, after);
   if (read === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
   const items = read.facts.slice(0, limit);
   const next = items.length < read.facts.length ? items.at(-1)?.seq : undefined;
-  return { items, head: read.head, ...(next !== undefined && { next }) };
+  return { items, head: read.row.head, ...(next !== undefined && { next }) };
 }
 
-async function factsAndHead(
+async function factsAndRow(
   store: Store,
   key: ThreadKey,
   after: number,
-): Promise<{ readonly facts: readonly Fact[]; readonly head: number } | undefined> {
+): Promise<{ readonly facts: readonly Fact[]; readonly row: ThreadRow } | undefined> {
   const loaded = await loadThread(store, key, after);
   if (loaded === undefined) return undefined;
   const read = decodeAll(key.threadId, loaded.lines, new Map());
   const beyond = (facts: readonly Fact[]) => facts.filter((fact) => fact.seq > after);
-  if (!read.missing) return { facts: beyond(read.facts), head: loaded.row.head };
+  if (!read.missing) return { facts: beyond(read.facts), row: loaded.row };
   // The message of a call, or a request that a pause waits for, lies before the cursor.
   const whole = await loadThread(store, key);
   if (whole === undefined) return undefined;
-  return { facts: beyond(decodeAll(key.threadId, whole.lines, new Map()).facts), head: whole.row.head };
+  return { facts: beyond(decodeAll(key.threadId, whole.lines, new Map()).facts), row: whole.row };
 }
 
 function decodeAll(

@@ -13,8 +13,8 @@ import {
   type Store,
 } from "../../index.ts";
 import { sqliteStore } from "../../sqlite.ts";
+import { wrapStore } from "../../store/wrap-store.ts";
 import { type FakeClock, fakeClock, scriptedModel } from "../../testing/index.ts";
-import { wrapStore } from "../../testing/wrap-store.ts";
 
 const text = (words: string): ModelEvent => ({ type: "text", text: words });
 const finish: ModelEvent = { type: "finish", finish: "stop", usage: { inputTokens: 1, outputTokens: 1 } };

@@ -111,13 +111,14 @@ export class LiveRun implements Run<never> {
   /** No fact after `last` is part of it. */
   ended(last: number, result: RunResult<never>): void {
     if (this.#last !== undefined) return;
+    // A run that has begun is not refused. Making an error for it would cost more than its end.
+    if (this.#from === undefined) this.#refuse(whyNot(this.threadId, result));
     this.#from ??= last;
     this.#last = last;
     for (const reader of this.#early ?? []) reader.begin(last, true);
     for (const reader of this.#open ?? []) reader.end(last);
     this.#early = undefined;
     this.#open = undefined;
-    this.#refuse(whyNot(this.threadId, result));
     this.#resolve(result);
   }
 }

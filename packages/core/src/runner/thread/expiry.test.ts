@@ -11,15 +11,16 @@ import {
   waiting,
 } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
-import { approve, humanApproval, type RequestOptions, reject, respond, type Store } from "../../index.ts";
+import { approve, type Clock, humanApproval, type RequestOptions, reject, respond, type Store } from "../../index.ts";
 import { fakeClock } from "../../testing/index.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const soon = START + 1000;
 
 /** One call whose request lasts for a second, and one that waits for ever. */
-async function hasty(store: Store, options: RequestOptions = {}) {
+async function hasty(make: (clock: Clock) => Promise<Store>, options: RequestOptions = {}) {
   const clock = fakeClock(START);
+  const store = await make(clock);
   const { tools, ran } = paying({
     needsApproval: ({ n }) => (n === 1 ? humanApproval("Pay?", { expiresAt: soon, ...options }) : true),
   });
@@ -34,7 +35,7 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
     { onExpire: "approve", outcome: "a ok", words: "pay done", ran: ["pay 1"] },
     { onExpire: "fail", outcome: "a error", words: "expired at 2026-01-01T00:00:01.000Z.", ran: [] },
   ] as const)("Q7: onExpire $onExpire: at resume(), $outcome", async ({ onExpire, outcome, words, ran: wanted }) => {
-    const { clock, ran, kit, b } = await hasty(await make(), onExpire === undefined ? {} : { onExpire });
+    const { clock, ran, kit, b } = await hasty(make, onExpire === undefined ? {} : { onExpire });
     await clock.advance(999);
     expect(kit.session.interrupts).toHaveLength(2);
     await clock.advance(1);
@@ -50,7 +51,7 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
   });
 
   test("Q7: over, it is listed neither by the session, nor by one that opens, nor by the inbox, and takes no answer", async () => {
-    const { clock, tools, kit, store, a, b, ran } = await hasty(await make());
+    const { clock, tools, kit, store, a, b, ran } = await hasty(make);
     await clock.advance(1000);
     const other = await openKit([], { store, clock, tools });
     for (const { session, runner } of [kit, other]) {
@@ -65,7 +66,7 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
   });
 
   test("Q7: an answer to another request settles it, too: it no longer counts as open", async () => {
-    const { clock, kit, b, a, ran } = await hasty(await make());
+    const { clock, kit, b, a, ran } = await hasty(make);
     await clock.advance(1000);
     expect(await kit.session.answer(b, approve())).toEqual({ open: 0 });
     await happens(ran, "pay 2");
@@ -75,7 +76,7 @@ describe.each(eachStore)("a request that lasts until a time ($name)", ({ make })
   });
 
   test("Q7: runner.work() moves the thread when its time has come, though the process that asked is gone", async () => {
-    const { clock, tools, kit, store, ran } = await hasty(await make(), { onExpire: "approve" });
+    const { clock, tools, kit, store, ran } = await hasty(make, { onExpire: "approve" });
     await kit.runner.close();
     const worker = await openKit(["done"], { store, clock, tools, threadId: "another" });
     const stop = new AbortController();

@@ -25,7 +25,6 @@ import { appendIdle } from "../write/append-idle.ts";
 import type { RunnerSetup } from "../write/desk.ts";
 import { type HotHost, HotSession } from "../write/hot.ts";
 import { follow } from "./follow.ts";
-import type { GoingOn } from "./going-on.ts";
 import { hasNotices, notify } from "./notify.ts";
 import type { Slots } from "./slots.ts";
 import { Tenure, type TenureHost, type TenureOptions } from "./tenure.ts";
@@ -43,18 +42,17 @@ export interface SessionHost {
   readonly slots: Slots;
   /** False once it lets go of its threads: nothing begins any more. */
   accepts(): boolean;
-  /** Who goes on with that thread by a handle, and has not begun yet; the first who asked first. */
-  goingOn(threadId: string): readonly GoingOn[];
+  /** The runs and resumes of that thread that were asked for and have not begun, in order. */
+  ahead(threadId: string): readonly Promise<void>[];
 }
 
-/** A stop of a thread that only waits for people, until it is told. Who asks for another one in the same stretch joins it. */
+/** A stop of a thread at rest that is being written. Another stop of the same segment joins it. */
 export interface RestingStop {
   readonly runId: string | undefined;
   readonly segment: number;
-  readonly receipt: Promise<Receipt>;
-  /** Of all who asked. */
-  readonly ids: Set<string>;
-  /** No grace is given any more. */
+  /** Resolves to undefined if the thread has to be looked at again. */
+  readonly receipt: Promise<Receipt | undefined>;
+  /** True if no grace is left. */
   forced: boolean;
 }
 
@@ -74,7 +72,7 @@ export class LiveThread implements TenureHost, HotHost {
   readonly hot: HotSession;
   /** What that code takes as answers, by request. */
   readonly schemas = new AnswerSchemas();
-  /** The last stop of a thread that only waits, while it is not told yet. */
+  /** The stop of the thread at rest that is being written. */
   stopping: RestingStop | undefined;
   /** Settles when it is closed; undefined while nobody has asked for that. */
   closing: Promise<void> | undefined;

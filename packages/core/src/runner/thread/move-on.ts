@@ -6,9 +6,10 @@ import { commandIn } from "../decide/command.ts";
 import { restsOn, setAside } from "../decide/idle.ts";
 import type { LiveRun } from "../read/run.ts";
 import { resumeRun } from "./begin-run.ts";
+import { doorOf } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { startQueued } from "./start-queued.ts";
-import { doorOf, submit } from "./submit.ts";
+import { submit } from "./submit.ts";
 
 /**
  * Goes on after a crash, or starts what waits, to the next end or pause. Throws why it could not, and also where a thread that only

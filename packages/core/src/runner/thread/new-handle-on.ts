@@ -1,6 +1,7 @@
 import type { Handle } from "../../interrupt/interrupt.ts";
 import { handleOf, newToken } from "../decide/ending.ts";
-import { type Door, submit } from "./submit.ts";
+import type { Door } from "./door.ts";
+import { submit } from "./submit.ts";
 
 /** Returns a new handle on the present pause of a thread. The one before it is void. */
 export async function newHandleOn(door: Door): Promise<Handle> {

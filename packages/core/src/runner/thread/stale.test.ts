@@ -37,7 +37,7 @@ describe.each(eachStore)("on $name, a session that knows a pause which another p
 
   it("R4: goes on with an input: is told that others have, and takes the input then", async () => {
     const { session } = await stale();
-    const message = expect.stringContaining("somebody went on by other means");
+    const message = expect.stringContaining("the thread was resumed by other means");
     const refused = { status: "failed", error: { code: "TOKEN_SPENT", message } };
     expect(await session.resume({ input: "and?" }).result).toMatchObject(refused);
     expect(await session.run("and?").result).toMatchObject({ status: "completed", text: "here" });

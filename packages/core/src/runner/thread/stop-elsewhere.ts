@@ -1,103 +1,74 @@
-// A stop, a pause or a termination of a thread that another process, or another runner, is running: a durable command to its
-// owner, and a receipt read from the facts that the owner records.
+// A stop, a pause or a termination of a thread that another process, or another runner, is running: a row for its owner, and a
+// receipt read from the facts that the owner records.
 
-import { belayError } from "../../error.ts";
-import { decode, type Line } from "../../journal/codec.ts";
-import { fold } from "../../journal/fold.ts";
-import { newThread, type Taken } from "../../journal/state.ts";
-import { keyOf } from "../../journal/taken.ts";
-import type { Command, Loaded, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
+import type { CommandEvent, Fact } from "../../event.ts";
+import { decode } from "../../journal/codec.ts";
+import type { Command as Row, Store, ThreadKey, ThreadRow } from "../../store/store.ts";
+import type { SignalCommand } from "../decide/command.ts";
 import type { Receipt } from "../decide/ending.ts";
-import { read, type StopMail, type StopVerb } from "../decide/mail.ts";
+import { read, type StopMail } from "../decide/mail.ts";
 import { nothingStopped, receiptIn } from "../decide/receipt.ts";
 import { isStale } from "../decide/stale.ts";
-import { type InterruptOptions, readStop, sentStop } from "../given/options.ts";
+import { sentStop } from "../given/options.ts";
 import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
-import { watched } from "../read/until-taken.ts";
+import { untilFree, watched } from "../read/until-taken.ts";
 
-export interface StopOrder {
-  readonly do: StopVerb;
-  readonly options: InterruptOptions;
+/** Without a receipt, the thread came to rest, and has to be looked at again. */
+export interface Sent {
+  readonly receipt?: Receipt;
+  /** True if the command itself is on record, and not only another stop of the segment. */
+  readonly isOnRecord: boolean;
 }
 
-/**
- * `end` is the end of the thread when the stop was asked for, if it was read. `joined` is called with the receipt of another
- * stop that ended the segment first: this one is not on record then.
- */
+/** Sends a stop for this segment to the owner of the thread, and waits for its receipt. */
 export async function stopElsewhere(
   setup: Setup,
   key: ThreadKey,
-  { do: verb, options }: StopOrder,
-  end?: Loaded,
-  joined: (told: Receipt) => Promise<void> = async () => {},
-): Promise<Receipt> {
-  if (verb === "stop") readStop(options, 0, setup.maxBytes);
+  { do: verb, key: name, options }: SignalCommand,
+  row: ThreadRow,
+  { runId, segment }: Partial<Pick<StopMail, "runId" | "segment">>,
+): Promise<Sent> {
   const { store, clock } = setup;
-  const { id = clock.id() } = options;
-  // Whether a stop is on record under an id stands anywhere in it.
-  const loaded =
-    options.id === undefined ? (end ?? (await loadThread(store, key, "rest"))) : await loadThread(store, key);
-  if (loaded === undefined) throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
-  const { row, lines } = loaded;
-  if (options.id !== undefined && takenIn(key, lines, keyOf.stop(id)) !== undefined)
-    return recordedReceipt(store, key, id);
-  const last = lines.at(-1);
-  const { runId, segment } = last === undefined ? {} : decode(key.threadId, last, noArgs).at(-1)!;
-  const nothing = nothingStopped(runId, segment);
+  const nothing = { receipt: nothingStopped(runId, segment), isOnRecord: false };
   // A paused thread with an owner runs answered calls, which a pause leaves alone.
-  const runs = row.lease !== undefined && (row.state === "running" || (row.state === "paused" && verb !== "pause"));
-  if (!runs || runId === undefined || segment === undefined) return nothing;
-  if (isStale(options, { runId, segment })) return nothing;
-  const mail: StopMail = { do: verb, runId, segment, options: sentStop(options) };
-  const command: Command = { key: keyOf.stop(id), kind: "stop", body: JSON.stringify(mail), at: clock.now() };
-  // Watched before it is sent: the owner may be quick.
-  const news = watched(setup, key);
-  try {
-    // Sent before: for this stretch, or for one that was over before its owner could heed it.
-    if (!(await store.send(key, command)) && !(await isFor(mail, store, key, id))) return nothing;
-    return await waitForReceipt(store, key, row, nothing, news.come, id, joined);
-  } finally {
-    news.end();
+  const runs = row.state === "running" || (row.state === "paused" && verb !== "pause");
+  if (runs && runId !== undefined && segment !== undefined) {
+    const mail: StopMail = { do: verb, runId, segment, options: sentStop(options) };
+    // Watched before it is sent: the owner may be quick.
+    const news = watched(setup, key);
+    try {
+      const isNew = await store.send(key, { key: name, kind: "stop", body: JSON.stringify(mail), at: clock.now() });
+      if (isNew || (await isFor(mail, store, key, name))) {
+        return await waitForReceipt(store, key, row, mail, news.come, name);
+      }
+    } finally {
+      news.end();
+    }
   }
+  // It cannot be sent. A termination is for whatever the thread does next.
+  if (verb === "terminate") await untilFree(setup, key, {});
+  return nothing;
 }
 
-function takenIn({ threadId }: ThreadKey, lines: readonly Line[], command: string): Taken | undefined {
-  const state = newThread(threadId);
-  fold(state, lines);
-  return state.taken?.get(command);
-}
-
-/** Returns the receipt of a stop that is on record under this id. */
-export async function recordedReceipt(store: Store, key: ThreadKey, id: string): Promise<Receipt> {
-  const { lines = [] } = (await loadThread(store, key)) ?? {};
-  const taken = takenIn(key, lines, keyOf.stop(id));
-  const facts = lines.flatMap((line) => decode(key.threadId, line, noArgs));
-  return taken === undefined ? nothingStopped(undefined, undefined) : receiptIn(taken, facts);
-}
-
-async function isFor(mail: StopMail, store: Store, key: ThreadKey, id: string): Promise<boolean> {
+/** Returns true if the row that was sent under this key before is for the same segment, or is consumed. */
+async function isFor(mail: StopMail, store: Store, key: ThreadKey, name: string): Promise<boolean> {
   const { commands = [], lines = [] } = (await loadThread(store, key)) ?? {};
-  const waiting = commands.find((command) => command.key === keyOf.stop(id));
-  // Neither waiting nor answered: its sender took it back, or somebody has put it away.
-  if (waiting === undefined) {
-    return takenIn(key, lines, keyOf.stop(id)) !== undefined;
-  }
-  const { runId, segment } = read<StopMail>(key, waiting);
-  return runId === mail.runId && segment === mail.segment;
+  const waiting = commands.find((command: Row) => command.key === name);
+  if (waiting !== undefined) return !isStale(read<StopMail>(key, waiting), mail);
+  return lines.some((line) => decode(key.threadId, line, noArgs).some((fact) => isOwn(fact, name)));
 }
 
 async function waitForReceipt(
   store: Store,
   key: ThreadKey,
   { head, lease: owner }: ThreadRow,
-  nothing: Receipt,
+  { runId, segment }: StopMail,
   news: () => Promise<void>,
-  id: string,
-  joined: (told: Receipt) => Promise<void>,
-): Promise<Receipt> {
+  name: string,
+): Promise<Sent> {
   let fence = owner?.fence ?? 0;
-  /** How often in a row nobody had it. */
+  /** How many looks in a row found no owner. */
   let overdue = 0;
   for (;;) {
     await news();
@@ -105,38 +76,40 @@ async function waitForReceipt(
     const facts = (loaded?.lines ?? []).flatMap((line) => decode(key.threadId, line, noArgs));
     for (const fact of facts) {
       if (fact.seq <= head) continue;
-      if (fact.type === "command" && fact.key === keyOf.stop(id)) return receiptIn(fact, facts);
+      if (isOwn(fact, name)) return { receipt: receiptIn(fact, facts), isOnRecord: true };
       if (fact.type !== "state") continue;
-      const told = receiptIn({ runId: nothing.runId!, segment: nothing.segment!, seq: fact.seq }, facts);
+      const receipt = receiptIn({ runId, segment, seq: fact.seq }, facts);
       // Running again means that the owner died, and that another process has taken over since.
-      if (!told.accepted && fact.state === "paused") continue;
-      await takeBack(store, key, id);
-      if (told.accepted) await joined(told);
-      return told;
+      if (!receipt.accepted && fact.state === "paused") continue;
+      await takeBack(store, key, name);
+      return { receipt, isOnRecord: false };
     }
     if (loaded?.row.lease !== undefined) {
       fence = loaded.row.lease.fence;
       overdue = 0;
       continue;
     }
-    // The owner is gone, or has paused: there is nothing left to stop. Whoever has a pause runs answered calls in it, and
-    // finds the stop in the store, unless it is taken back before.
-    if (!loaded?.commands.some((command) => command.key === keyOf.stop(id))) return nothing;
-    // One that let its lease lapse, and a look later still has not come back, has lost the thread: it may have read the
-    // stop, and would heed it when it wakes up, long after the sender was told otherwise.
+    // The owner is gone, or has paused. The next owner would find the stop in the store, unless it is taken back before.
+    if (!loaded?.commands.some((command) => command.key === name)) return { isOnRecord: false };
+    // An owner that let its lease lapse, and is not back a look later, has lost the thread. It may have read the stop, and
+    // would heed it when it wakes up, long after the sender had its receipt.
     if (overdue > 0) await store.release(key, fence);
-    if (overdue > 1 || (await takeBack(store, key, id))) return nothing;
+    if (overdue > 1 || (await takeBack(store, key, name))) return { isOnRecord: false };
     overdue += 1;
   }
 }
 
 /**
- * Left there, it would hit what people let run in the same pause, long after its sender was told that there was nothing to
- * stop; and the next run would look for mail with each append. False where somebody has the thread again, and consumes it.
+ * Takes the row back. Left there, it would hit answered calls of the same pause, long after its sender had its receipt. Resolves
+ * to false if a process has the thread again, and consumes the row.
  */
-function takeBack(store: Store, key: ThreadKey, id: string): Promise<boolean> {
-  return store.withdraw(key, keyOf.stop(id)).catch(() => false);
+function takeBack(store: Store, key: ThreadKey, name: string): Promise<boolean> {
+  return store.withdraw(key, name).catch(() => false);
 }
 
-/** What a call was given makes no difference to a receipt. */
+function isOwn(fact: Fact, name: string): fact is CommandEvent {
+  return fact.type === "command" && fact.key === name;
+}
+
+/** The arguments of a call make no difference to a receipt. */
 const noArgs = () => null;

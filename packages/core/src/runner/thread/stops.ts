@@ -8,8 +8,7 @@ import type { Clock } from "../../clock.ts";
 import type { BelayError } from "../../error.ts";
 import type { FramePlace } from "../../frame.ts";
 import { overriding, type Stop, StopSignal, withdrawing } from "../../interrupt/stop-signal.ts";
-import { keyOf } from "../../journal/taken.ts";
-import type { Caller } from "../decide/command.ts";
+import { isKept, type SignalCommand } from "../decide/command.ts";
 import type { Circumstances, Receipt } from "../decide/ending.ts";
 import { commandFact } from "../decide/facts.ts";
 import type { InterruptOptions } from "../given/options.ts";
@@ -28,8 +27,8 @@ export class Stops {
   /** The commands to record with the end, by key. */
   readonly #commands = new Map<string, { readonly by: string; readonly refusal: BelayError | undefined }>();
   #deadline: { readonly due: number; readonly timer: unknown } | undefined;
-  /** Says whether pause() or a stop left requests open, as of the append that records the end. */
-  #keeps: "pause" | "stop" | undefined;
+  /** True if pause(), or a stop that keeps requests, left some open, as of the append that records the end. */
+  #keeps = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -46,15 +45,28 @@ export class Stops {
     return this.#intent;
   }
 
-  /** Returns true if the tenure ended by a stop that keeps open requests, and some were open. */
-  get keptRequests(): boolean {
-    return this.#keeps === "stop";
+  /** Takes a stop, a pause or a termination. The signal is set before this returns. */
+  take(command: SignalCommand): Promise<Receipt> {
+    if (isKept(command)) this.record(command.key, command.by);
+    const { stop, options } = command;
+    switch (command.do) {
+      case "stop":
+        return this.#interrupt(stop, options);
+      case "pause":
+        this.#pausedBy ??= command.by;
+        return this.#haltAtBoundary();
+      case "terminate":
+        this.#intent = "terminate";
+        this.signal.raise(stop);
+        if (options.force) this.signal.force();
+        return this.receipt;
+      default:
+        return command.do satisfies never;
+    }
   }
 
-  /** Merges a stop with the earlier ones and sets the signal before it returns. */
-  interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
-    const { id, mode = "now", timeoutMs, force = false } = options;
-    if (id !== undefined) this.record(keyOf.stop(id), stop.by);
+  /** Merges a stop with the earlier ones. */
+  #interrupt(stop: Stop, { mode = "now", timeoutMs, force = false }: InterruptOptions): Promise<Receipt> {
     const now = mode === "now" || force;
     this.#asked = this.#merge(stop, now);
     if (now) this.signal.raise(this.#asked);
@@ -62,7 +74,7 @@ export class Stops {
     if (force) this.signal.force();
     if (timeoutMs !== undefined) this.#escalateAfter(timeoutMs);
     // The pause is already being appended: this stop is for the requests that the pause leaves open.
-    const isTooLate = this.#keeps === "pause" && !stop.keepsRequests;
+    const isTooLate = this.#keeps && !stop.keepsRequests;
     return isTooLate ? this.receipt.then((receipt) => ({ ...receipt, accepted: false })) : this.receipt;
   }
 
@@ -92,16 +104,9 @@ export class Stops {
     if (!this.#commands.has(key)) this.#commands.set(key, { by, refusal });
   }
 
-  /** Returns true if a stop with this id was for an earlier segment. Sent again, it is not for this one either. */
-  hasMissed(id: string): boolean {
-    return this.#commands.get(keyOf.stop(id))?.refusal !== undefined;
-  }
-
-  /** Pauses at the next boundary. */
-  pause({ id, by = "user" }: Caller): Promise<Receipt> {
-    if (id !== undefined) this.record(keyOf.stop(id), by);
-    this.#pausedBy ??= by;
-    return this.#haltAtBoundary();
+  /** Returns true if the stop with this key was for an earlier segment. Sent again, it is not for this one either. */
+  hasMissed(key: string): boolean {
+    return this.#commands.get(key)?.refusal !== undefined;
   }
 
   /** Closes at the next boundary. */
@@ -123,13 +128,6 @@ export class Stops {
     return this.receipt;
   }
 
-  /** Stops now, for good. */
-  terminate(stop: Stop): Promise<Receipt> {
-    this.#intent = "terminate";
-    this.signal.raise(stop);
-    return this.receipt;
-  }
-
   /**
    * Returns the circumstances of the end, for the append that records it. `isAsked`: requests are open. A stop that arrives
    * later joins the receipt and does not change the end.
@@ -146,10 +144,10 @@ export class Stops {
     const intent = this.#intent === "close" ? letGo : this.#intent;
     // A stop that keeps requests, and finds some, is recorded as a pause.
     if (isAsked && asked?.keepsRequests) {
-      this.#keeps = "stop";
+      this.#keeps = true;
       return { intent, asked: undefined, kept: asked, pausedBy: asked.by, commands };
     }
-    this.#keeps = isAsked && asked === undefined && this.#pausedBy !== undefined ? "pause" : undefined;
+    this.#keeps = isAsked && asked === undefined && this.#pausedBy !== undefined;
     return { intent, asked, kept: undefined, pausedBy: this.#pausedBy, commands };
   }
 

@@ -3,18 +3,17 @@
 // is on record. Invariants:
 // 1. Only a process that has proved its lease, or that the thread rests, refuses a command (0034).
 // 2. A command that was sent is taken once: by the process that consumes its row.
-// 3. The sender may die after each line: the row stays, and the same id finds its outcome.
+// 3. A command whose sender got THREAD_BUSY cannot act later: its row was taken back first (V1).
+// 4. The sender may die after each line: the row stays, and the same id finds its outcome.
 
-import { type BelayError, errorFromRecord } from "../../error.ts";
+import { type BelayError, belayError } from "../../error.ts";
 import type { Fact } from "../../event.ts";
 import type { FramePlace } from "../../frame.ts";
-import { decode } from "../../journal/codec.ts";
-import { fold } from "../../journal/fold.ts";
 import { sketch } from "../../journal/sketch.ts";
-import { newThread, type Taken, type ThreadState } from "../../journal/state.ts";
+import type { ThreadState } from "../../journal/state.ts";
 import type { ThreadKey } from "../../store/store.ts";
 import { prepare } from "../decide/check-answer.ts";
-import { type AnswerCommand, type Command, rowOf } from "../decide/command.ts";
+import { type AnswerCommand, type Command, isSignal, rowOf } from "../decide/command.ts";
 import { type Decision, decide, type Outcome, outcomeOf } from "../decide/decide.ts";
 import { commandFact } from "../decide/facts.ts";
 import type { Opening } from "../decide/opening.ts";
@@ -22,28 +21,16 @@ import type { Setup } from "../given/setup.ts";
 import { loadThread } from "../read/read-facts.ts";
 import { busy } from "../read/store-error.ts";
 import { type Patience, untilTaken, WAIT_MS } from "../read/until-taken.ts";
+import type { Door } from "./door.ts";
 import type { LiveThread } from "./live-thread.ts";
+import { folded, recorded } from "./outcome.ts";
+import { signal as submitSignal } from "./signal.ts";
 import type { Tenure } from "./tenure.ts";
-
-/** How a caller reaches a thread. */
-export interface Door {
-  readonly setup: Setup;
-  readonly key: ThreadKey;
-  /** True if a worker, and not this process, runs the call that an answer lets run. */
-  readonly byWorker?: boolean;
-  /** Asks the thread as this process has it; resolves to undefined if another process holds it. */
-  here<T>(ask: (thread: LiveThread) => Promise<T>): Promise<T | undefined>;
-}
-
-/** The door of a thread that this process has a session on. */
-export function doorOf(thread: LiveThread): Door {
-  return { setup: thread.setup, key: thread.key, here: (ask) => ask(thread) };
-}
 
 /**
  * Applies a command, wherever the thread is, and resolves to its outcome. Rejects with its refusal. `isSent`: a row of the
- * store holds it already. If another process has the thread for longer than `waitMs`, the command is taken back where the store
- * lets go of its row; the row of an answer stays, and the caller waits on. `signal` ends the wait at any time.
+ * store holds it already, of another sender. If another process has the thread for longer than `waitMs`, the command is taken
+ * back, and the refusal is THREAD_BUSY. `signal` ends the wait at any time, and leaves the command where it is.
  */
 export async function submit<C extends Command>(
   door: Door,
@@ -51,16 +38,22 @@ export async function submit<C extends Command>(
   { waitMs = WAIT_MS, signal }: Patience = {},
   isSent = false,
 ): Promise<Outcome<C>> {
+  if (isSignal(command)) return submitSignal(door, command) as Promise<Outcome<C>>;
   const { setup, key } = door;
   const { clock, store } = setup;
-  let due: number | undefined = clock.now() + waitMs;
+  const due = clock.now() + waitMs;
   for (let sent = isSent; ; ) {
     const toWorker = door.byWorker === true && command.do === "answer";
     const tried = await door.here((thread) => submitHere(thread, command, sent, toWorker));
     if (tried?.how === "done") return tried.outcome;
-    const state = await foldOf(door);
+    const { state, rows } = await read(door);
     const taken = state.taken?.get(command.key);
     if (sent && taken !== undefined) return recorded(door, command, taken);
+    if (sent && !rows.has(command.key)) {
+      if (isSent) throw belayError("INPUT_WITHDRAWN", { threadId: key.threadId, ids: command.key });
+      // Another caller under the same id has taken it back.
+      sent = false;
+    }
     if (!sent) {
       const context = { place: anywhere(key), now: clock.now(), groups: setup.groups, ...dry };
       const decision = decide(state, command, context);
@@ -72,11 +65,13 @@ export async function submit<C extends Command>(
     }
     if (toWorker && (await leaseOf(door)) === undefined) return sentOutcome(command, state, setup);
     // Taken, or free again: the next round sees which. A row that is gone was consumed.
-    const patience = { signal, ...(due !== undefined && { waitMs: due - clock.now() }) };
-    if (await untilTaken(setup, key, command.key, state.head, patience)) continue;
+    if (await untilTaken(setup, key, command.key, state.head, { signal, waitMs: due - clock.now() })) continue;
     signal?.throwIfAborted();
-    if (await store.withdraw(key, command.key)) throw await busyElsewhere(door);
-    due = undefined;
+    if (!isSent && !(await store.withdraw(key, command.key))) {
+      const last = (await read(door)).state.taken?.get(command.key);
+      if (last !== undefined) return recorded(door, command, last);
+    }
+    throw await busyElsewhere(door);
   }
 }
 
@@ -166,33 +161,17 @@ async function consume(thread: LiveThread, command: Command, refusal: BelayError
   await thread.append((place) => [commandFact(place, command, refusal)], command.key).catch(() => {});
 }
 
-/** Returns the outcome of a command that is on record: in the state after the append that took it (V2). */
-async function recorded<C extends Command>(
-  door: Pick<Door, "setup" | "key">,
-  command: C,
-  { refused, seq }: Taken,
-): Promise<Outcome<C>> {
-  if (refused !== undefined) throw errorFromRecord(refused);
-  const lines = (await loadThread(door.setup.store, door.key))?.lines ?? [];
-  const then = newThread(door.key.threadId);
-  fold(
-    then,
-    lines.filter((line) => line.seq <= seq),
-  );
-  const own = lines.findLast((line) => line.seq <= seq);
-  return outcomeOf(command, then, own === undefined ? [] : decode(door.key.threadId, own));
-}
-
 const dry = { callsRun: false, byRow: false };
 
 function anywhere({ threadId }: ThreadKey): FramePlace {
   return { threadId, runId: "", segment: 1, agentName: "", runPath: "" };
 }
 
-async function foldOf({ setup, key }: Door): Promise<ThreadState> {
-  const state = newThread(key.threadId);
-  fold(state, (await loadThread(setup.store, key))?.lines ?? []);
-  return state;
+/** Returns the thread as the store has it, with the keys of the rows that wait for it. */
+async function read({ setup, key }: Door): Promise<{ state: ThreadState; rows: ReadonlySet<string> }> {
+  const loaded = await loadThread(setup.store, key);
+  const state = folded(key.threadId, loaded?.lines ?? []);
+  return { state, rows: new Set(loaded?.commands.map((row) => row.key)) };
 }
 
 async function leaseOf({ setup, key }: Door) {

@@ -22,15 +22,25 @@ import { runReply } from "../../reply.ts";
 import type { Change, Command as Row } from "../../store/store.ts";
 import { sayAfterStop, speakersOf } from "../decide/after-stop.ts";
 import { prepare } from "../decide/check-answer.ts";
-import type { Caller, Command } from "../decide/command.ts";
+import { type Command, type SignalCommand, signalCommand, signalIn } from "../decide/command.ts";
 import { type Decision, decide, hasSubject, type Outcome, outcomeOf, recordOf } from "../decide/decide.ts";
-import { endingOf, interruptOf, isAsked, leftOpen, type Receipt, receiptOf, resultOf } from "../decide/ending.ts";
+import {
+  type Circumstances,
+  type Ending,
+  endingOf,
+  interruptOf,
+  isAsked,
+  leftOpen,
+  type Receipt,
+  receiptOf,
+  resultOf,
+} from "../decide/ending.ts";
 import { turnEnd } from "../decide/facts.ts";
 import type { StopMail } from "../decide/mail.ts";
 import type { Opening } from "../decide/opening.ts";
 import { RunKnown } from "../decide/openings.ts";
+import { isStale } from "../decide/stale.ts";
 import type { CommandOptions } from "../given/command-options.ts";
-import { type InterruptOptions, readStop } from "../given/options.ts";
 import type { LiveRun, RunResult } from "../read/run.ts";
 import { busy, isBusy, storeError } from "../read/store-error.ts";
 import { untilFree, WAIT_MS } from "../read/until-taken.ts";
@@ -130,11 +140,6 @@ export class Tenure {
   #news(): readonly Fact[] {
     const { state } = this;
     return state?.openOnly ? [] : this.#mailbox.queued(this.#place, state?.queued);
-  }
-
-  /** Returns true if it, or the run after it, ended by a stop that keeps open requests, and some were open. */
-  get keptRequests(): boolean {
-    return this.#stops.keptRequests || (this.next?.keptRequests ?? false);
   }
 
   /** Returns the thread's state once the tenure is on record. */
@@ -259,14 +264,18 @@ export class Tenure {
     if (prepared === undefined) return undefined;
     let decision: Decision = prepared;
     let facts: readonly Fact[] = [];
+    let isWithdrawn = false;
     await drive.writer.alone(() => {
+      // Its sender took it back: it must not act any more (V1).
+      isWithdrawn = byRow && !this.#mailbox.rows.has(command.key);
+      if (isWithdrawn) return [];
       const context = { place: this.#place, now: this.#host.setup.clock.now(), groups: this.#host.setup.groups, byRow };
       const callsRun = !this.mayCallModel;
       if (!("refusal" in prepared)) decision = decide(drive.state, command, { ...context, callsRun });
       facts = recordOf(decision, command, { ...context, callsRun });
       return facts;
     });
-    if ("wait" in decision) return undefined;
+    if (isWithdrawn || "wait" in decision) return undefined;
     // A refusal by row is proved by the append that records it.
     if ("refusal" in decision) throw byRow ? decision.refusal : (doubt ?? decision.refusal);
     const decided = decision as Decision;
@@ -294,7 +303,7 @@ export class Tenure {
         agent: host.agent.name,
         failed,
         mailbox: this.#mailbox,
-        interrupt: (stop) => void this.interrupt(readStop(stop, host.setup.clock.now(), host.setup.maxBytes), stop),
+        interrupt: (stop) => void this.stop(signalCommand("stop", stop, host.setup)),
       });
       const from = state.head;
       this.#from = from;
@@ -366,34 +375,18 @@ export class Tenure {
   }
 
   /** Takes a stop, a pause or a termination of another process. It is for one segment; if that is over, it has no effect (S2). */
-  #stopByRow({ do: verb = "stop", runId, segment, options }: StopMail, key: string): void {
-    const by = typeof options?.by === "string" ? options.by : "user";
-    if (runId !== this.#place.runId || segment !== this.#place.segment) {
-      this.#stops.record(key, by, belayError("STALE", { threadId: this.#place.threadId, runId, segment }));
-      return;
-    }
-    this.#stops.record(key, by);
-    if (this.#over) return;
-    if (verb === "pause") return void this.pause({ by });
-    const { stop, known } = this.#readStop(options);
-    if (verb === "stop") return void this.interrupt(stop, known);
-    void this.terminate(stop);
-    if (known.force) this.force();
+  #stopByRow(mail: StopMail, key: string): void {
+    const { runId, segment } = mail;
+    const command = signalIn(mail, key, this.#host.setup.clock.now());
+    const { threadId } = this.#place;
+    const isMissed = isStale(mail, this.#place);
+    this.#stops.record(key, command.by, isMissed ? belayError("STALE", { threadId, runId, segment }) : undefined);
+    if (!isMissed && !this.#over) void this.stop(command);
   }
 
-  /** A newer release may send options that this one refuses. Stop all the same. */
-  #readStop(options: InterruptOptions): { readonly stop: Stop; readonly known: InterruptOptions } {
-    const now = this.#host.setup.clock.now();
-    try {
-      return { stop: readStop(options, now), known: options };
-    } catch {
-      return { stop: readStop({}, now), known: {} };
-    }
-  }
-
-  /** Returns true if a stop with this id was for an earlier segment. Sent again, it is not for this one either. */
-  hasMissed(id: string): boolean {
-    return this.#stops.hasMissed(id);
+  /** Returns true if the stop with this key was for an earlier segment. Sent again, it is not for this one either. */
+  hasMissed(key: string): boolean {
+    return this.#stops.hasMissed(key);
   }
 
   /** Returns true if unconsumed commands waited at the last append, or inputs have arrived since. */
@@ -435,27 +428,19 @@ export class Tenure {
     return runReply(agent, frame);
   }
 
-  /** Stops it and a run that waits for it. All callers get the same receipt. */
-  interrupt(stop: Stop, options: InterruptOptions): Promise<Receipt> {
-    return eitherOf(this.next?.interrupt(stop, options), this.#stops.interrupt(stop, options))!;
-  }
-
-  /** Pauses at the next boundary. Answered calls run to their end: their thread is paused already. */
-  pause(caller: Caller): Promise<Receipt> {
-    if (this.next !== undefined) return this.next.pause(caller);
-    return this.mayCallModel ? this.#stops.pause(caller) : this.#stops.receipt;
+  /** Takes a stop, a pause or a termination: it meets the calls and a run that waits for them. All callers get the same receipt. */
+  stop(command: SignalCommand): Promise<Receipt> {
+    // Answered calls run to their end: their thread is paused already.
+    const isParked = command.do === "pause" && !this.mayCallModel;
+    const next = this.next?.stop(command);
+    if (isParked) return next ?? this.#stops.receipt;
+    return eitherOf(next, this.#stops.take(command))!;
   }
 
   /** Lets go of the thread at the next boundary. It reads paused / crash, and continues elsewhere. */
   drain(): Promise<Receipt> {
     // Approved calls run, whether or not they have begun (Q3).
     return this.mayCallModel ? this.#stops.drain() : this.#stops.receipt;
-  }
-
-  /** Ends the run for good. With a key, the command is recorded under it. */
-  async terminate(stop: Stop, key?: string): Promise<void> {
-    if (key !== undefined) this.#stops.record(key, stop.by);
-    await Promise.all([this.next?.terminate(stop), this.#stops.terminate(stop)]);
   }
 
   /** Lets go of the thread: work in flight is aborted, its results are recorded, and the thread reads paused / crash. */
@@ -479,6 +464,11 @@ export class Tenure {
     // The stop met both: there is nothing left to begin.
     next.#finish(undefined, result, await this.#stops.receipt);
     next.#opened(undefined);
+  }
+
+  /** When its last append was prepared, which made the lease last from then on. */
+  get appendedAt(): number | undefined {
+    return this.#drive?.writer.appendedAt;
   }
 
   /** Renews the lease; a lost one ends the tenure. Resolves to an error if the store does not say whether it is lost. */
@@ -506,32 +496,34 @@ export class Tenure {
     const place = this.#place;
     const { mayCallModel } = this;
     const { clock, tokenTtlMs } = this.#host.setup;
-    const decided = () => {
-      const stops = this.#stops.atEnd(place, isAsked(state, ended.facts));
-      const cut = stops.kept === undefined ? ended : leftOpen(ended, state);
-      const { halts } = this.#drive!;
-      const { agent } = this.#host;
-      const more = {
-        agent,
+    let stops: Pick<Circumstances, "intent" | "asked"> | undefined;
+    let cut = ended;
+    let ending: Ending | undefined;
+    const make = (): readonly Fact[] => {
+      const { intent, asked, kept, pausedBy, commands } = this.#stops.atEnd(place, isAsked(state, ended.facts));
+      stops = { intent, asked };
+      cut = kept === undefined ? ended : leftOpen(ended, state);
+      // Written out: every run ends here, and spreads cost as much as the rest of its end.
+      ending = endingOf(cut, place, state, {
+        agent: this.#host.agent,
+        intent,
+        asked,
+        kept,
+        pausedBy,
+        commands,
         late: this.#late,
         said,
-        halts,
+        halts: this.#drive!.halts,
         now: clock.now(),
         tokenTtlMs,
         mayCallModel,
         from: this.#from,
-      };
-      return { stops, cut, ending: endingOf(cut, place, state, { ...stops, ...more }) };
-    };
-    let end: ReturnType<typeof decided> | undefined;
-    const make = (): readonly Fact[] => {
-      end = decided();
-      return end.ending.facts;
+      });
+      return ending.facts;
     };
     const released = () => {
-      const { stops, cut, ending } = end!;
-      const { intent, asked } = stops;
-      const result = resultOf(cut, place, state, intent, ending.pause);
+      const { intent, asked } = stops!;
+      const result = resultOf(cut, place, state, intent, ending!.pause);
       // A stop that arrived during the append is not accepted here: its caller applies it to the pause.
       const accepted = intent === undefined && asked !== undefined;
       this.#finish(state, result, receiptOf(cut, place, this.#late, accepted));
@@ -539,7 +531,7 @@ export class Tenure {
     // The turn ends after its own facts and before those that end the segment.
     const { turn } = ended;
     const event = turn === undefined ? undefined : turnEnd(speaking(place, state), turn, clock.now());
-    this.#drive!.writer.release(make, released, event && { event, before: () => end?.ending.tail ?? 0 });
+    this.#drive!.writer.release(make, released, event && { event, before: () => ending?.tail ?? 0 });
   }
 
   get #late(): readonly string[] {

@@ -30,6 +30,7 @@ export async function appendIdle(
   const writer = new Writer(host, state, { agent: place.agentName, failed: () => {}, rows });
   const refusal = await writer.open(facts, () => recall.settleOn(state), true);
   if (refusal?.why === "busy") throw busy(threadId, refusal.owner, refusal.until);
+  if (refusal?.why === "gone") throw belayError("INPUT_WITHDRAWN", { threadId, ids: refusal.keys.join(", ") });
   if (refusal?.why === "conflict") {
     if (refusal.head < state.head) throw recall.gone();
     throw belayError("STORE_CONFLICT", { threadId, expected: state.head, found: refusal.head });

@@ -88,8 +88,10 @@ export class ThreadDesk implements Desk {
     this.state = state;
     this.#mailbox = options.mailbox;
     this.#interrupt = options.interrupt;
+    // Its fields one by one: each run makes a desk, and a spread costs as much as the rest of it.
     const decided = (id: string, decision: Decision) => this.#decided(id, decision);
-    this.writer = new Writer(host, state, { ...options, decided });
+    const { agent, failed, mailbox } = options;
+    this.writer = new Writer(host, state, { agent, failed, mailbox, decided });
   }
 
   record(recording: Recording): void {

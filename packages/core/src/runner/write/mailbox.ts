@@ -92,6 +92,15 @@ export class Mailbox {
     if (this.#fresh.length > 0) this.#news();
   }
 
+  /** Their senders took them back. One of them may be sent again. */
+  withdrawn(keys: readonly string[]): void {
+    for (const key of keys) {
+      this.rows.delete(key);
+      this.#known?.delete(key);
+    }
+    this.drop(keys);
+  }
+
   /** The sender took them back, or they are consumed: there is no more to tell of them. */
   drop(keys: readonly string[]): void {
     this.#steers = this.#steers.filter(({ key }) => !keys.includes(key));

@@ -57,7 +57,7 @@ export interface WriterOptions {
 }
 
 interface Waiting extends Recording {
-  /** Consumes commands, in an append of its own. It is made again without the commands that their sender withdrew. */
+  /** Consumes commands, in an append of its own. Like `alone`, it is made again without the commands that their sender withdrew. */
   readonly mail?: boolean;
   /** Marks the last append, which returns the lease. Called when its facts are in the fold, before readers see them. */
   released?(): void;
@@ -96,6 +96,8 @@ export class Writer {
   #fence = 0;
   /** Commands wait in the store that no append has consumed, as of the last append. */
   mail = false;
+  /** When the last append was prepared. */
+  appendedAt: number | undefined;
 
   constructor(host: WriterHost, state: ThreadState, { agent, failed, mailbox, rows, decided }: WriterOptions) {
     this.#host = host;
@@ -143,6 +145,7 @@ export class Writer {
     }
     this.#fence = appended.fence;
     this.mail = appended.mail;
+    this.appendedAt = append.at;
     if (append.expect === 0) this.#host.recall.since = append.at;
     if (append.named !== undefined) this.#host.recall.named = append.named;
     if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
@@ -211,10 +214,11 @@ export class Writer {
     try {
       const last = batch[batch.length - 1]!;
       if (!appended.ok) {
-        if (appended.why !== "gone" || !last.mail) throw refused(this.#key, append, appended);
-        this.#mailbox?.drop(appended.keys);
+        if (appended.why !== "gone" || !(last.mail || last.alone)) throw refused(this.#key, append, appended);
+        this.#mailbox?.withdrawn(appended.keys);
         return this.#writeBatch(batch);
       }
+      this.appendedAt = append.at;
       if (last.mail) this.#mailbox?.taken(this.#facts);
       this.mail = appended.mail;
       if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;

@@ -1,0 +1,39 @@
+// The outcome of a command that is on record, for the caller that asks for it again (V2).
+
+import { errorFromRecord } from "../../error.ts";
+import { decode, type Line } from "../../journal/codec.ts";
+import { fold } from "../../journal/fold.ts";
+import { newThread, type Taken, type ThreadState } from "../../journal/state.ts";
+import { type Command, isSignal } from "../decide/command.ts";
+import { type Outcome, outcomeOf } from "../decide/decide.ts";
+import { receiptIn } from "../decide/receipt.ts";
+import { loadThread } from "../read/read-facts.ts";
+import type { Door } from "./door.ts";
+
+/** Returns the thread as the store has it. */
+export async function foldOf({ setup, key }: Pick<Door, "setup" | "key">): Promise<ThreadState> {
+  return folded(key.threadId, (await loadThread(setup.store, key))?.lines ?? []);
+}
+
+export function folded(threadId: string, lines: readonly Line[]): ThreadState {
+  const state = newThread(threadId);
+  fold(state, lines);
+  return state;
+}
+
+/** Returns the outcome in the state after the append that took the command. Throws its refusal; a stop has a receipt instead. */
+export async function recorded<C extends Command>(
+  { setup, key }: Pick<Door, "setup" | "key">,
+  command: C,
+  taken: Taken,
+): Promise<Outcome<C>> {
+  const { threadId } = key;
+  if (taken.refused !== undefined && !isSignal(command)) throw errorFromRecord(taken.refused);
+  const lines = ((await loadThread(setup.store, key))?.lines ?? []).filter((line) => line.seq <= taken.seq);
+  if (isSignal(command)) {
+    const facts = lines.flatMap((line) => decode(threadId, line, () => null));
+    return receiptIn(taken, facts) as Outcome<C>;
+  }
+  const own = lines.at(-1);
+  return outcomeOf(command, folded(threadId, lines), own === undefined ? [] : decode(threadId, own));
+}
