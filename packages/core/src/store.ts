@@ -8,12 +8,15 @@ export type { Line } from "./journal/codec.ts";
 export type { SessionState } from "./lifecycle.ts";
 export { inListOrder } from "./store/list-order.ts";
 export { isGone } from "./store/owner.ts";
+export type { ShardedStoreOptions } from "./store/sharded-store.ts";
+export { shardedStore } from "./store/sharded-store.ts";
 export type {
   Append,
   Appended,
   Change,
   Command,
   DecidedRow,
+  DueThread,
   Lease,
   Listed,
   ListedRow,

@@ -5,21 +5,25 @@ import { factProblems, factsOf } from "@belay/testkit";
 import {
   bundlePrograms,
   type Child,
+  engineNamed,
   inParallel,
+  ORPHAN,
   openStore,
   type Place,
   places,
+  postgresServer,
   sqliteFiles,
   startChild,
   type WorkerEffect,
   workingAgent,
 } from "@belay/testkit/processes";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { createRunner, messageText } from "../index.ts";
+import type { Dispatcher } from "../dispatch.ts";
+import { approve, createRunner, messageText, type Runner } from "../index.ts";
 import type { Store } from "./store.ts";
 
 // The seed chooses which worker is killed, and when.
-const { chaosSeconds, everyVariant, seed } = inject("effort");
+const { chaosSeconds, everyVariant, seed, engine, tenants } = inject("effort");
 const ms = chaosSeconds * 1_000;
 
 interface Chaos {
@@ -31,7 +35,7 @@ interface Chaos {
 }
 
 const chaoses = places
-  .filter((place) => everyVariant || place === sqliteFiles)
+  .filter((place) => (engine === "loop" ? everyVariant || place === sqliteFiles : place === postgresServer))
   .map((place): Chaos => {
     const isFile = place === sqliteFiles;
     return { place, ms, everyMs: isFile ? 400 : 1_000, threads: isFile ? 100 : 200 };
@@ -40,10 +44,15 @@ const chaoses = places
 const WORKERS = 4;
 const LEASE_MS = 1_000;
 /** So many inputs for each thread that there is work to the end. */
-const inputsOf = ({ ms }: Chaos) =>
-  Array.from({ length: Math.max(1, Math.round(ms / 15_000)) }, (_, i) => `question ${i}`);
+const inputsOf = ({ ms }: Chaos) => [
+  "wire 0",
+  "expire 0",
+  ...Array.from({ length: Math.max(1, Math.round(ms / 15_000)) }, (_, i) => `question ${i}`),
+];
 const idsOf = ({ threads }: Chaos) => Array.from({ length: threads }, (_, i) => `thread-${i}`);
-const keyOf = (threadId: string) => ({ tenant: "default", threadId });
+const tenantNames = Array.from({ length: tenants }, (_, i) => `tenant-${i}`);
+/** Threads are dealt out to the tenants in turn. */
+const tenantOf = (threadId: string) => tenantNames[Number(threadId.split("-")[1]) % tenants]!;
 
 let programs: string;
 let folder: string;
@@ -62,17 +71,41 @@ function random(): () => number {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Front processes start nothing: each tenant's sends inputs and answers, and wakes threads by the engine. */
+function frontsOn(store: Store, dispatcher: Dispatcher): ReadonlyMap<string, Runner> {
+  return new Map(
+    [...tenantNames, ORPHAN].map((tenant) => [tenant, createRunner({ store, tenant, dispatcher, start: "worker" })]),
+  );
+}
+
 /** Threads that have said hello, and have their questions waiting. */
-async function begin(store: Store, chaos: Chaos): Promise<void> {
-  const runner = createRunner({ agent: workingAgent(folder, 0), store });
-  await inParallel(idsOf(chaos), 8, async (threadId) => {
+async function begin(store: Store, fronts: ReadonlyMap<string, Runner>, chaos: Chaos): Promise<void> {
+  const agent = workingAgent(folder, 0);
+  const make = async (tenant: string, threadId: string, inputs: readonly string[]) => {
+    const runner = createRunner({ agent, store, tenant });
     await (await runner.open(threadId)).run("hello").result;
-    for (const [at, text] of inputsOf(chaos).entries()) {
-      const body = JSON.stringify({ messages: [{ parts: [{ type: "text", text }] }] });
-      await store.send(keyOf(threadId), { key: text, kind: "input", body, at });
+    await runner.close();
+    for (const text of inputs) await fronts.get(tenant)!.enqueue(threadId, text, { id: text });
+  };
+  await inParallel(idsOf(chaos), 8, (threadId) => make(tenantOf(threadId), threadId, inputsOf(chaos)));
+  await make(ORPHAN, "thread-0", ["question 0"]);
+}
+
+/** A person in another process, who approves whatever does not expire. */
+async function approveAll(fronts: ReadonlyMap<string, Runner>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    for (const front of fronts.values()) {
+      const { items } = await front.inbox();
+      for (const { id, expiresAt } of items)
+        if (expiresAt === undefined && !signal.aborted) await front.answer(id, approve({ by: "ann" })).catch(refused);
     }
-  });
-  await runner.close();
+    await sleep(100);
+  }
+}
+
+/** Another process was asked the same at the same moment, or is about to write: the person looks again. */
+function refused(error: { readonly code?: string }): void {
+  if (!/^(ANSWER_|THREAD_BUSY|STALE)/.test(error.code ?? "")) throw error;
 }
 
 /** Kills workers, or has each fifth stand still for longer than its lease, and starts others. */
@@ -101,19 +134,22 @@ async function disturb({ ms, everyMs }: Chaos, start: () => Child) {
 
 /** Waits until nothing can move any more; what was set aside because it crashed too often, a person resumes. */
 async function settled(store: Store): Promise<void> {
-  const runner = createRunner({ agent: workingAgent(folder, 0), store });
-  for (;;) {
-    const open = (await store.threads("default")).filter(({ state, queued, lease }) => {
-      return state !== "completed" || queued || lease !== undefined;
-    });
-    if (open.length === 0) break;
-    for (const { threadId, state, lease } of open) {
-      if (state !== "error" || lease !== undefined) continue;
-      await (await runner.open(threadId)).resume().result.catch(() => {});
+  const agent = workingAgent(folder, 0);
+  for (const tenant of tenantNames) {
+    const runner = createRunner({ agent, store, tenant });
+    for (;;) {
+      const open = (await store.threads(tenant)).filter(({ state, queued, lease }) => {
+        return state !== "completed" || queued || lease !== undefined;
+      });
+      if (open.length === 0) break;
+      for (const { threadId, state, lease } of open) {
+        if (state !== "error" || lease !== undefined) continue;
+        await (await runner.open(threadId)).resume().result.catch(() => {});
+      }
+      await sleep(200);
     }
-    await sleep(200);
+    await runner.close();
   }
-  await runner.close();
 }
 
 function linesOf(file: string): string[] {
@@ -127,7 +163,7 @@ async function problemsOf(
   inputs: readonly string[],
   effects: readonly WorkerEffect[],
 ): Promise<string[]> {
-  const facts = await factsOf(store, threadId);
+  const facts = await factsOf(store, threadId, tenantOf(threadId));
   const problems = factProblems(facts);
   const said = facts.flatMap((fact) => (fact.type === "message" ? [fact.message] : []));
   for (const text of inputs) {
@@ -141,7 +177,8 @@ async function problemsOf(
   for (const effect of mine) {
     if (!started.has(place(effect))) problems.push(`${place(effect)} ran without a recorded intent`);
     const times = mine.filter((other) => place(other) === place(effect)).length;
-    if (effect.tool === "pay" && times > 1) problems.push(`${place(effect)} paid ${times} times`);
+    if (effect.tool === "expire") problems.push(`${place(effect)} ran without an approval`);
+    if (effect.tool !== "look" && times > 1) problems.push(`${place(effect)} paid ${times} times`);
   }
   return problems.map((problem) => `${threadId}: ${problem}`);
 }
@@ -154,14 +191,24 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
     folder = mkdtempSync(join(tmpdir(), "belay-workers-"));
     const where = await place.at(folder);
     const { store, close } = await openStore(where);
-    const options = { where, folder, leaseTtlMs: LEASE_MS, modelMs: 200 };
-    const start = () => startChild(programs, "worker", options, ms + 200_000);
+    const url = await engineNamed(engine).url();
+    const dispatcher = await engineNamed(engine).open(url, store);
+    const fronts = frontsOn(store, dispatcher);
+    const options = { where, folder, leaseTtlMs: LEASE_MS, modelMs: 200, engine, url };
+    let started = 0;
+    // The clock of each fourth worker is an hour ahead.
+    const start = () =>
+      startChild(programs, "worker", { ...options, aheadMs: started++ % 4 === 3 ? 3_600_000 : 0 }, ms + 400_000);
     let children: Child[] = [];
+    const leaves = new AbortController();
     try {
-      await begin(store, chaos);
+      await begin(store, fronts, chaos);
+      const approving = approveAll(fronts, leaves.signal);
       const done = await disturb(chaos, start);
       children = done.children;
-      await settled(store);
+      await Promise.race([settled(store), approving]);
+      leaves.abort();
+      await approving;
       // Told to end, a worker ends in order. The last one may have been started a moment ago.
       await Promise.all(children.map((child) => child.said("works")));
       for (const child of children) child.signal("SIGTERM");
@@ -172,15 +219,19 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
       const problems = await inParallel(idsOf(chaos), 8, (id) => problemsOf(store, id, inputs, effects));
       expect({ seed, problems: problems.flat() }).toEqual({ seed, problems: [] });
       expect(linesOf("problems")).toEqual([]);
+      // A tenant without a runner keeps its input, and has kept no other from its turn.
+      expect(await store.load({ tenant: ORPHAN, threadId: "thread-0" })).toMatchObject({ row: { queued: true } });
       const { kills, stills } = done;
       // A worker is disturbed after `everyMs` at the latest; a busy machine may take twice as long.
       expect(kills + stills).toBeGreaterThanOrEqual(Math.floor(ms / chaos.everyMs / 2));
       expect(stills > 0 || kills < 3).toBe(true);
       console.log(
-        `seed ${seed}: ${kills} kills, ${stills} stood still, ${effects.length} effects in ${threads} threads`,
+        `${engine}, seed ${seed}: ${kills} kills, ${stills} stood still, ${effects.length} effects in ${threads} threads`,
       );
     } finally {
+      leaves.abort();
       for (const child of children) child.signal("SIGKILL");
+      await dispatcher.close();
       await close();
       await place.remove(where);
       rmSync(folder, { recursive: true, force: true });

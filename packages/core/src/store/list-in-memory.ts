@@ -2,7 +2,7 @@
 
 import type { SessionState } from "../lifecycle.ts";
 import type { Append, Listed, Named, ThreadQuery } from "./store.ts";
-import { haveWords } from "./words.ts";
+import { haveWords, wordsOf } from "./words.ts";
 
 interface ThreadInList {
   readonly threadId: string;
@@ -10,7 +10,7 @@ interface ThreadInList {
   readonly state: SessionState;
   readonly listed: Listed | undefined;
   readonly named: Named | undefined;
-  readonly words: readonly string[];
+  words: readonly string[] | undefined;
 }
 
 /** Returns how a thread is listed after an append; undefined while no append has said how it is listed. */
@@ -32,5 +32,7 @@ export function matches(thread: ThreadInList, query: ThreadQuery): boolean {
   const labels = thread.named?.labels ?? {};
   for (const [key, value] of Object.entries(label))
     if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
+  if (words.length === 0) return true;
+  thread.words ??= thread.named === undefined ? [] : wordsOf(thread.named);
   return haveWords(thread.words, words);
 }

@@ -18,7 +18,7 @@ import {
   type Change,
   type Command,
   type DecidedRow,
-  isMovable,
+  type DueThread,
   type Lease,
   type Listed,
   type ListedRow,
@@ -37,7 +37,6 @@ import {
   type ThreadQuery,
   type ThreadRow,
 } from "./store.ts";
-import { wordsOf } from "./words.ts";
 
 interface Watcher {
   readonly changed: (what?: Change) => void;
@@ -55,10 +54,12 @@ interface Thread {
   until: number;
   appendId: string;
   updatedAt: number;
+  /** Since when, or from when on, it can move if it is not held; undefined if it cannot. */
+  dueAt: number | undefined;
   listed: Listed | undefined;
   named: Named | undefined;
-  /** The words of `named`. */
-  words: readonly string[];
+  /** The words of `named`; undefined until the first search. */
+  words: readonly string[] | undefined;
   readonly lines: LineList;
   snapshot: Snapshot | undefined;
   commands: Command[];
@@ -200,7 +201,7 @@ class MemoryStore implements Store {
     thread.listed = listedAs(thread.listed, append);
     if (append.named !== undefined) {
       thread.named = copyOf(append.named);
-      thread.words = wordsOf(append.named);
+      thread.words = undefined;
     }
     thread.lines.push(count, at, body);
     thread.appendId = append.appendId;
@@ -210,6 +211,7 @@ class MemoryStore implements Store {
     const { consume } = append;
     if (consume !== undefined) thread.commands = thread.commands.filter((command) => !consume.includes(command.key));
     thread.rest = append.rest === undefined ? undefined : { ...append.rest };
+    thread.dueAt = this.#movableFrom(thread);
   }
 
   #refuseRaisedTwice({ tenant, threadId }: ThreadKey, raise: NonNullable<Append["raise"]>): void {
@@ -250,6 +252,7 @@ class MemoryStore implements Store {
     const thread = this.#find(key);
     if (thread === undefined || thread.fence !== fence) return;
     thread.owner = undefined;
+    thread.dueAt = this.#movableFrom(thread);
     notify(thread.watchers, "append");
     this.#changed(key);
   }
@@ -261,29 +264,55 @@ class MemoryStore implements Store {
     if (thread.keys.has(command.key)) return false;
     thread.keys.add(command.key);
     thread.commands.push({ ...command });
+    this.#count(thread);
     notify(thread.watchers, "command");
     return true;
   }
 
   async withdraw(key: ThreadKey, commandKey: string): Promise<boolean> {
     const thread = this.#find(key);
-    const rests = thread?.owner === undefined;
-    const left = thread?.commands.filter(
-      ({ key: k, kind }) => k !== commandKey || (kind !== "input" && kind !== "steer" && !(kind === "stop" && rests)),
-    );
-    if (thread === undefined || left === undefined || left.length === thread.commands.length) return false;
-    thread.commands = left;
+    const found = thread?.commands.find((command) => command.key === commandKey);
+    if (thread === undefined || found === undefined || found.kind === "late") return false;
+    if (found.kind === "stop" && thread.owner !== undefined) return false;
+    thread.commands = thread.commands.filter((command) => command !== found);
+    if (found.kind === "answer") thread.keys?.delete(commandKey);
+    this.#count(thread);
     notify(thread.watchers, "command");
     return true;
   }
 
-  async threads(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
-    const rows: ThreadRow[] = [];
-    for (const thread of this.#tenants.get(tenant)?.values() ?? []) {
-      const row = this.#row(thread);
-      if (movableAt === undefined || isMovable(row, movableAt)) rows.push(row);
-    }
+  async threads(tenant: string): Promise<ThreadRow[]> {
+    const rows = Array.from(this.#tenants.get(tenant)?.values() ?? [], (thread) => this.#row(thread));
     return rows.sort((a, b) => b.updatedAt - a.updatedAt);
+  }
+
+  async due(limit: number, olderThanMs = 0, tenant?: string): Promise<readonly DueThread[]> {
+    const now = this.#clock.now();
+    const found: DueThread[] = [];
+    for (const [of, threads] of this.#tenants) {
+      if (tenant !== undefined && of !== tenant) continue;
+      for (const { threadId, lines, fence, owner, until, dueAt } of threads.values()) {
+        const since = dueAt === undefined ? undefined : owner === undefined ? dueAt : Math.max(dueAt, until);
+        if (since === undefined || since > now - Math.max(0, olderThanMs)) continue;
+        found.push({ tenant: of, threadId, head: lines.head, fence, since });
+      }
+    }
+    return found.sort((a, b) => a.since - b.since).slice(0, limit);
+  }
+
+  /** From when on a thread can move, leases apart. */
+  #movableFrom({ state, commands, rest }: Thread): number | undefined {
+    const now = this.#clock.now();
+    const waits = (kind: Command["kind"]) => (commands.some((each) => each.kind === kind) ? now : undefined);
+    if (state === "running") return now;
+    if (state === "paused") return waits("answer") ?? rest?.dueAt;
+    return state === "completed" || state === "initialized" ? waits("input") : undefined;
+  }
+
+  /** A command came or went: a thread that could move has waited since it could. */
+  #count(thread: Thread): void {
+    const from = this.#movableFrom(thread);
+    thread.dueAt = from === undefined ? undefined : Math.min(from, thread.dueAt ?? from);
   }
 
   async requests(tenant: string): Promise<readonly RequestRow[]> {
@@ -415,9 +444,10 @@ class MemoryStore implements Store {
       until: 0,
       appendId: "",
       updatedAt: at,
+      dueAt: undefined,
       listed: undefined,
       named: undefined,
-      words: [],
+      words: undefined,
       lines,
       snapshot: undefined,
       commands: [],

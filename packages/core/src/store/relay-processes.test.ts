@@ -40,7 +40,7 @@ describe.each(places)("readers in another process, on $name", (place) => {
     folder = mkdtempSync(join(tmpdir(), "belay-relay-"));
     where = await place.at(folder);
     opened = await openStore(where);
-    runner = createRunner({ agent: agent({ name: "helper", model: scriptedModel([]) }), store: opened.store });
+    runner = createRunner({ agent: agent({ name: "helper", model: scriptedModel(["again"]) }), store: opened.store });
   });
   afterEach(async () => {
     child?.signal("SIGKILL");
@@ -90,15 +90,34 @@ describe.each(places)("readers in another process, on $name", (place) => {
     expect(shown.filter((text) => whole.startsWith(text) && text !== "").length).toBe(50);
   });
 
-  test("C2, L1: an owner that is killed in mid-answer leaves its reader with the text so far and no message", async () => {
+  test("C2, L1, V6: an owner that is killed in mid-answer leaves the text so far, no message, and owner-lost", async () => {
     const heard = listen(runner.events("thread"));
-    const speaker = speak({ words: 10_000, leaseTtlMs: 300 });
+    // SQLite sees at once that the process is gone; the servers see it when the lease lapses.
+    const speaker = speak({ words: 10_000, leaseTtlMs: place.isInFolder ? 600_000 : 1_500 });
     await heard.until((event) => event.type === "text-delta" && event.text.includes("word9 "));
     speaker.signal("SIGKILL");
     await speaker.exited;
+    const lost = await heard.until(({ type }) => type === "owner-lost");
     const view = foldAll(heard.events);
-    expect(view).toMatchObject({ state: "running", draft: { answers: [{ text: expect.stringContaining("word9 ") }] } });
+    expect(lost).toMatchObject({ seq: view.head, threadId: "thread", segment: 1, agentName: "helper" });
+    expect(view).toMatchObject({
+      state: "running",
+      draft: { ownerLost: lost.at, answers: [{ text: expect.stringContaining("word9 ") }] },
+    });
     expect(view.messages.map(({ role }) => role)).toEqual(["user"]);
+    expect(await runner.look("thread")).toMatchObject({ state: "paused", pauseType: "crash" });
+    // A reader that joins now gets it, too, whatever its cursor.
+    for (const after of [0, view.head]) {
+      const late = listen(runner.events("thread", { after }));
+      expect(await late.until(({ type }) => type === "owner-lost")).toMatchObject({ seq: view.head });
+    }
+    const run = await runner.resume("thread");
+    await heard.until((event) => event.type === "state" && event.segment === 2);
+    await run.result;
+    const afterwards = listen(runner.events("thread"));
+    await afterwards.until(isEnd);
+    const counts = [heard, afterwards].map(({ events }) => events.filter(({ type }) => type === "owner-lost").length);
+    expect(counts).toEqual([1, 0]);
   });
 
   if (place.isInFolder) {

@@ -136,6 +136,15 @@ export function isMovable({ state, lease, damaged, queued, answered, rest }: Thr
   }
 }
 
+/** A thread that waits for a worker. */
+export interface DueThread extends ThreadKey {
+  readonly head: number;
+  /** The last fence that it gave. */
+  readonly fence: number;
+  /** Since when it could have moved, by the store's clock. */
+  readonly since: number;
+}
+
 /** How a thread rests while calls are open: set, or cleared, by each append. */
 export interface Rest {
   /** Everything that is open can be folded from the line with this seq in it. */
@@ -308,15 +317,18 @@ export interface Store {
   /** Writes a command; false when one with that key was written before. Throws `THREAD_UNKNOWN`. */
   send(key: ThreadKey, command: Command): Promise<boolean>;
   /**
-   * Takes an input or a steer back; a stop, too, where nobody has the thread: whoever does may heed it already. One whose
-   * lease is over and was not given back has it still. False when it was consumed, withdrawn or never sent.
+   * Takes an input, a steer or an answer back; a stop, too, where nobody has the thread: whoever does may heed it already.
+   * One whose lease is over and was not given back has it still. False when it was consumed, withdrawn or never sent. The key
+   * stays known, but for that of an answer, which may be sent again.
    */
   withdraw(key: ThreadKey, commandKey: string): Promise<boolean>;
+  /** All threads of the tenant, the last changed first. */
+  threads(tenant: string): Promise<ThreadRow[]>;
   /**
-   * All threads of the tenant, the last changed first. With `movableAt`, a store may leave out those that cannot move at
-   * that time without anybody's help, as `isMovable` has it.
+   * Returns threads that can move without anybody's help, as `isMovable` has it by the store's clock: of all tenants, or of
+   * one, the longest waiting first, at most `limit`. With `olderThanMs`, those that have waited for longer than that.
    */
-  threads(tenant: string, movableAt?: number): Promise<ThreadRow[]>;
+  due(limit: number, olderThanMs?: number, tenant?: string): Promise<readonly DueThread[]>;
   /**
    * All open requests of the tenant, the oldest first. One that cannot be read is there as `damaged`, in its place; where it
    * is not known which are missing, it throws `STORE_CORRUPT`.

@@ -1,13 +1,20 @@
-import { badForkStores, badListStores, badRequestStores, badStores, changed } from "@belay/testkit/bad-stores";
+import {
+  badForkStores,
+  badListStores,
+  badRequestStores,
+  badStores,
+  badWithdrawals,
+  changed,
+} from "@belay/testkit/bad-stores";
 import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../clock.ts";
 import { damagedRequest } from "../store/damaged-request.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
+import { wrapStore } from "../store/wrap-store.ts";
 import { fakeClock } from "./fake-clock.ts";
 import type { StoreUnderTest } from "./store-cases/bench.ts";
 import { type StoreCaseName, storeSuite } from "./store-suite.ts";
-import { wrapStore } from "./wrap-store.ts";
 
 /** A store in memory whose requests can be damaged. */
 function fragile(clock: Clock): { readonly store: Store; readonly damaged: Set<string> } {
@@ -31,17 +38,16 @@ async function failures(make: () => Under, only?: StoreCaseName): Promise<string
 }
 
 describe("the store suite", () => {
-  test.concurrent.each(Object.entries({ ...badStores, ...badRequestStores, ...badForkStores, ...badListStores }))(
-    "catches a store that %s",
-    async (_, { change, caught }) => {
-      const make = () => {
-        const clock = fakeClock();
-        const { store, damaged } = fragile(clock);
-        return { store: changed(store, change), damaged, advance: (ms: number) => clock.advance(ms) };
-      };
-      expect(await failures(make, caught)).toEqual([caught]);
-    },
-  );
+  test.concurrent.each(
+    Object.entries({ ...badStores, ...badRequestStores, ...badForkStores, ...badListStores, ...badWithdrawals }),
+  )("catches a store that %s", async (_, { change, caught }) => {
+    const make = () => {
+      const clock = fakeClock();
+      const { store, damaged } = fragile(clock);
+      return { store: changed(store, change), damaged, advance: (ms: number) => clock.advance(ms) };
+    };
+    expect(await failures(make, caught)).toEqual([caught]);
+  });
 
   test("catches a store that measures leases by another clock", async () => {
     const clock = fakeClock();

@@ -8,6 +8,7 @@ import { appendCases } from "./store-cases/append.ts";
 import { Bench, type StoreCheck, type StoreUnderTest } from "./store-cases/bench.ts";
 import { commandCases } from "./store-cases/command.ts";
 import { damageCases } from "./store-cases/damage.ts";
+import { dueCases } from "./store-cases/due.ts";
 import { forkCases } from "./store-cases/fork.ts";
 import { leaseCases } from "./store-cases/lease.ts";
 import { listCases } from "./store-cases/list.ts";
@@ -22,6 +23,7 @@ const cases = {
   ...commandCases,
   ...requestCases,
   ...listCases,
+  ...dueCases,
   ...damageCases,
   ...readingCases,
   ...relayCases,

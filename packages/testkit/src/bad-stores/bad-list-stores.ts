@@ -134,4 +134,30 @@ export const badListStores: Record<string, BadStore> = {
     }),
     caught: "L3: a watcher of a tenant is called for appends to any thread of it, until it leaves",
   },
+  "takes threads whose time has come for ones that wait": {
+    change: (store) => ({
+      due: async (limit, olderThanMs, tenant) => {
+        const found = await store.due(limit, olderThanMs, tenant);
+        const rows = await Promise.all(found.map((each) => store.load(each)));
+        return found.filter((_, i) => rows[i]?.row.rest === undefined);
+      },
+    }),
+    caught: "due are the threads that can move, of every tenant, and no others",
+  },
+  "looks for what is due in the first tenant only": {
+    change: (store) => ({
+      due: async (limit, olderThanMs, tenant) => {
+        const found = await store.due(limit, olderThanMs, tenant);
+        return found.filter((each) => each.tenant === found[0]!.tenant);
+      },
+    }),
+    caught: "due are the threads that can move, of every tenant, and no others",
+  },
+  "lets the newest that is due go first": {
+    change: (store) => ({
+      due: async (limit, olderThanMs, tenant) =>
+        [...(await store.due(1_000, olderThanMs, tenant))].reverse().slice(0, limit),
+    }),
+    caught: "due threads come in the order in which they began to wait, at most as many as asked for",
+  },
 };

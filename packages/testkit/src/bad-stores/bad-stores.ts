@@ -332,13 +332,6 @@ export const badStores: Record<string, BadStore> = {
     }),
     caught: "threads are listed as they are, the last changed first",
   },
-  "takes threads whose time has come for ones that wait": {
-    change: (store) => ({
-      threads: async (tenant, movableAt) =>
-        (await store.threads(tenant, movableAt)).filter((row) => movableAt === undefined || row.rest === undefined),
-    }),
-    caught: "asked for those that can move, it leaves none of them out",
-  },
   "changes updatedAt with a command": {
     change: (store) => {
       const sent = new Map<string, number>();

@@ -59,7 +59,7 @@ describe("a database that fails", () => {
 
   test("P17: of a newer version, it is refused and left as it is", async () => {
     await store.append(key, taking(0));
-    await sql(`UPDATE "${schema}".version SET steps = 99`);
+    await sql(`UPDATE "${schema}".version SET steps = 99, oldest = NULL`);
     const late = postgresStore(pool, { schema });
     await expect(late.load(key)).rejects.toMatchObject({ code: "STORE_VERSION", details: { found: 99 } });
     expect(await sql(`SELECT steps FROM "${schema}".version`)).toEqual([{ steps: 99 }]);
@@ -67,7 +67,6 @@ describe("a database that fails", () => {
 
   test("P17: of a newer version that this one can share, it goes on as before and is left at its version", async () => {
     await store.append(key, taking(0));
-    await sql(`ALTER TABLE "${schema}".version ADD COLUMN oldest integer`);
     await sql(`ALTER TABLE "${schema}".thread ADD COLUMN later text`);
     await sql(`UPDATE "${schema}".version SET steps = 99, oldest = 1`);
     const old = postgresStore(pool, { schema });
@@ -80,7 +79,6 @@ describe("a database that fails", () => {
 
   test("P17: one that waits for its turn to migrate does not take a version back that came meanwhile", async () => {
     await store.append(key, taking(0));
-    await sql(`ALTER TABLE "${schema}".version ADD COLUMN oldest integer`);
     await sql(`UPDATE "${schema}".version SET steps = 0`);
     const newer = await pool.connect();
     try {
@@ -311,7 +309,7 @@ describe("a row that was changed behind its back", () => {
       /^(request\.(closed|tenant_name|name|decided_at)|(rule|thread)\.tenant_name|listing\.(thread|tenant_name|agent_name))$/;
     // For audits, retries and for finding a row again: no answer is made of them.
     const idle =
-      /^(entry\.fence|fork\.base|command\.(name|sent_by|taken_by)|thread\.(pause|run)|rule\.name|blob\.(digest|tenant_name))$/;
+      /^(entry\.fence|fork\.base|command\.(name|sent_by|taken_by)|thread\.(pause|run|due_at)|rule\.name|blob\.(digest|tenant_name))$/;
     let refused = 0;
     for (const { t, c, type } of columns) {
       const column = `${t}.${c}`;

@@ -70,4 +70,16 @@ describe("a schema of version 1", () => {
     expect(pages[0]).toHaveLength(4);
     await dropSchema(pool, twice);
   });
+
+  test("U1: what is due in it is found when it is first opened, and an append of the version before keeps it so", async () => {
+    const again = freshSchema();
+    await restore(again, golden);
+    const store = postgresStore(pool, { schema: again });
+    expect((await store.due(10)).map(({ threadId }) => threadId)).toEqual(["crashed"]);
+    // As a process of version 1 or 2 writes: it does not know the column.
+    const text = `UPDATE "${again}".thread SET state = 'completed', owner = NULL WHERE id = 'crashed'`;
+    await pool.query({ text });
+    expect(await store.due(10)).toEqual([]);
+    await dropSchema(pool, again);
+  });
 });

@@ -1,6 +1,7 @@
 // The tables and functions, by steps that only go forward, each taken once: under a lock, in one transaction.
 
 import { belayError } from "../../error.ts";
+import { dueColumn } from "./due.ts";
 import { append, functions } from "./functions.ts";
 import { listingTables } from "./listing.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
@@ -9,6 +10,7 @@ import { tables } from "./tables.ts";
 const steps: readonly ((schema: string) => string)[] = [
   (schema) => `${tables(schema)}\n${functions(schema)}`,
   (schema) => `${listingTables(schema)}\n${append(schema, "append_2", true)}`,
+  dueColumn,
 ];
 
 export const SCHEMA_VERSION = steps.length;

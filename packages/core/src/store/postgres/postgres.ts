@@ -20,6 +20,7 @@ import type {
   Change,
   Command,
   DecidedRow,
+  DueThread,
   ListedRow,
   Loaded,
   Past,
@@ -240,19 +241,26 @@ class PostgresStore implements Store {
   async withdraw(key: ThreadKey, commandKey: string): Promise<boolean> {
     const values = [...nameValues(key), toText(commandKey), randomUUID()];
     let [row] = await this.#call(key, "withdraw", values);
-    if (!row.done) [row] = await this.#call(key, "withdrawStop", values);
+    if (!row.done) [row] = await this.#call(key, "withdrawOther", values);
     if (row.done) this.#hints.changed(threadName(key), "command");
     return row.done;
   }
 
-  async threads(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
-    const name = bytes(tenantName(tenant));
-    if (movableAt !== undefined) {
-      const found = (await this.#call(undefined, "movable", [name, movableAt])) as readonly Row[];
-      return found.filter((row) => fits(row, tenant)).map(shown);
-    }
-    const rows = (await this.#call(undefined, "threads", [name])) as readonly Row[];
+  async threads(tenant: string): Promise<ThreadRow[]> {
+    const rows = (await this.#call(undefined, "threads", [bytes(tenantName(tenant))])) as readonly Row[];
     return rows.map((row) => (fits(row, tenant) ? shown(row) : shownDamaged(row)));
+  }
+
+  async due(limit: number, olderThanMs = 0, tenant?: string): Promise<readonly DueThread[]> {
+    const of = tenant === undefined ? null : bytes(tenantName(tenant));
+    const rows = await this.#call(undefined, "due", [limit, Math.max(0, Math.round(olderThanMs)), of]);
+    return rows.map((row) => ({
+      tenant: fromText(row.tenant),
+      threadId: fromText(row.id),
+      head: Number(row.head),
+      fence: Number(row.fence),
+      since: Number(row.due_at),
+    }));
   }
 
   async requests(tenant: string): Promise<readonly RequestRow[]> {

@@ -1,6 +1,7 @@
 // Every statement, prepared by its name on each connection. Values are always parameters; what is in a statement's text is
 // the name of the schema.
 
+import { dueQuery } from "./due.ts";
 import { listingColumns } from "./listing.ts";
 import type { PostgresQuery } from "./pool.ts";
 import { nameOf } from "./rows.ts";
@@ -130,27 +131,29 @@ function texts(s: string) {
         ELSE ${s}.append_2(${args(23)}) END AS outcome`,
     goOn: goOn(s, false),
     takeOn: goOn(s, true),
-    renew: `SELECT ${s}.renew_1(${args(5)}) AS done`,
+    // Waits for no disk: a renewal that a crash of the server loses ends a lease early, and fences keep its owner from writing.
+    renew: `SELECT set_config('synchronous_commit', 'off', true), ${s}.renew_1(${args(5)}) AS done`,
     release: `SELECT ${s}.release_1(${args(4)})`,
     send: `SELECT ${s}.send_1(${args(9)}) AS done`,
     withdraw: `SELECT ${s}.withdraw_1(${args(5)}) AS done`,
-    // What withdraw_1 leaves alone. The row is locked first, as by all that changes a thread.
-    withdrawStop: `WITH c AS (
-        UPDATE ${s}.command AS c SET consumed_seq = 0, body = '', taken_by = $5::uuid
-        FROM (SELECT row.num FROM ${s}.thread AS row WHERE name = $1 AND tenant = $2 AND id = $3 AND owner IS NULL
+    // The kinds that withdraw_1 leaves alone. The row is locked first, as by all that changes a thread. An answer gives up its
+    // key, which may be sent again.
+    withdrawOther: `WITH c AS (
+        UPDATE ${s}.command AS c SET consumed_seq = 0, body = '', taken_by = $5::uuid,
+          name = CASE c.kind WHEN 'answer' THEN ${s}.name_1('withdrawn', $5::uuid::text) ELSE c.name END
+        FROM (SELECT row.num, row.owner FROM ${s}.thread AS row WHERE name = $1 AND tenant = $2 AND id = $3
           AND sum = ${sumOf("row")} FOR UPDATE) AS t
-        WHERE c.thread = t.num AND c.name = ${s}.name_1('', $4) AND c.kind = 'stop' AND c.consumed_seq IS NULL
-        RETURNING c.thread),
-      t AS (UPDATE ${s}.thread AS row SET open = row.open - 1, sum = ${sumOf("row", { open: "(row.open - 1)::text" })}
+        WHERE c.thread = t.num AND c.name = ${s}.name_1('', $4) AND c.consumed_seq IS NULL
+          AND (c.kind = 'answer' OR (c.kind = 'stop' AND t.owner IS NULL))
+        RETURNING c.thread, CASE c.kind WHEN 'answer' THEN 1 ELSE 0 END AS answers),
+      t AS (UPDATE ${s}.thread AS row SET open = row.open - 1, answers = row.answers - c.answers,
+          sum = ${sumOf("row", { open: "(row.open - 1)::text", answers: "(row.answers - c.answers)::text" })}
         FROM c WHERE row.num = c.thread RETURNING row.num)
       SELECT EXISTS (SELECT FROM t) OR EXISTS (SELECT FROM ${s}.command c JOIN ${s}.thread t ON t.num = c.thread
-        WHERE t.name = $1 AND c.name = ${s}.name_1('', $4) AND c.taken_by = $5::uuid) AS done`,
+        WHERE t.name = $1 AND c.taken_by = $5::uuid) AS done`,
     delete: `SELECT ${s}.delete_1(${args(5)}) AS done`,
     threads: `SELECT ${row} FROM ${s}.thread t WHERE t.tenant_name = $1 ORDER BY t.updated_at DESC, t.id`,
-    // As isMovable() has it, leases apart.
-    movable: `SELECT ${row} FROM ${s}.thread t WHERE t.tenant_name = $1 AND CASE t.state WHEN 'running' THEN true
-      WHEN 'paused' THEN t.answers > 0 OR t.rest_due <= $2
-      WHEN 'completed' THEN t.queued > 0 WHEN 'initialized' THEN t.queued > 0 END ORDER BY t.updated_at DESC, t.id`,
+    due: dueQuery(s),
     requests: `${request} WHERE r.tenant_name = $1 AND r.closed IS NULL ORDER BY r.num`,
     request: `${request} WHERE r.name = $1`,
     rules: `SELECT tenant, id, at, body, encode(sum, 'hex') AS sum FROM ${s}.rule WHERE tenant_name = $1 ORDER BY num`,

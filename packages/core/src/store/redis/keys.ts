@@ -3,8 +3,9 @@
 //    one script may touch all of them. The parts after it are made by the scripts (scripts.ts).
 // 2. A name is written so that it ends where it ends: no tenant and no thread reaches into another's keys.
 //
+//   belay:tenants                  the tenants that have threads: a tenant is added before its first append
 //   belay:{t:acme}                 counters: the last fence, the last number, the version of all this
-//   belay:{t:acme}:threads         the row of each thread, by its id; :movable, those that workers look at first
+//   belay:{t:acme}:threads         the row of each thread, by its id; :movable, those that can move, by when
 //   belay:{t:acme}:requests        open requests; :raised, the thread of every request; :rules
 //   belay:{t:acme}:j:‹id›:lines    the lines of a journal; :mail, :known, :snapshot, :raised, :forks of it
 //   belay:{t:acme}:at              threads that rest, by the time of their last append; :running, those that run
@@ -28,6 +29,10 @@ export function fromText(text: string): string {
 /** Of a tenant; also a hash of its own. */
 export function tenantKey(prefix: string, tenant: string): string {
   return `${prefix}:{t:${encodeURIComponent(toText(tenant))}}`;
+}
+
+export function tenantsKey(prefix: string): string {
+  return `${prefix}:tenants`;
 }
 
 export function channelOf(tenantKey: string, threadId: string): string {

@@ -16,6 +16,7 @@ import type {
   Change,
   Command,
   DecidedRow,
+  DueThread,
   ListedRow,
   Loaded,
   Past,
@@ -33,7 +34,7 @@ import { appendArgs } from "./append-args.ts";
 import { call, type Reply } from "./call.ts";
 import { keyPrefixOf, type RedisClient } from "./client.ts";
 import { Hints } from "./hints.ts";
-import { channelOf, fromText, readPrefix, tenantChannel, tenantKey, toText } from "./keys.ts";
+import { channelOf, fromText, readPrefix, tenantChannel, tenantKey, tenantsKey, toText } from "./keys.ts";
 import { pageArgs } from "./page-args.ts";
 import { readLines, type Segment } from "./read-lines.ts";
 import {
@@ -70,12 +71,6 @@ const OPTIONS: KnownOptions<RedisStoreOptions> = { prefix: true, pollMs: true };
 const MOST_MARKS = 1_000;
 const PAGE = "500";
 /**
- * How often a worker looks at all threads rather than at those that are marked as movable: a process one version back
- * marks none.
- */
-const LOOK_AT_ALL_MS = 30_000;
-
-/**
  * A store in the Redis that `client`, of ioredis, is connected to. Closing that is up to whoever opened it, after the
  * runners are closed; a second connection, opened while something is watched, closes with it.
  */
@@ -90,8 +85,8 @@ class RedisStore implements Store {
   readonly #hints: Hints;
   /** The last line of the last threads that were read or written: most lines are sent once. */
   readonly #marks = new Map<string, Mark>();
-  /** When a worker last looked at all threads of a tenant. */
-  readonly #lookedAt = new Map<string, number>();
+  /** Tenants that this store has added to the list of tenants, or has seen there. */
+  readonly #tenants = new Set<string>();
 
   constructor(client: RedisClient, options: RedisStoreOptions) {
     this.#client = client;
@@ -134,6 +129,7 @@ class RedisStore implements Store {
   }
 
   async append(key: ThreadKey, append: Append): Promise<Appended> {
+    await this.#enlist(key.tenant);
     const name = nameOf(key);
     let mark = this.#marks.get(name);
     this.#marks.delete(name);
@@ -166,6 +162,7 @@ class RedisStore implements Store {
   async send(key: ThreadKey, command: Command): Promise<boolean> {
     const thread = toText(key.threadId);
     const packed = packCommand(thread, command);
+    await this.#enlist(key.tenant);
     const reply = await this.#call("send", key, toText(command.key), command.kind, packed, randomUUID());
     if (reply[0] === "unknown") throw belayError("THREAD_UNKNOWN", { threadId: key.threadId });
     return isYes(reply);
@@ -175,23 +172,42 @@ class RedisStore implements Store {
     return isYes(await this.#call("withdraw", key, toText(commandKey), randomUUID()));
   }
 
-  async threads(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
-    if (movableAt === undefined) return this.#list(tenant);
-    const now = performance.now();
-    if (now < (this.#lookedAt.get(tenant) ?? -LOOK_AT_ALL_MS) + LOOK_AT_ALL_MS) return this.#list(tenant, movableAt);
-    const rows = await this.#list(tenant);
-    this.#lookedAt.set(tenant, now);
-    return rows;
+  /** Asks one tenant after another, as a cluster has each on a node of its own, and sorts the answers. */
+  async due(limit: number, olderThanMs = 0, tenant?: string): Promise<readonly DueThread[]> {
+    if (tenant !== undefined) return this.#due(tenant, limit, olderThanMs);
+    const [, all] = await call(this.#client, "tenants", tenantsKey(this.#prefix), []);
+    const found = await Promise.all((all as string[]).map((each) => this.#due(fromText(each), limit, olderThanMs)));
+    return found
+      .flat()
+      .sort((a, b) => a.since - b.since)
+      .slice(0, limit);
+  }
+
+  async #due(tenant: string, limit: number, olderThanMs: number): Promise<readonly DueThread[]> {
+    const args = [String(limit), String(Math.max(0, Math.round(olderThanMs)))];
+    const [, flat] = (await call(this.#client, "due", this.#tenant(tenant), args)) as [string, string[]];
+    const found: DueThread[] = [];
+    for (let i = 0; i < flat.length; i += 4) {
+      const [id = "", since, head, fence] = flat.slice(i, i + 4);
+      const counts = { head: Number(head), fence: Number(fence), since: Number(since) };
+      found.push({ tenant, threadId: fromText(id), ...counts });
+    }
+    return found;
+  }
+
+  /** Adds a tenant to the list that `due` asks, before anything of it is written. */
+  async #enlist(tenant: string): Promise<void> {
+    if (this.#tenants.has(tenant)) return;
+    await call(this.#client, "addTenant", tenantsKey(this.#prefix), [toText(tenant)]);
+    this.#tenants.add(tenant);
   }
 
   /** Page by page: the server has others to serve. Each row is whole, and one that changes meanwhile is told as one of both. */
-  async #list(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
+  async threads(tenant: string): Promise<ThreadRow[]> {
     const rows = new Map<string, ThreadRow>();
     let cursor = "0";
     do {
-      const reply = await (movableAt === undefined
-        ? call(this.#client, "list", this.#tenant(tenant), [cursor, PAGE])
-        : call(this.#client, "listMovable", this.#tenant(tenant), [String(movableAt)]));
+      const reply = await call(this.#client, "list", this.#tenant(tenant), [cursor, PAGE]);
       const [, now, next, flat] = reply as unknown as [string, string, string, string[]];
       for (let i = 0; i < flat.length; i += 2) {
         const row = readRow(flat[i + 1]!);

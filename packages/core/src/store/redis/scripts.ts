@@ -68,21 +68,33 @@ local function read(id)
   return row
 end
 
--- From when on somebody may have to move it, leases apart; nil where nobody has to. As isMovable() has it.
+-- From when on somebody may have to move it, leases apart; nil where nobody has to, and 0 for at once. As isMovable() has it.
 local function movableFrom(row)
   local state = row[STATE]
-  if state == 'running' then return '0' end
+  if state == 'running' then return 0 end
   if state == 'paused' then
-    if row[ANSWERS] ~= '0' then return '0' end
-    return row[DUE] ~= '' and row[DUE] or nil
+    if row[ANSWERS] ~= '0' then return 0 end
+    return tonumber(row[DUE])
   end
-  return (state == 'completed' or state == 'initialized') and row[QUEUED] ~= '0' and '0' or nil
+  return (state == 'completed' or state == 'initialized') and row[QUEUED] ~= '0' and 0 or nil
 end
 
-local function save(row)
+-- Since when it is due, or from when on; nil where it is not. One that is held is due when its lease is over. A command that
+-- comes or goes does not change since when it has waited; an append does.
+local function dueFrom(row, isNew)
+  local from = movableFrom(row)
+  if not from then return nil end
+  if row[OWNER] ~= '' then return text(math.max(from, tonumber(row[UNTIL]))) end
+  if from > 0 then return text(from) end
+  local time = now()
+  local before = not isNew and tonumber(redis.call('ZSCORE', movable, row[ID]) or '') or time
+  return text(math.min(before, time))
+end
+
+local function save(row, isNew)
   local values = table.concat(row, '\\n')
   redis.call('HSET', threads, row[ID], redis.sha1hex(values) .. '\\n' .. values)
-  local from = movableFrom(row)
+  local from = dueFrom(row, isNew)
   if from then redis.call('ZADD', movable, from, row[ID]) else redis.call('ZREM', movable, row[ID]) end
 end
 
@@ -295,7 +307,7 @@ if before[1] ~= 'running' or state ~= 'running' or listed == '1' or names ~= '' 
   end
   enlist(row, tags)
 end
-save(row)
+save(row, true)
 tell(id, 'append')
 return {'ok', row[FENCE], row[OPEN]}
 `;
@@ -373,7 +385,7 @@ local row, damaged = read(ARGV[1])
 if damaged then return {'damaged'} end
 if not row or row[FENCE] ~= ARGV[2] or row[OWNER] == '' then return {'no'} end
 row[OWNER] = ''
-save(row)
+save(row, true)
 tell(ARGV[1], 'append')
 return {'yes'}
 `;
@@ -384,7 +396,8 @@ local row, damaged = read(id)
 if damaged then return {'damaged'} end
 if not row then return {'unknown'} end
 local known = redis.call('HGET', of(row[JOURNAL], 'known'), key)
-if known then return {known == sender and 'yes' or 'no'} end
+-- An answer that was taken back may be sent again.
+if known and string.sub(known, 1, 1) ~= '~' then return {known == sender and 'yes' or 'no'} end
 row[MOVED] = number()
 redis.call('HSET', of(row[JOURNAL], 'known'), key, sender)
 redis.call('HSET', of(row[JOURNAL], 'mail'), key, row[MOVED] .. '\\n' .. kind .. '\\n' .. packed)
@@ -395,17 +408,18 @@ return {'yes'}
 `;
 
 const withdraw = `
-local id, key, sender = ARGV[1], ARGV[2], '-' .. ARGV[3]
+local id, key = ARGV[1], ARGV[2]
 local row, damaged = read(id)
 if damaged then return {'damaged'} end
 if not row then return {'no'} end
 local known, mail = of(row[JOURNAL], 'known'), of(row[JOURNAL], 'mail')
-if redis.call('HGET', known, key) == sender then return {'yes'} end
+local before = redis.call('HGET', known, key)
+if before == '-' .. ARGV[3] or before == '~' .. ARGV[3] then return {'yes'} end
 local found = redis.call('HGET', mail, key)
 local kind = found and second(found)
-if kind ~= 'input' and kind ~= 'steer' and not (kind == 'stop' and row[OWNER] == '') then return {'no'} end
+if not kind or kind == 'late' or (kind == 'stop' and row[OWNER] ~= '') then return {'no'} end
 row[MOVED] = number()
-redis.call('HSET', known, key, sender)
+redis.call('HSET', known, key, (kind == 'answer' and '~' or '-') .. ARGV[3])
 redis.call('HDEL', mail, key)
 count(row, kind, -1)
 save(row)
@@ -418,19 +432,29 @@ local page = redis.call('HSCAN', threads, ARGV[1], 'COUNT', ARGV[2])
 return {'page', text(now()), page[1], page[2]}
 `;
 
-// Those that can move at a time, without a look at all others: what a worker asks for again and again.
-const listMovable = `
-local page = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', movable, '-inf', ARGV[1])) do
-  local row, damaged = read(id)
-  if row and movableFrom(row) then
-    page[#page + 1] = id
-    page[#page + 1] = redis.call('HGET', threads, id)
-  elseif not damaged then
-    redis.call('ZREM', movable, id)
+// Those that are due, the longest waiting first: at most ARGV[1], waiting for longer than ARGV[2].
+const due = `
+local time = now()
+local found, from, count = {}, 0, tonumber(ARGV[1])
+local function isFree(row) return row[OWNER] == '' or tonumber(row[UNTIL]) <= time end
+while #found < 4 * count do
+  local ids = redis.call('ZRANGEBYSCORE', movable, '-inf', text(time - tonumber(ARGV[2])), 'WITHSCORES', 'LIMIT', from, count)
+  for i = 1, #ids, 2 do
+    local row, damaged = read(ids[i])
+    local moves = row and movableFrom(row)
+    if not row and not damaged or (row and not moves) then
+      redis.call('ZREM', movable, ids[i])
+    elseif #found < 4 * count and (not row or (isFree(row) and moves <= time)) then
+      found[#found + 1] = ids[i]
+      found[#found + 1] = ids[i + 1]
+      found[#found + 1] = row and row[HEAD] or '0'
+      found[#found + 1] = row and row[FENCE] or '0'
+    end
   end
+  if #ids < 2 * count then break end
+  from = from + count
 end
-return {'page', text(now()), '0', page}
+return {'due', found}
 `;
 
 const requests = `return {'all', redis.call('HGETALL', base .. ':requests')}`;
@@ -693,7 +717,14 @@ function script(body: string, migrating = false): Script {
   return { text, sha: sha("sha1", text, "hex") };
 }
 
+/** A script on the set of tenants, which lies on a node of its own in a cluster. */
+function plain(text: string): Script {
+  return { text, sha: sha("sha1", text, "hex") };
+}
+
 export const scripts = {
+  tenants: plain("return {'all', redis.call('SMEMBERS', KEYS[1])}"),
+  addTenant: plain("redis.call('SADD', KEYS[1], ARGV[1])\nreturn {'yes'}"),
   append: script(append),
   load: script(load),
   past: script(past),
@@ -702,7 +733,7 @@ export const scripts = {
   send: script(send),
   withdraw: script(withdraw),
   list: script(list),
-  listMovable: script(listMovable),
+  due: script(due),
   requests: script(requests),
   requestThread: script(requestThread),
   rules: script(rules),

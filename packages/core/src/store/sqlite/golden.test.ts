@@ -36,7 +36,7 @@ function schemaOf(database: DatabaseSync): string[] {
   return rows.map(({ sql }) => sql.replace(/[\s()]+/g, " ").trim()).sort();
 }
 
-test.each(["v1", "v2", "v3", "v4"])(
+test.each(["v1", "v2", "v3", "v4", "v5"])(
   "C4, P17: a database of %s has, once opened, the tables of a new one",
   async (version) => {
     restore(version);
@@ -291,5 +291,17 @@ describe("a database of version 4", () => {
     const session = await createRunner({ agent: steps, store: sqliteStore(db) }).open("graph");
     expect(session).toMatchObject({ state: "paused", pauseType: "node_interrupt" });
     expect(await session.resume({ drift: "refuse" }).result).toMatchObject({ status: "completed", output: "xab" });
+  });
+});
+
+describe("a database of version 5", () => {
+  beforeEach(() => restore("v5"));
+
+  test("U1: what is due in it is found when it is first opened", async () => {
+    const store = sqliteStore(db);
+    expect((await store.due(10)).map(({ threadId }) => threadId).sort()).toEqual(["crashed", "queued"]);
+    const { runner } = await openKit(() => "again", { store, threadId: "unused" });
+    expect(await runner.move("queued")).toEqual({});
+    expect((await store.due(10)).map(({ threadId }) => threadId)).toEqual(["crashed"]);
   });
 });

@@ -181,6 +181,6 @@ describe("the log beside the file", () => {
     const longer = await megabytesAfter(2_000);
     expect(longer).toBeGreaterThan(3);
     expect(longer).toBeLessThan(5);
-    expect(await megabytesAfter(3_000)).toBe(longer);
+    expect(await megabytesAfter(3_000)).toBeLessThan(longer + 0.1);
   });
 });

@@ -23,6 +23,7 @@ import {
   type Change,
   type Command,
   type DecidedRow,
+  type DueThread,
   type Lease,
   type ListedRow,
   type Loaded,
@@ -41,6 +42,7 @@ import {
 } from "../store.ts";
 import { BUSY, type DatabaseSync, fromText, LOCKED, resultCode, type Statement, toText } from "./database.ts";
 import { dropThread } from "./drop-thread.ts";
+import { readDue, writeDue } from "./due.ts";
 import { isMove, Pages, readNamed, writeListing } from "./listing.ts";
 import { fileOf } from "./network-files.ts";
 import { lengthenLog, openTables } from "./open-tables.ts";
@@ -321,6 +323,8 @@ class SqliteStore implements Store {
       isNew,
       known,
     );
+    const isUnderWay = before?.state === "running" && before.owner !== null && append.state === "running";
+    if (!isUnderWay || append.release) writeDue(this.#sql, saved, this.#clock.now(), true);
     const large = body.length > BLOB_BYTES;
     const blob = large ? sha("sha256", body, "hex") : null;
     if (blob !== null) this.#sql.addBlob.run(row.tenant, blob, body);
@@ -394,7 +398,8 @@ class SqliteStore implements Store {
     await this.#guarded(key, () =>
       this.#writing(() => {
         const row = this.#row(key);
-        if (row?.fence === fence) this.#save({ ...row, owner: null });
+        if (row?.fence !== fence) return;
+        writeDue(this.#sql, this.#save({ ...row, owner: null }), this.#clock.now(), true);
       }),
     );
     this.#poll.changed(name(key), "append");
@@ -415,7 +420,8 @@ class SqliteStore implements Store {
     const crc = commandCrc(row.num, { key, kind, body, at });
     if (Number(this.#sql.send.run(row.num, key, kind, body, at, crc).changes) === 0) return false;
     const answers = kind === "answer" ? (row.answers ?? 0) + 1 : row.answers;
-    this.#save({ ...row, open: row.open + 1, queued: row.queued + (kind === "input" ? 1 : 0), answers });
+    const saved = this.#save({ ...row, open: row.open + 1, queued: row.queued + (kind === "input" ? 1 : 0), answers });
+    writeDue(this.#sql, saved, this.#clock.now(), false);
     return true;
   }
 
@@ -429,25 +435,32 @@ class SqliteStore implements Store {
     const row = this.#row(key);
     const kind = row === undefined ? undefined : this.#openKind(row.num, commandKey);
     if (row === undefined) return false;
-    if (kind !== "input" && kind !== "steer" && !(kind === "stop" && row.owner === null)) return false;
-    this.#sql.consume.run(0, row.num, toText(commandKey));
-    this.#save({ ...row, open: row.open - 1, queued: row.queued - (kind === "input" ? 1 : 0) });
+    if (kind === undefined || kind === "late" || (kind === "stop" && row.owner !== null)) return false;
+    if (kind === "answer") this.#sql.forget.run(row.num, toText(commandKey));
+    else this.#sql.consume.run(0, row.num, toText(commandKey));
+    const answers = row.answers === null ? null : fewer(row.answers, [kind]);
+    const queued = row.queued - (kind === "input" ? 1 : 0);
+    const saved = this.#save({ ...row, open: row.open - 1, queued, answers });
+    writeDue(this.#sql, saved, this.#clock.now(), false);
     return true;
   }
 
-  async threads(tenant: string, movableAt?: number): Promise<ThreadRow[]> {
+  async threads(tenant: string): Promise<ThreadRow[]> {
     return this.#guarded(undefined, () =>
       this.#transaction(this.#sql.read, () => {
-        if (movableAt !== undefined) {
-          const found = this.#sql.movable.all(toText(tenant), movableAt) as unknown as Row[];
-          return found.filter((row) => fits(row, tenant)).map((row) => this.#shown(row));
-        }
         const rows = this.#sql.threads.all(toText(tenant)) as unknown as Row[];
         const { n } = this.#sql.countThreads.get(toText(tenant)) as { n: number };
         if (n !== rows.length) throw belayError("STORE_CORRUPT", { problem: "two indexes know different threads" });
         return rows.map((row) => (fits(row, tenant) ? this.#shown(row) : shownDamaged(row)));
       }),
     );
+  }
+
+  async due(limit: number, olderThanMs = 0, tenant?: string): Promise<readonly DueThread[]> {
+    const before = this.#clock.now() - Math.max(0, olderThanMs);
+    const query = { limit, before, tenant: tenant === undefined ? undefined : toText(tenant) };
+    const show = (row: Row) => (fits(row, fromText(String(row.tenant))) ? this.#shown(row) : undefined);
+    return this.#guarded(undefined, () => this.#transaction(this.#sql.read, () => readDue(this.#sql, query, show)));
   }
 
   async requests(tenant: string): Promise<readonly RequestRow[]> {

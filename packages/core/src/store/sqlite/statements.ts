@@ -34,10 +34,11 @@ const texts = {
   newThread: `SELECT MAX(COALESCE((SELECT MAX(num) FROM thread), 0), COALESCE((SELECT MAX(num) FROM kept), 0)) + 1 AS num,
      last, crc FROM fences`,
   threads: "SELECT * FROM thread WHERE tenant = ? ORDER BY updated_at DESC, id",
-  // As isMovable() has it, leases apart.
-  movable: `SELECT * FROM thread WHERE tenant = ? AND CASE state WHEN 'running' THEN 1
-       WHEN 'paused' THEN answers > 0 OR rest_due <= ?
-       WHEN 'completed' THEN queued > 0 WHEN 'initialized' THEN queued > 0 END ORDER BY updated_at DESC, id`,
+  due: `SELECT due.at AS since, thread.* FROM due INDEXED BY due_at CROSS JOIN thread ON thread.num = due.thread
+     WHERE due.at <= ? ORDER BY due.at LIMIT ? OFFSET ?`,
+  setDue: "INSERT INTO due (thread, at) VALUES (?, ?) ON CONFLICT (thread) DO UPDATE SET at = excluded.at",
+  addDue: "INSERT INTO due (thread, at) VALUES (?, ?) ON CONFLICT (thread) DO UPDATE SET at = MIN(at, excluded.at)",
+  dropDue: "DELETE FROM due WHERE thread = ?",
   countThreads: "SELECT COUNT(*) AS n FROM thread INDEXED BY sqlite_autoindex_thread_1 WHERE tenant = ?",
   addThread: `INSERT INTO thread (num, tenant, id, name, created_at, agent, state, head, fence, owner, until, append_id, crc, hash, open, queued, updated_at, answers, rest_from, rest_due, row_crc, parent, base, base_seq, base_crc)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -84,6 +85,7 @@ const texts = {
   commands: `SELECT key, kind, body, at, crc FROM command ${of} AND consumed_seq IS NULL ORDER BY rowid`,
   // Kept without its body, so that its key stays known; taken back is consumed at 0.
   consume: `UPDATE command SET consumed_seq = ?, body = '' ${of} AND key = ? AND consumed_seq IS NULL`,
+  forget: `DELETE FROM command ${of} AND key = ? AND consumed_seq IS NULL`,
   openKind: `SELECT kind FROM command ${of} AND key = ? AND consumed_seq IS NULL`,
   snapshot: `SELECT seq, body, crc FROM snapshot ${of}`,
   setSnapshot: "INSERT OR REPLACE INTO snapshot (thread, seq, body, crc) VALUES (?, ?, ?, ?)",

@@ -122,23 +122,44 @@ export const commandCases = {
     equal(last.ok && last.mail, false);
   },
 
-  "a stop that somebody may heed, an answer and a late result cannot be taken back": async (t) => {
+  "an answer can be taken back until it is consumed, whoever has the thread, and then be sent again": async (t) => {
+    const key = t.key();
+    const fence = await t.append(key, t.taking(0, { state: "paused" }));
+    const answer = (name: string) => t.store.send(key, command(name, { kind: "answer" }));
+    for (const name of ["a", "b"]) equal(await answer(name), true);
+    equal(await t.store.withdraw(key, "a"), true);
+    equal(await t.store.withdraw(key, "a"), false);
+    deepEqual([await t.keys(key), (await t.load(key)).row.answered], [["b"], true]);
+    await t.refused(key, t.writing(fence, 1, { consume: ["a"] }), { why: "gone", keys: ["a"] });
+    equal(await answer("a"), true);
+    equal(await answer("a"), false);
+    deepEqual(await t.keys(key), ["b", "a"]);
+    await t.append(key, t.writing(fence, 1, { consume: ["a"], state: "paused", release: true }));
+    equal(await t.store.withdraw(key, "a"), false);
+    equal(await answer("a"), false);
+    equal(await t.store.withdraw(key, "b"), true);
+    deepEqual([await t.keys(key), (await t.load(key)).row.answered], [[], false]);
+    const again = await t.store.append(key, t.taking(2));
+    equal(again.ok && again.mail, false);
+  },
+
+  "a stop that somebody may heed, and a late result, cannot be taken back": async (t) => {
     const key = t.key();
     await t.append(key, t.taking(0));
-    for (const kind of ["stop", "answer", "late"] as const) {
+    for (const kind of ["stop", "late"] as const) {
       await t.store.send(key, command(kind, { kind }));
       equal(await t.store.withdraw(key, kind), false);
     }
     equal(await t.store.withdraw(t.key("no such thread"), "stop"), false);
-    deepEqual(await t.keys(key), ["stop", "answer", "late"]);
+    deepEqual(await t.keys(key), ["stop", "late"]);
   },
 
   "of a consuming append and a withdrawal at once exactly one has its way": async (t) => {
     const key = t.key();
     const fence = await t.append(key, t.taking(0));
     let head = 1;
-    for (const name of times(10, (i) => `k${i}`)) {
-      await t.store.send(key, command(name, { kind: "steer" }));
+    for (const [i, name] of times(20, (i) => `k${i}`).entries()) {
+      await t.store.send(key, command(name, { kind: i % 2 === 0 ? "steer" : "answer" }));
       const append = t.store.append(key, t.writing(fence, head, { consume: [name] }));
       const [appended, withdrawn] = await Promise.all([append, t.store.withdraw(key, name)]);
       equal(appended.ok, !withdrawn);

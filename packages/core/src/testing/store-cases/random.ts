@@ -102,6 +102,7 @@ async function* life(store: Store, tenant: string, seed: number): AsyncGenerator
       }
       case 8:
         yield (await store.threads(tenant)).map(shownRow);
+        yield (await store.due(1_000, 0, tenant)).map(({ threadId, head }) => `${threadId} ${head}`).sort();
         break;
       case 9:
         yield [...(await store.requests(tenant))];

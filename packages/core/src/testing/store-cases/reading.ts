@@ -2,7 +2,6 @@
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Line } from "../../journal/codec.ts";
-import { isMovable } from "../../store/store.ts";
 import { command, type StoreCheck, sleep, times } from "./bench.ts";
 
 /** Strings that are easily taken for one another, cut, or changed on the way. */
@@ -216,25 +215,6 @@ export const readingCases = {
     await t.append(t.key("b"), t.taking(1, { at: 40, state: "completed", agent: "other" }));
     deepEqual(await listed(), ["b", "a", "c"]);
     for (const row of await t.store.threads(t.tenant)) deepEqual(row, (await t.load(t.key(row.threadId))).row);
-  },
-
-  "asked for those that can move, it leaves none of them out": async (t) => {
-    const make = (id: string, more: Parameters<typeof t.taking>[1]) =>
-      t.append(t.key(id), t.taking(0, { release: true, ...more }));
-    await make("crashed", { state: "running" });
-    await make("at rest", { state: "completed" });
-    await make("queued", { state: "completed" });
-    await t.store.send(t.key("queued"), command("k", { kind: "input" }));
-    await make("waits", { state: "paused", rest: { from: 1, dueAt: 100 } });
-    await make("due", { state: "paused", rest: { from: 1, dueAt: 50 } });
-    await make("answered", { state: "paused", rest: { from: 1 } });
-    await t.store.send(t.key("answered"), command("k", { kind: "answer" }));
-    await make("ended", { state: "terminated" });
-    const found = (await t.store.threads(t.tenant, 50)).filter((row) => isMovable(row, 50));
-    deepEqual(found.map((row) => row.threadId).sort(), ["answered", "crashed", "due", "queued"]);
-    for (const row of found) deepEqual(row, (await t.load(t.key(row.threadId))).row);
-    const later = (await t.store.threads(t.tenant, 100)).filter((row) => isMovable(row, 100));
-    equal(later.length, 5);
   },
 
   "a deleted thread is gone with its commands, and can be made again from nothing": async (t) => {

@@ -1,0 +1,56 @@
+// When a thread is due, in a column of its own with an index: a worker looks often, and few of many threads can move. A
+// trigger keeps it, so that processes of the version before, which do not know of it, keep it too. It is in no sum: a row that
+// is found by it in vain is looked at, and nothing more.
+//
+// While an owner appends, it is written at most every `LAZY_MS`: an index that changes with each append would cost the
+// append a third more. It is early then, never late; the query looks at the lease.
+
+const LAZY_MS = 5_000;
+
+const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+/** From when on a thread can move, leases apart, as isMovable() has it. */
+const from = (row: string, now: string) => `CASE ${row}.state WHEN 'running' THEN ${now}
+    WHEN 'paused' THEN CASE WHEN ${row}.answers > 0 THEN ${now} ELSE ${row}.rest_due END
+    WHEN 'completed' THEN CASE WHEN ${row}.queued > 0 THEN ${now} END
+    WHEN 'initialized' THEN CASE WHEN ${row}.queued > 0 THEN ${now} END END`;
+
+/** The step from version 2. Programs of that version can work with it. */
+export function dueColumn(s: string): string {
+  return `
+ALTER TABLE ${s}.thread ADD COLUMN due_at bigint;
+CREATE FUNCTION ${s}.due_1() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  v_now bigint := ${NOW};
+  since bigint := ${from("NEW", "v_now")};
+BEGIN
+  IF since IS NULL THEN
+    NEW.due_at := NULL;
+  ELSIF NEW.owner IS NOT NULL THEN
+    NEW.due_at := greatest(NEW.until, since);
+  ELSIF OLD.owner IS NULL AND OLD.append_id = NEW.append_id AND OLD.due_at < since THEN
+    -- A command came or went: it has waited since it could move.
+    NEW.due_at := OLD.due_at;
+  ELSE
+    NEW.due_at := since;
+  END IF;
+  RETURN NEW;
+END $$;
+UPDATE ${s}.thread AS t SET due_at = CASE WHEN t.owner IS NULL THEN ${from("t", "t.updated_at")} ELSE t.until END
+  WHERE ${from("t", "t.updated_at")} IS NOT NULL;
+CREATE TRIGGER due BEFORE UPDATE ON ${s}.thread FOR EACH ROW
+  WHEN (NEW.owner IS NULL OR OLD.owner IS NULL OR NEW.state <> OLD.state OR NEW.queued <> OLD.queued
+    OR NEW.answers <> OLD.answers OR NEW.until - coalesce(OLD.due_at, 0) > ${LAZY_MS})
+  EXECUTE FUNCTION ${s}.due_1();
+CREATE INDEX thread_due ON ${s}.thread (due_at) WHERE due_at IS NOT NULL;
+ALTER TABLE ${s}.version ADD COLUMN oldest integer;
+UPDATE ${s}.version SET oldest = 2;`;
+}
+
+/** Asks for what is due: $1 at most, waiting for longer than $2, of the tenant $3 if it is not NULL. */
+export function dueQuery(s: string): string {
+  const now = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
+  return `SELECT t.tenant, t.id, t.head, t.fence, t.due_at FROM ${s}.thread t
+    WHERE t.due_at <= ${now} - $2::bigint AND (t.owner IS NULL OR t.until <= ${now})
+      AND ($3::bytea IS NULL OR t.tenant_name = $3) ORDER BY t.due_at LIMIT $1`;
+}
