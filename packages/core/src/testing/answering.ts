@@ -5,9 +5,9 @@ import { type Answer, approve, reject, respond } from "../interrupt/answer.ts";
 import type { Interrupt } from "../interrupt/interrupt.ts";
 import type { Runner } from "../runner/front/runner.ts";
 import type { Append, Store } from "../store/store.ts";
+import { wrapStore } from "../store/wrap-store.ts";
 import { faultyStore } from "./faulty-store.ts";
 import { answerProblems, type SaidAnswer } from "./request-checks.ts";
-import { wrapStore } from "./wrap-store.ts";
 
 export const answerFaults = [
   /** Another process answers each request as soon as it is open, also while the run goes on. */

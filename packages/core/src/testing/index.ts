@@ -1,3 +1,8 @@
+export type { DispatcherTraits, DispatcherUnderTest, ServingProcess } from "./dispatch-cases/bench.ts";
+export type { ServePlan, WakeRecord } from "./dispatch-cases/serve-plan.ts";
+export { serveAsPlanned } from "./dispatch-cases/serve-plan.ts";
+export type { DispatcherCase, DispatcherCaseName, DispatcherSuiteOptions } from "./dispatcher-suite.ts";
+export { dispatcherSuite } from "./dispatcher-suite.ts";
 export type { FakeClock } from "./fake-clock.ts";
 export { fakeClock } from "./fake-clock.ts";
 export type { AttackReport } from "./interrupt-anywhere.ts";
@@ -10,5 +15,6 @@ export type { ScriptedModel, ScriptedModelOptions, ScriptedPart, ScriptedTurn } 
 export { scriptedModel } from "./scripted-model.ts";
 export { speak } from "./speak.ts";
 export type { StoreUnderTest } from "./store-cases/bench.ts";
+export { storeRecord } from "./store-record.ts";
 export type { StoreCase, StoreCaseName, StoreSuiteOptions } from "./store-suite.ts";
 export { storeSuite } from "./store-suite.ts";

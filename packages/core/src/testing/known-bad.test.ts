@@ -13,13 +13,13 @@ import type { ThreadDesk } from "../runner/write/desk.ts";
 import { jsonSchema } from "../schema/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Append, Store } from "../store/store.ts";
+import { wrapStore } from "../store/wrap-store.ts";
 import type { ToolContext } from "../tool/context.ts";
 import { type ToolOptions, tool } from "../tool/tool.ts";
 import { interruptAnywhere } from "./interrupt-anywhere.ts";
 import type { Fault, ScenarioKit } from "./scenario.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { speak } from "./speak.ts";
-import { wrapStore } from "./wrap-store.ts";
 
 const noArgs = jsonSchema<object>({ type: "object" });
 const isCall = (message: Message) => message.parts.some((part) => part.type === "call");

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../store/memory.ts";
 import type { Append, Store } from "../store/store.ts";
+import { wrapStore } from "../store/wrap-store.ts";
 import { fakeClock } from "./fake-clock.ts";
 import { type AttackPoint, numberedClock, numberedStore } from "./numbered.ts";
-import { wrapStore } from "./wrap-store.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 
@@ -25,6 +25,7 @@ test("each promise of a store that settles is a point, by whatever name it is as
     send: () => store.send(key, { key: "k", kind: "steer", body: "{}", at: 0 }),
     withdraw: () => store.withdraw(key, "k"),
     threads: () => store.threads(key.tenant),
+    due: () => store.due(1),
     requests: () => store.requests(key.tenant),
     requestThread: () => store.requestThread(key.tenant, "r"),
     page: () => store.page(key.tenant, { limit: 1 }),

@@ -4,8 +4,8 @@
 import type { Clock } from "../clock.ts";
 import type { PointName } from "../point.ts";
 import type { Append, Store } from "../store/store.ts";
+import { wrapStore } from "../store/wrap-store.ts";
 import type { FaultyOperation } from "./faulty-store.ts";
-import { wrapStore } from "./wrap-store.ts";
 
 /** An append has points of the kernel's own, before and after. */
 type Settling = `${Exclude<FaultyOperation, "append">}:after`;
@@ -36,7 +36,8 @@ export function numberedStore(
     release: (key, fence) => settled("release:after", store.release(key, fence)),
     send: (key, command) => settled("send:after", store.send(key, command)),
     withdraw: (key, commandKey) => settled("withdraw:after", store.withdraw(key, commandKey)),
-    threads: (tenant, movableAt) => settled("threads:after", store.threads(tenant, movableAt)),
+    threads: (tenant) => settled("threads:after", store.threads(tenant)),
+    due: (limit, olderThanMs, tenant) => settled("due:after", store.due(limit, olderThanMs, tenant)),
     requests: (tenant) => settled("requests:after", store.requests(tenant)),
     requestThread: (tenant, id) => settled("requestThread:after", store.requestThread(tenant, id)),
     page: (tenant, query) => settled("page:after", store.page(tenant, query)),

@@ -1,8 +1,10 @@
 // The programs that tests start as processes of their own, by name.
 
 import { leaveWaiting, liveAsking } from "./asking.ts";
+import { busy } from "./busy.ts";
 import { answerLife, live, liveToTheEnd } from "./life.ts";
 import { holdLock } from "./lock.ts";
+import { serveLoop } from "./serve-loop.ts";
 import { service } from "./service.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
 import { speak } from "./speak.ts";
@@ -26,7 +28,9 @@ const programs: Record<string, (options: never) => Promise<void>> = {
   watch,
   worker,
   service,
+  serveLoop,
   speak,
+  busy,
 };
 
 const [, , name = "", options = "{}"] = process.argv;

@@ -3,8 +3,11 @@
 
 import { appendFileSync, closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { agent, createRunner, jsonSchema, type Model, messageText, tool } from "@belay/core";
+import { agent, createRunner, humanApproval, jsonSchema, type Model, messageText, tool } from "@belay/core";
+import { createWorker } from "@belay/core/dispatch";
+import { systemClock } from "@belay/core/store";
 import { promptProblems } from "@belay/core/testing";
+import { engineNamed } from "./engines.ts";
 import { openStore } from "./open-store.ts";
 
 export interface Worker {
@@ -13,7 +16,15 @@ export interface Worker {
   readonly leaseTtlMs: number;
   /** How long a model takes, at most. */
   readonly modelMs: number;
+  /** The engine that it is dispatched by, and its address. */
+  readonly engine: string;
+  readonly url: string;
+  /** How far its clock is ahead. */
+  readonly aheadMs: number;
 }
+
+/** A tenant that no worker has a runner for. */
+export const ORPHAN = "orphan";
 
 export interface WorkerEffect {
   readonly threadId: string;
@@ -26,14 +37,24 @@ export interface WorkerEffect {
 /** Turns with calls for each input. */
 export const CALLING_TURNS = 3;
 
-export async function worker({ where, folder, leaseTtlMs, modelMs }: Worker): Promise<void> {
-  const ending = new AbortController();
-  process.on("SIGTERM", () => ending.abort());
+export async function worker(options: Worker): Promise<void> {
+  const { where, folder, leaseTtlMs, modelMs, engine, url, aheadMs } = options;
   const { store, close } = await openStore(where);
-  const runner = createRunner({ agent: workingAgent(folder, modelMs), store, leaseTtlMs });
+  const dispatcher = await engineNamed(engine).open(url, store);
+  const clock = { ...systemClock, now: () => Date.now() + aheadMs };
+  const agent = workingAgent(folder, modelMs);
+  const runner = (tenant: string) =>
+    tenant === ORPHAN ? undefined : createRunner({ agent, store, tenant, leaseTtlMs, dispatcher, clock });
+  const working = createWorker({ store, runner, dispatcher, concurrency: 4, sweepMs: 1_000, log: () => {} });
+  const ending = new AbortController();
+  process.on("SIGTERM", () => {
+    ending.abort();
+    void working.drain({ timeoutMs: 5_000 });
+  });
   console.log("works");
-  await runner.work({ concurrency: 4, pollMs: 50, signal: ending.signal });
-  await runner.close();
+  await working.work({ signal: ending.signal });
+  await working.drain();
+  await dispatcher.close();
   await close();
 }
 
@@ -51,7 +72,13 @@ export function workingAgent(folder: string, modelMs: number) {
         return { done: name };
       },
     });
-  const tools = [leaves("pay", { onCrash: "fail" }), leaves("look", { readOnly: true })];
+  const soon = () => humanApproval("May it?", { expiresAt: Date.now() + 1_500 });
+  const tools = [
+    leaves("pay", { onCrash: "fail" }),
+    leaves("look", { readOnly: true }),
+    leaves("wire", { onCrash: "fail", needsApproval: true }),
+    leaves("expire", { onCrash: "fail", needsApproval: soon }),
+  ];
   return agent({ name: "worker", model: model(folder, modelMs), tools });
 }
 
@@ -74,7 +101,12 @@ function model(folder: string, modelMs: number): Model {
       // A result that came late is told in a note, which is no question.
       const asked = messages.findLastIndex(({ role, origin }) => role === "user" && origin === "person");
       const turns = messages.slice(asked).filter(({ role }) => role === "assistant").length;
-      if (turns < CALLING_TURNS && messageText(messages[asked]!) !== "hello") {
+      const [what = ""] = messageText(messages[asked]!).split(" ");
+      if (what === "wire" || what === "expire") {
+        if (turns === 0) yield { type: "call", id: `${what}-${messages.length}`, tool: what, args: {} };
+        if (turns === 0) return yield { type: "finish", finish: "tool-calls", usage };
+      }
+      if (turns < CALLING_TURNS && what === "question") {
         for (const name of ["pay", "look"])
           yield { type: "call", id: `${name}-${messages.length}`, tool: name, args: {} };
         yield { type: "finish", finish: "tool-calls", usage };

@@ -133,6 +133,7 @@ export function line(event: BelayEvent): string {
   switch (event.type) {
     case "run-start":
     case "gap":
+    case "owner-lost":
       return event.type;
     case "message":
       return `message ${messageLine(event.message)}`;

@@ -1,0 +1,44 @@
+import { type Flaw, memoryEngine } from "@belay/testkit/dispatchers";
+import { describe, expect, test } from "vitest";
+import { type DispatcherCaseName, dispatcherSuite } from "./dispatcher-suite.ts";
+
+const options = { kills: true, latenessMs: 100, redeliveryMs: 500, backlog: 100 };
+
+describe("the suite of dispatchers", () => {
+  for (const { name, run, skip } of dispatcherSuite(() => memoryEngine(), options))
+    test.skipIf(skip !== undefined).concurrent(`finds nothing wrong in a right engine: ${name}`, run);
+
+  const flaws: Record<Flaw, DispatcherCaseName> = {
+    "drops wakes of a thread that is moved":
+      "DP3: a wake that arrives while its thread is moved causes another call afterwards",
+    "drops what a killed process had begun":
+      "DP1, DP4: a wake whose process is killed while it moves the thread is delivered again",
+    "delivers early": "DP2: a wake is delivered at its time, not before",
+    "forgets timers when a process dies": "DP5: the next look survives a kill right after the move has returned",
+    "forgets wakes when a process dies": "DP1: a wake that was confirmed survives the death of every process",
+    "ignores the concurrency": "DP6: no more threads at once than the process has room for, however many wait",
+    "gives up after a failure": "DP4: a move that rejects is called again, without end, with a growing pause",
+    "tries again without a pause": "DP4: a move that rejects is called again, without end, with a growing pause",
+    "keeps what it had fetched when it stops":
+      "DP7: after the signal nothing new is begun, what has begun ends, and the rest goes elsewhere at once",
+    "begins new calls after the signal":
+      "DP7: after the signal nothing new is begun, what has begun ends, and the rest goes elsewhere at once",
+    "keeps a timer for each look": "DP5: of many deliveries that find a thread held, one timer remains",
+    "drops the next look": "DP5: a thread is looked at again when its move asks for that",
+  };
+
+  // A wake that never comes is waited for: all at once.
+  for (const [flaw, caught] of Object.entries(flaws) as [Flaw, DispatcherCaseName][])
+    test.concurrent(`DP11: catches an engine that ${flaw}`, async () => {
+      const found = dispatcherSuite(() => memoryEngine(flaw), options).find(({ name }) => name === caught)!;
+      await expect(found.run()).rejects.toThrow();
+    });
+
+  test("skips cases that its engine has no means for, each with a reason", () => {
+    const skipped = dispatcherSuite(() => memoryEngine()).filter(({ skip }) => skip !== undefined);
+    expect(new Set(skipped.map(({ skip }) => skip))).toEqual(
+      new Set(["no process is given to kill", "the engine cannot be taken away"]),
+    );
+    expect(() => dispatcherSuite(() => memoryEngine(), { skips: {} } as never)).toThrow(/skips/);
+  });
+});
