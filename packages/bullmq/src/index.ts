@@ -1,0 +1,1 @@
+export { type BullmqDispatcherOptions, bullmqDispatcher } from "./bullmq-dispatcher.ts";

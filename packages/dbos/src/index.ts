@@ -1,0 +1,1 @@
+export { type DbosDispatcherOptions, dbosDispatcher } from "./dbos-dispatcher.ts";

@@ -1,0 +1,20 @@
+import { service } from "@belay/testkit";
+import type { EngineKit } from "@belay/testkit/engines";
+import pg from "pg";
+
+/** DBOS as the tests of this package use it, and the bounds that its README states. */
+export const kit: EngineKit = {
+  engine: "dbos",
+  shared: async () => ({ engine: "dbos", url: await service("postgres") }),
+  latenessMs: 2_500,
+  takeoverMs: 3_000,
+  order: "fair",
+  stored: async (settings) => {
+    const client = new pg.Client({ connectionString: (settings as { url: string }).url });
+    await client.connect();
+    const tables = ["workflow_status", "operation_outputs"];
+    const rows = await Promise.all(tables.map((table) => client.query(`SELECT row_to_json(t) FROM dbos.${table} t`)));
+    await client.end();
+    return JSON.stringify(rows.map((result) => result.rows));
+  },
+};

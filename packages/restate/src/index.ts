@@ -1,0 +1,1 @@
+export { type RestateDispatcherOptions, restateDispatcher } from "./restate-dispatcher.ts";
