@@ -1,4 +1,5 @@
-// The interface every agent implements: a frame in, facts and drafts through the frame, an end out.
+// The interface that every agent implements. An agent gets a frame, records facts and publishes drafts through it, and
+// returns how it ended.
 
 import type { AgentDescription } from "./describe.ts";
 import { type BelayError, belayError } from "./error.ts";
@@ -12,31 +13,37 @@ import type { Json } from "./json.ts";
 import type { Finish } from "./message.ts";
 import type { Verdict } from "./permission/decide.ts";
 
-/** Which calls of the turn a stop met, by id. */
+/** Lists the calls of the turn that a stop met, by id. */
 export interface StoppedCalls {
   readonly stopped: readonly string[];
   readonly finished: readonly string[];
   readonly notStarted: readonly string[];
 }
 
-/** `facts` go into the same append as the end itself; `turn` is the turn that ends with it; `attempt` is the next try of its model call. */
+/**
+ * Describes how an agent ended. `facts` go into the same append as the end itself. `turn` is the turn that ends with
+ * it. `attempt` is the number of the next try of its model call.
+ */
 export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } & (
   | {
       readonly how: "completed";
       readonly text: string;
       readonly output: unknown;
       readonly finish: Finish;
-      /** What ends those above it, too. */
+      /** The action that also ends the agents above it. */
       readonly action?: Action;
-      /** The shared values that it set. */
+      /** The shared values that the agent set. */
       readonly values?: Patch;
-      /** The shared value that its output becomes. */
+      /** The name of the shared value that the output becomes. */
       readonly outputKey?: string;
-      /** What it changes in the state of the graph around it, as that is when its end is written. Throws `TOO_LARGE`. */
+      /**
+       * Returns the changes to the state of the surrounding graph, computed when the end is appended. Throws
+       * `TOO_LARGE`.
+       */
       readonly patch?: () => Patch | undefined;
     }
   | { readonly how: "stopped"; readonly partialText: string; readonly calls: StoppedCalls; readonly attempt: number }
-  /** Nothing moves any more but by people's answers. */
+  /** Only an answer of a person can continue the run. */
   | { readonly how: "asking"; readonly calls: StoppedCalls }
   | { readonly how: "failed"; readonly error: BelayError; readonly attempt?: number }
 );
@@ -45,9 +52,10 @@ export type Ended = { readonly facts: readonly Fact[]; readonly turn?: number } 
 const AGENT: unique symbol = Symbol("agent");
 
 /**
- * An immutable definition: a name, and how input is turned into events. Made by `agent()`, `defineAgent()`, `sequential()`,
- * `parallel()`, `loop()` or a compiled graph. `Out` is the type of a completed run's output, `Deps` what its tools need of the
- * runner; neither exists at run time. `describe(agent)` tells more.
+ * An immutable definition: a name, and how it turns input into events. `agent()`, `defineAgent()`, `sequential()`,
+ * `parallel()`, `loop()` and a compiled graph make one. `Out` is the type of a completed run's output. `Deps` is the
+ * type of the dependencies that its tools expect from the runner. Neither exists at run time. Use `describe(agent)` to
+ * inspect one.
  */
 export interface Agent<out Out = unknown, in Deps = never> {
   readonly name: string;
@@ -55,17 +63,20 @@ export interface Agent<out Out = unknown, in Deps = never> {
   readonly types?: { readonly output: Out; readonly deps: (deps: Deps) => void };
 }
 
-/** What the runtime knows of each agent. */
+/** The runtime definition behind each public agent. */
 const definitions = new WeakMap<object, Definition>();
 
-/** The agent that users get for a definition, with `more` for them to ask. */
+/** Returns the public agent for a definition, with the public methods in `more`. */
 export function published<More extends object>(definition: Definition, more?: More): Agent & More {
   const made = Object.freeze({ name: definition.name, [AGENT]: true as const, ...(more as More) });
   definitions.set(made, definition);
   return made;
 }
 
-/** Throws `AGENT_INVALID`, or `refusal`, for anything else than an agent of this copy of the package. */
+/**
+ * Returns the definition behind an agent. Throws `AGENT_INVALID`, or `refusal`, for any value that this copy of the
+ * package did not make.
+ */
 export function definitionOf(agent: unknown, refusal?: () => Error): Definition {
   const known = typeof agent === "object" && agent !== null ? definitions.get(agent) : undefined;
   if (known !== undefined) return known;
@@ -77,36 +88,36 @@ export function definitionOf(agent: unknown, refusal?: () => Error): Definition 
 /** An agent as the runtime runs it. */
 export interface Definition {
   readonly name: string;
-  /** How calls that never started are told to the model when the person changes direction. */
+  /** How a rethink closes calls that never started: with a synthetic result, or by dropping their group. */
   readonly repair: "synthetic" | "drop";
   run(frame: Frame): Promise<Ended>;
-  /** It reads messages; others are given a value. */
+  /** True if the agent reads messages. Other agents get a value. */
   readonly chats: boolean;
   /** The agents inside it. */
   readonly children: readonly Definition[];
-  /** The one of them that runs under this last part of a path; by its name where it does not say. */
+  /** Returns the child that runs under this last part of a path. By default the child with that name. */
   childAt?(segment: string): Definition | undefined;
-  /** What the interrupts inside it look like from outside (W2); a list where it does not say. */
+  /** Builds the view of the interrupts inside it for the agent above (W2). By default a list. */
   view?(inside: Inside): InterruptData;
-  /** Called around what it does. */
+  /** Hooks that the runtime calls around the work of this agent. */
   readonly hooks?: HookTable | undefined;
-  /** Said to the person after a stop if no hook speaks. */
+  /** The message for the person after a stop if no hook supplies one. */
   readonly interruptMessage?: string | undefined;
-  /** It is no agent to people: hooks around replies are not called for it. */
+  /** Set if this is an inner part and not an agent of its own: hooks around replies are not called for it. */
   readonly plain?: true;
-  /** It stands for an agent that this process does not have: nothing of it can run here. */
+  /** Set if it stands for an agent that this process does not have. It cannot run here. */
   readonly absent?: true;
-  /** What it is made of. */
+  /** Returns the digests of its parts. */
   fingerprint(): Fingerprint;
   /** Returns it as JSON, with the agents inside it. */
   describe(): AgentDescription;
-  /** What is wrong with arguments that a person gave instead of the model's, where something is. */
+  /** Returns the problem with arguments that a person gave in place of the model's, or undefined. */
   argsProblem(interrupt: Interrupt, args: Json): Promise<string | undefined>;
-  /** What its rules say of a call. */
+  /** Returns the verdict of its rules on a call. */
   verdict(desk: Desk, tool: string, args: Json): Promise<Verdict>;
-  /** Of a graph: the keys of its nodes. */
+  /** The keys of the nodes. Graphs only. */
   readonly nodes?: readonly string[];
-  /** Of a graph: where its run at `path` stands; undefined where it has not begun. */
+  /** Returns the position of the run of a graph at `path`; undefined if it has not begun. Graphs only. */
   readonly checkpoint?: (
     look: Pick<Desk, "scope" | "breakpoints" | "request">,
     path: string,
@@ -114,17 +125,17 @@ export interface Definition {
   ) => Checkpoint | undefined;
 }
 
-/** Where a run of a graph stands: a view of what is on record, not what it goes on from. Copies, by the keys of nodes. */
+/** The position of a run of a graph: a view of the record, copied, by the keys of nodes. Resuming does not read it. */
 export interface Checkpoint {
   readonly state: Patch;
-  /** What nodes that have not handed on what they give were given, or will be. */
+  /** The inputs of nodes whose output has not been passed on, by node. */
   readonly inputs: Readonly<Record<string, Json>>;
-  /** What has arrived at nodes that wait for more, by where it came from. */
+  /** The inputs that have arrived at nodes that wait for more, by source. */
   readonly channels: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   /** Nodes that wait for resume() or for an approval before they run, and nodes that wait for resume() after. */
   readonly beforeNodes: readonly string[];
   readonly afterNodes: readonly string[];
-  /** Nodes that asked to be run again. */
+  /** Nodes that asked to run again. */
   readonly rerunNodes: readonly { readonly node: string; readonly input: Json; readonly extra: Json }[];
   /** Nodes whose input is on record: their `before` does not run again. */
   readonly skipPreHandler: readonly string[];

@@ -1,5 +1,5 @@
-// Modules of Node that are opened when they are first needed: importing the package stays cheap, and what needs them
-// stays synchronous.
+// Node modules that are loaded on first use: importing the package stays cheap, and code that needs them stays
+// synchronous.
 
 import { createRequire } from "node:module";
 
@@ -9,7 +9,7 @@ interface BuiltIn {
 }
 
 export function builtIn<Name extends keyof BuiltIn>(name: Name): BuiltIn[Name] {
-  // As old as it is, a Node without getBuiltinModule has require.
+  // A Node without getBuiltinModule always has require.
   const load = process.getBuiltinModule as ((name: string) => unknown) | undefined;
   return (load?.(name) ?? createRequire(import.meta.url)(name)) as BuiltIn[Name];
 }

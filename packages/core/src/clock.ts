@@ -1,16 +1,16 @@
-// Time and ids come from here and nowhere else, so that a test can hold them still.
+// The only source of time and ids, so that a test can hold them still.
 
-/** The source of time and ids. `fakeClock()` in `@belay/core/testing` is one that a test moves. */
+/** The source of time and ids. `fakeClock()` in `@belay/core/testing` makes one that a test moves. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   setTimeout(run: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
-  /** A new id: unique, URL-safe, in the order of time where the clock is. */
+  /** Returns a new id: unique, URL-safe, and ordered by time if the clock is. */
   id(): string;
 }
 
-/** Node fires a longer timer at once. */
+/** Node fires a timer with a longer delay at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   id: () => timedId(Date.now()),
 };
 
-/** Random bytes, fetched for many ids at once: asking for them is most of what an id costs. */
+/** Random bytes for many ids: fetching them is most of the cost of an id. */
 const random = new Uint8Array(1000);
 let taken = random.length;
 

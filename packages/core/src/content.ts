@@ -1,4 +1,4 @@
-// The result of a tool as text and files (I3). It is recorded as JSON under one key, which no other result has by chance.
+// The result of a tool as text and files (I3). It is recorded as JSON under one key that no other result uses.
 
 import { belayError, shown } from "./error.ts";
 import type { Json } from "./json.ts";
@@ -10,8 +10,8 @@ export interface Content {
 }
 
 /**
- * Makes the result of a tool of text and files, such as a picture. A model that takes files in results gets them; another
- * one gets the text, and the name of each file. A string stands for a text part.
+ * Makes a tool result out of text and files, such as a picture. A model that accepts files in results gets them. Any
+ * other model gets the text and the name of each file. A string stands for a text part.
  */
 export function content(parts: readonly (string | TextPart | FilePart)[]): Content {
   const refuse = (value: unknown, needed: string) =>
@@ -28,13 +28,13 @@ export function content(parts: readonly (string | TextPart | FilePart)[]): Conte
   return { "~content": read };
 }
 
-/** The parts of a result that `content()` made; undefined if it is any other. */
+/** Returns the parts of a result that `content()` made; undefined for any other result. */
 export function contentOf(output: Json): readonly (TextPart | FilePart)[] | undefined {
   if (typeof output !== "object" || output === null || !Object.hasOwn(output, "~content")) return undefined;
   return (output as unknown as Content)["~content"];
 }
 
-/** The same in words, for a reader of text: each file by its name. */
+/** Returns the parts as text, with each file by its name. */
 export function contentText(parts: readonly (TextPart | FilePart)[]): string {
   const words = parts.map((part) => (part.type === "text" ? part.text : `[file ${part.name ?? part.mediaType}]`));
   return words.join("\n");

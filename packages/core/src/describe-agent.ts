@@ -1,4 +1,4 @@
-// describe(agent), at the door.
+// The public describe(agent).
 
 import { type Agent, definitionOf } from "./agent.ts";
 import type { AgentDescription } from "./describe.ts";

@@ -115,7 +115,7 @@ group("describe(agent)", () => {
     });
   });
 
-  test("L6: the description is JSON, and says nothing of instructions", () => {
+  test("L6: the description is JSON and leaves out the instructions", () => {
     const helper = chat("helper", { instructions: "secret words", subAgents: [chat("other")] });
     const described = describe(helper);
     expect(JSON.parse(JSON.stringify(described))).toEqual(described);
@@ -123,7 +123,7 @@ group("describe(agent)", () => {
     expect(described.children).toMatchObject([{ name: "other" }]);
   });
 
-  test("refuses a value that is no agent", () => {
+  test("refuses a value that is not an agent", () => {
     expect(() => describe({} as never)).toThrow(expect.objectContaining({ code: "AGENT_INVALID" }));
   });
 });

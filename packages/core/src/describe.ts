@@ -8,15 +8,15 @@ export interface AgentDescription {
   readonly kind: "chat" | "sequential" | "parallel" | "loop" | "custom" | "graph";
   /** The id of its model. */
   readonly model?: string;
-  /** The tools that its model is offered. */
+  /** The tools that its model can call. */
   readonly tools?: readonly ToolDescription[];
   /** The agents inside it: its parts, its sub-agents, the agents of its tools. */
   readonly children: readonly AgentDescription[];
-  /** The shape of its output as JSON Schema; undefined if it is text or not declared. */
+  /** The JSON Schema of its output; undefined if the output is text or not declared. */
   readonly output?: Json;
-  /** Of a loop: the most rounds. */
+  /** The most rounds. Loops only. */
   readonly maxIterations?: number;
-  /** Of a graph: its nodes and the ways between them. */
+  /** The nodes and the edges between them. Graphs only. */
   readonly graph?: GraphDescription;
 }
 
@@ -37,7 +37,7 @@ export interface ToolDescription {
   readonly destructive: boolean;
   readonly timeoutMs?: number;
   readonly graceMs?: number;
-  /** The name of the agent that a call of it runs. */
+  /** The name of the agent that a call of this tool runs. */
   readonly agent?: string;
 }
 
@@ -45,14 +45,14 @@ export interface ToolDescription {
 export interface GraphDescription {
   /** `agent` is the name of the agent that the node runs; undefined if the node is a function. */
   readonly nodes: readonly { readonly key: string; readonly agent?: string }[];
-  /** `START` and `END` are among the keys. */
+  /** The keys include `START` and `END`. */
   readonly edges: readonly { readonly from: string; readonly to: string }[];
   /** `to` has the keys that the branch may lead to; undefined if it may lead to any. */
   readonly branches: readonly { readonly from: string; readonly to?: readonly string[] }[];
   readonly trigger?: "any" | "all";
   readonly interruptBefore: readonly BreakpointDescription[];
   readonly interruptAfter: readonly BreakpointDescription[];
-  /** The nodes that a person approves before they run, and the node that a rejection leads to. */
+  /** The nodes that a person approves before they run, each with the node that a rejection leads to. */
   readonly approveBefore?: readonly { readonly node: string; readonly onReject?: string }[];
 }
 

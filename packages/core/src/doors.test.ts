@@ -1,7 +1,8 @@
-// Walks every public function. A function that takes options has a row with a call that hands it an unknown one; a function
-// without options has the reason. A new name at a door, or a new verb, needs a row here.
+// Walks every public function. A function that takes options has a row with a call that passes an unknown one; a
+// function without options has the reason. A new public name needs a row here.
 
 import { describe, expect, test } from "vitest";
+import * as dispatch from "./dispatch.ts";
 import * as core from "./index.ts";
 import { agent, createRunner, defineAgent, graph, jsonSchema, memoryStore, type Session, tool } from "./index.ts";
 import * as postgres from "./postgres.ts";
@@ -12,11 +13,11 @@ import * as sqlite from "./sqlite.ts";
 import { sqliteStore } from "./sqlite.ts";
 import * as store from "./store.ts";
 import * as testing from "./testing/index.ts";
-import { interruptAnywhere, scriptedModel, storeSuite } from "./testing/index.ts";
+import { dispatcherSuite, interruptAnywhere, scriptedModel, storeSuite } from "./testing/index.ts";
 
-/** A wrong key, the option that its error must name (undefined: none is near), and a call that is given the key. */
+/** A wrong key, the option that its error must suggest (undefined: none is near), and a call that gets the key. */
 type Row = readonly [key: string, nearest: string | undefined, call: (options: never) => unknown];
-/** Or why the function has no options to refuse. */
+/** A row, or the reason why the function has no options to refuse. */
 type Rows = Readonly<Record<string, Row | string>>;
 
 const NO_OPTIONS = "takes no options";
@@ -32,7 +33,7 @@ const finished = async (): Promise<Session> => {
   await opened.run("go").result;
   return opened;
 };
-/** A runner with a thread t. */
+/** Starts a runner with a thread t. */
 const started = async () => {
   const made = runner();
   await (await made.start("t", "go")).result;
@@ -43,7 +44,7 @@ const steps = graph("steps")
   .edge(core.START, "a")
   .edge("a", core.END);
 
-/** The error of what `act` does with the context of a tool. */
+/** Returns the error of `act` with the context of a tool. */
 async function inTool(act: (ctx: core.ToolContext) => unknown): Promise<unknown> {
   let met: unknown;
   const execute = async (_: object, ctx: core.ToolContext) => {
@@ -125,6 +126,27 @@ const exported: Rows = {
   isGone: DATA,
   isMovable: DATA,
   toText: DATA,
+  shardedStore: [
+    "shard",
+    "shardOf",
+    (o) => store.shardedStore({ shardOf: () => "one", stores: { one: memoryStore() }, ...(o as object) }),
+  ],
+  confirmed: DATA,
+  createWorker: [
+    "dispatch",
+    "dispatcher",
+    (o) => dispatch.createWorker({ store: memoryStore(), runner: () => undefined, ...(o as object) }),
+  ],
+  deliver: DATA,
+  dispatcherSuite: ["skips", "skip", (o) => dispatcherSuite(() => ({ open: () => ({}) as never }), o)],
+  pause: DATA,
+  pollingDispatcher: ["poll", "pollMs", (o) => dispatch.pollingDispatcher(memoryStore(), o)],
+  retryPause: DATA,
+  serveAsPlanned: DATA,
+  slots: DATA,
+  storeRecord: NO_OPTIONS,
+  wakeName: DATA,
+  wakingStore: NO_OPTIONS,
   scriptedModel: ["chunk", "chunkSize", (o) => scriptedModel("hi", o)],
   speak: NO_OPTIONS,
   storeSuite: ["skips", "skip", (o) => storeSuite(() => ({ store: memoryStore() }), o)],
@@ -152,6 +174,7 @@ const ofRunner: Rows = {
   interrupt: ["timeout", "timeoutMs", (o) => runner().interrupt("t", o)],
   journal: ["limits", "limit", (o) => runner().journal("t", o)],
   look: NO_OPTIONS,
+  move: NO_OPTIONS,
   open: ["dep", "deps", (o) => runner().open("t", o)],
   permission: DATA,
   prune: ["idle", "idleMs", (o) => runner().prune({ idleMs: 1, ...(o as object) })],
@@ -238,7 +261,7 @@ const inside: Rows = {
   "ctx.run()": ["kay", "key", (o) => inAgent((ctx) => ctx.run(one, "hi", o))],
 };
 
-/** An agent that waits for a person, and the handle of its pause. */
+/** Starts an agent that waits for a person, and returns the handle of its pause. */
 async function pausedRun() {
   const store = memoryStore();
   const tools = [tool({ ...pay, needsApproval: true })];
@@ -267,13 +290,13 @@ const methodsOf = (of: object) =>
 
 describe("V9: unknown options", () => {
   test("V9: every public function has a row in this table", async () => {
-    const doors = [core, store, sqlite, postgres, redis, testing].flatMap(functionsOf);
+    const doors = [core, dispatch, store, sqlite, postgres, redis, testing].flatMap(functionsOf);
     expect(Object.keys(exported).sort()).toEqual([...new Set(doors)].sort());
     expect(Object.keys(ofRunner).sort()).toEqual(methodsOf(runner()).sort());
     expect(Object.keys(ofSession).sort()).toEqual(methodsOf(await session()).sort());
   });
 
-  test("section 19: a session shows what users may ask, and no plumbing", async () => {
+  test("section 19: a session shows the public verbs and no internals", async () => {
     const members = (of: object) => [
       ...Object.keys(of),
       ...Object.keys(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(of))).filter(
@@ -293,7 +316,7 @@ describe("V9: unknown options", () => {
       "threadId",
     ];
     expect(members(await session()).sort()).toEqual([...Object.keys(ofSession), ...shown].sort());
-    expect(members(runner()).sort()).toEqual([...Object.keys(ofRunner), "owner"].sort());
+    expect(members(runner()).sort()).toEqual([...Object.keys(ofRunner), "owner", "tenant"].sort());
   });
 
   test("section 19: an agent shows its name; a graph its diagram too; a foreign object is AGENT_INVALID", () => {
@@ -323,7 +346,7 @@ describe("V9: unknown options", () => {
     expect(absent.code).not.toBe("OPTION_UNKNOWN");
   });
 
-  test("V9: options that are no object are refused", () => {
+  test("V9: options that are not an object are refused", () => {
     for (const options of [undefined, null, 5, "agent"])
       expect(() => createRunner(options as never)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
     expect(() => memoryStore(null as never)).toThrow(

@@ -3,7 +3,7 @@ import { BelayError, belayError, isBelayError, UserInterrupt } from "./error.ts"
 import { agent, createRunner, jsonSchema, tool } from "./index.ts";
 import { scriptedModel } from "./testing/index.ts";
 
-it("an error that is sent as JSON keeps its words", () => {
+it("an error that is sent as JSON keeps its message", () => {
   const cause = new Error("socket closed");
   const error = belayError("THREAD_UNKNOWN", { threadId: "t" }, cause);
   const { name, code, message, hint, details } = error;
@@ -16,7 +16,7 @@ it("an error that is sent as JSON keeps its words", () => {
   });
 });
 
-it("section 19: isBelayError() knows errors of another installed copy", async () => {
+it("section 19: isBelayError() recognizes errors of another installed copy", async () => {
   vi.resetModules();
   const other = await import("./error.ts");
   const foreign = other.belayError("THREAD_UNKNOWN", { threadId: "t" });
@@ -59,7 +59,7 @@ it("section 14: a hint fits the problem", () => {
   expect(failed(401)).not.toContain("repeats");
 });
 
-it("section 14: a message has the value that is wrong, and not all of a long one", () => {
+it("section 14: a message has the wrong value, shortened if it is long", () => {
   const said = (value: string) => belayError("OPTION_INVALID", { option: "as", value, needed: "short" }).message;
   expect(said("5")).toBe("Option as is 5; it must be short.");
   expect(said("x".repeat(9_000))).toBe(`Option as is ${"x".repeat(100)}… (9000 characters); it must be short.`);

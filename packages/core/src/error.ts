@@ -1,14 +1,14 @@
-// The catalogue: every error people can meet, in one place. `when` and `hint` are printed to docs/errors.md.
+// The catalogue of all errors. `when` and `hint` are printed to docs/errors.md.
 //
-// Long, and still one piece: a list, in the order of the alphabet.
+// This file is long and still one piece: it is a list, in alphabetical order.
 
 export interface CatalogueEntry<D> {
-  /** In what situation it happens, for the docs. */
+  /** The situation in which it happens, for the docs. */
   readonly when: string;
   readonly message: (d: D) => string;
-  /** What the person who meets it can do. */
+  /** The next action for the person who sees it. */
   readonly hint: string;
-  /** A hint for these values, if they allow a better one; the docs print `hint`. */
+  /** Returns a better hint for these values, if there is one. The docs print `hint`. */
   readonly hintFor?: ((d: D) => string | undefined) | undefined;
 }
 
@@ -21,20 +21,20 @@ function entry<D = Record<string, never>>(
   return { when, message, hint, hintFor };
 }
 
-/** What somebody gave may be as long as they like. */
+/** Shortens a given value, which may have any length. */
 function brief(value: string, most = 100): string {
   return value.length <= most ? value : `${value.slice(0, most)}… (${value.length} characters)`;
 }
 
-/** The rule for names helps only if the name is the problem. */
+/** Returns a hint without the rule for names, unless the name is the problem. */
 function aboutDefinition(problem: string): string | undefined {
   return problem.startsWith("its name is ") ? undefined : "Correct the definition.";
 }
 
-/** Of the words of an error, which may quote anything, so many characters are recorded. */
+/** The most characters of an error message that are recorded. A message may quote a value of any size. */
 const MOST_WORDS = 16_384;
 
-/** What somebody gave where something else was needed, as they would write it. */
+/** Returns a refused value as its caller would write it, shortened. */
 export function shown(value: unknown): string {
   if (typeof value !== "string" && (typeof value !== "object" || value === null)) return brief(String(value));
   try {
@@ -44,13 +44,13 @@ export function shown(value: unknown): string {
   }
 }
 
-/** By the status with which a provider refuses. Each needs a correction: the same call again would be refused again. */
+/** Hints by HTTP status of the provider. Each needs a correction: the provider would refuse the same call again. */
 const MODEL_HINTS: Readonly<Record<number, string>> = {
   400: "The provider does not accept the request: look at the model's settings, tools and output schema. Nothing recorded is lost; when it is corrected, resume().",
   401: "The provider does not accept the API key: set the right one. Nothing recorded is lost; then resume().",
-  402: "The account at the provider has no credit left. Nothing recorded is lost; when it has, resume().",
+  402: "The account at the provider has no credit left. Add credit, then resume(); nothing recorded is lost.",
   403: "The API key may not use this model: use another key or model. Nothing recorded is lost; then resume().",
-  404: "The provider does not know this model, or the address is wrong: correct it. Nothing recorded is lost; then resume().",
+  404: "The provider does not have this model, or the URL is wrong: correct it. Nothing recorded is lost; then resume().",
 };
 
 type Values = string | number | boolean | undefined | null;
@@ -88,12 +88,12 @@ export const catalogue = {
     "Answer each by its id: resume({ answers: { [id]: respond(…) } }). Nothing was changed.",
   ),
   ANSWER_EXPIRED: entry<{ id: string; expiredAt: string }>(
-    "An answer came after the request's expiresAt; or, inside a tool, nobody answered in time.",
+    "An answer came after the request's expiresAt; or, inside a tool, no answer came in time.",
     (d) => `Request ${d.id} expired at ${d.expiredAt}.`,
-    "What the request says about that (onExpire) is what counts now.",
+    "The request's onExpire applies now.",
   ),
   ANSWER_FORBIDDEN: entry<{ id: string; by: string; approvers: string }>(
-    "An answer of somebody who is not among the request's approvers.",
+    "The sender of an answer is not among the request's approvers.",
     (d) => `Request ${d.id} cannot be answered by ${d.by}; it waits for ${d.approvers}.`,
     "Answer as one of them (by: …); groups are given in createRunner({ groups }). The request is still open.",
   ),
@@ -115,17 +115,17 @@ export const catalogue = {
   ANSWER_WITHDRAWN: entry<{ id: string; at: string }>(
     "An answer to a request that was withdrawn: the person said something else, or stopped the run.",
     (d) => `Request ${d.id} was withdrawn at ${d.at}.`,
-    "Nothing to do: what was asked for will not happen.",
+    "Nothing to do: the requested action will not happen.",
   ),
   ASK_DETACHED: entry<{ address: string }>(
     "ctx.ask in a tool that was called on its own, outside any run.",
-    (d) => `Nobody can be asked: ${d.address} is part of no run.`,
+    (d) => `No person can be asked: ${d.address} is part of no run.`,
     "Run the tool through an agent; in a test hand in a context with an ask of your own.",
   ),
   CONTEXT_INVALID: entry<{ agent: string; problem: string }>(
     "An agent's `context` function made messages that no provider would take.",
     (d) => `The context of agent ${d.agent} is not valid: ${d.problem}.`,
-    "Keep each call together with its result, and at least one message; sanitizeMessages() drops what does not fit.",
+    "Keep each call together with its result, and at least one message; sanitizeMessages() drops the rest.",
   ),
   CONTEXT_OVERFLOW: entry<{ model: string; reason: string }>(
     "The provider refuses the request because the history does not fit the model's context; or instructions and tools alone fill the token budget of an agent.",
@@ -137,16 +137,21 @@ export const catalogue = {
     (d) => `That is not a cursor of this list: ${d.problem}.`,
     "Pass `next` of the page before, as it was, with the same filter and by a runner of the same tenant; or leave it out, to begin with the first page.",
   ),
-  DRIFT_REFUSED: entry<{ threadId: string; changes: string }>(
+  DRIFT_REFUSED: entry<{ threadId: string; changes: string; report: object }>(
     'resume({ drift: "refuse" }) and the agent is not the one that the run began with.',
     (d) => `The agent of thread ${d.threadId} has changed since the run began: ${d.changes}.`,
     'Resume with the agent as it was, or with drift: "warn". Nothing was changed.',
+  ),
+  ENGINE_AWAY: entry<{ engine: string; reason: string }>(
+    "an engine that dispatches threads did not confirm a wake",
+    (d) => `${d.engine} did not confirm a wake: ${brief(d.reason, 300)}`,
+    "Nothing is lost: the thread is in the store, and the sweep of a worker finds it. Check that the engine runs and can be reached.",
   ),
   FENCED: entry<{ threadId: string; owner?: Values }>(
     "Another process has taken the thread over, or this one stood still for longer than its lease and a stop came, or the store has lost the thread; this one may no longer write.",
     (d) =>
       `Thread ${d.threadId} was taken over${d.owner ? ` by ${d.owner}` : ", or is gone"}; this process wrote nothing more.`,
-    "Follow the thread with runner.events(): a new owner goes on with it. Where runner.threads() shows it without one, resume it.",
+    "Follow the thread with runner.events(): its new owner continues it. If runner.threads() shows no owner, resume it.",
   ),
   FORK_POINT: entry<{ threadId: string; point: string; head: number }>(
     "A fork at a point that the thread does not have.",
@@ -161,22 +166,22 @@ export const catalogue = {
   HOOK_FAILED: entry<{ hook: string; agent: string; reason: string }>(
     "A hook threw, or gave something that cannot be used.",
     (d) => `Hook ${d.hook} of agent ${d.agent} failed: ${d.reason}`,
-    "What the hook comes before did not happen: correct the hook and resume(), or run again. Of a hook that comes after something, that thing is recorded as it was. What a hook is given is frozen: it returns what it wants changed.",
+    "If the hook runs before an operation, that operation did not happen: correct the hook and resume(), or run again. If it runs after one, that operation is recorded unchanged. The values given to a hook are frozen: return the changes.",
   ),
   GRAPH_INVALID: entry<{ graph: string; problem: string }>(
-    "A graph cannot be compiled; or a branch of it chose what is no node.",
+    "A graph cannot be compiled; or a branch chose a key that is not a node.",
     (d) => `Graph ${d.graph} is not valid: ${d.problem}.`,
     "Every node needs a path from START and one to END; edges and branches name declared nodes only. Names are 1–64 letters, digits, _ or -, not beginning with a digit or -.",
   ),
   GRAPH_STEPS: entry<{ graph: string; maxSteps: number; node: string }>(
     "The nodes of a graph were run more often than its maxSteps, by going round in a cycle.",
     (d) => `Graph ${d.graph} has run ${d.maxSteps} nodes, and ${d.node} would be the next.`,
-    "Let a branch leave the cycle, or compile with a greater maxSteps and resume(): what was done is kept.",
+    "Let a branch leave the cycle, or compile with a greater maxSteps and resume(): finished nodes are kept.",
   ),
   INPUT_EMPTY: entry<{ threadId: string }>(
     "run() without any text or file.",
     (d) => `The input for thread ${d.threadId} is empty.`,
-    "Pass some text. To go on without new input use resume().",
+    "Pass some text. To continue without new input use resume().",
   ),
   INPUT_INVALID: entry<{ problem: string }>(
     "An input is neither text nor a list of texts nor messages of a person.",
@@ -196,12 +201,12 @@ export const catalogue = {
   INVALID_PAUSE_TYPE: entry<{ threadId: string; pauseType: string; needed: string }>(
     "resumeWithInput() on a thread that was not paused by a person.",
     (d) => `Thread ${d.threadId} is paused by ${d.pauseType}, not by ${d.needed}.`,
-    "Use resume(), with answers where a tool asked for them.",
+    "Use resume(), with answers if a tool asked for them.",
   ),
   INVALID_STATE: entry<{ threadId: string; state: string; action: string }>(
     "An operation that the thread's state does not allow.",
     (d) => `Thread ${d.threadId} is ${d.state}: ${d.action} is not possible.`,
-    "Look at session.state first: a completed thread goes on with run(input), a paused one with resume(), a terminated one not at all.",
+    "Look at session.state first: a completed thread takes run(input), a paused one resume(), a terminated one neither.",
   ),
   INVALID_STATE_TRANSITION: entry<{ from: string; to: string }>(
     "A move that the lifecycle does not have.",
@@ -211,7 +216,7 @@ export const catalogue = {
   JOURNAL_CORRUPT: entry<{ threadId: string; seq: number; problem: string }>(
     "A record cannot be read back as it was written.",
     (d) => `The journal of thread ${d.threadId} is damaged at ${d.seq}: ${d.problem}.`,
-    "Nothing was overwritten. Restore the store from a backup, or go on from what can be read with runner.repair().",
+    "Nothing was overwritten. Restore the store from a backup, or continue from the readable part with runner.repair().",
   ),
   JOURNAL_VERSION: entry<{ threadId: string; seq: number; found: number; known: number }>(
     "A record was written by a newer version of Belay.",
@@ -219,7 +224,7 @@ export const catalogue = {
     "Update @belay/core; nothing was overwritten.",
   ),
   KEY_REQUIRED: entry<{ address: string; open: string }>(
-    "A second ctx.ask without a key while another one is open: which is which could not be told after a restart.",
+    "A second ctx.ask without a key while another one is open: after a restart the two could not be told apart.",
     (d) => `${d.address} asks without a key while ${d.open} is open.`,
     "Give each a key: ctx.ask(request, { key }).",
   ),
@@ -234,14 +239,14 @@ export const catalogue = {
     "A title has 1–256 characters. A thread has at most 16 labels, each with a key of 1–64 and a value of 1–256 characters; null removes one.",
   ),
   LATE_LOST: entry<{ threadId: string; callId: string; tool: string; reason: string }>(
-    "A call that was left behind has ended, and the store did not take what it gave before the runner was closed.",
-    (d) => `What call ${d.callId} of ${d.tool} gave in the end is lost to thread ${d.threadId}: ${d.reason}`,
-    "Only the log is told. In the thread the call stays as it was told: it may have taken effect. Look before it is made again.",
+    "A call that was left behind has ended, and the runner was closed before the store took its result.",
+    (d) => `The late result of call ${d.callId} of ${d.tool} is lost to thread ${d.threadId}: ${d.reason}`,
+    "The late result was lost; only this log entry has it. The thread shows the call as interrupted. Check its effect before repeating it.",
   ),
   MAX_TOKENS: entry<{ model: string; turn: number }>(
     "The model's answer was cut at its output limit.",
     (d) => `The answer of ${d.model} in turn ${d.turn} was cut at its token limit.`,
-    "The text so far is kept. resume() lets the model go on; settings.maxOutputTokens raises the limit.",
+    "The text so far is kept. resume() lets the model continue; settings.maxOutputTokens raises the limit.",
   ),
   MAX_TURNS: entry<{ agent: string; maxTurns: number }>(
     "The model still asks for tools after the agent's last turn.",
@@ -302,17 +307,17 @@ export const catalogue = {
     "Give sqliteStore() a database that is a file.",
   ),
   REPLAY_DIVERGED: entry<{ address: string; problem: string }>(
-    "Code that goes on after a pause does something else than what is on record.",
+    "Code that continues after a pause differs from its record.",
     (d) => `${d.address} went another way than before: ${d.problem}.`,
-    "Nothing was done. Bring back the code that began it, or keep what it asks and does the same up to this point, and resume().",
+    "Nothing was done. Bring back the code that began the call, or keep its asks and steps the same up to this point, and resume().",
   ),
   REQUEST_DROPPED: entry<{ address: string }>(
-    "The reason of a tool's signal when it waited for a person and goes on elsewhere, or not at all.",
+    "The reason of a tool's signal when it waited for a person and now continues elsewhere, or not at all.",
     (d) => `${d.address} is let go while it waits for an answer.`,
-    "Clean up; whoever has the thread begins the call again from its recorded steps.",
+    "Clean up; the owner of the thread starts the call again from its recorded steps.",
   ),
   REQUEST_INVALID: entry<{ problem: string }>(
-    "A request that nobody could answer.",
+    "A request that no person could answer.",
     (d) => `That request cannot be raised: ${d.problem}.`,
     "Make it with humanApproval(), humanInput() or customInterrupt().",
   ),
@@ -324,7 +329,7 @@ export const catalogue = {
   REQUEST_REJECTED: entry<{ id: string; by: string; reason: string }>(
     "Thrown by ctx.ask when a person refuses to answer a question.",
     (d) => `Request ${d.id} was rejected by ${d.by}: ${d.reason}`,
-    "Go on without the answer, or let it pass: the model is told.",
+    "Continue without the answer, or let the error pass: the model reads it.",
   ),
   RUNNER_CLOSED: entry(
     "A closed runner is used.",
@@ -332,7 +337,7 @@ export const catalogue = {
     "Create a new one; the threads are in the store.",
   ),
   SCHEMA_UNSUPPORTED: entry<{ of: string; vendor: string }>(
-    "A schema cannot say its JSON Schema, which models need to see.",
+    "A schema cannot be turned into JSON Schema, which models need.",
     (d) => `The schema of ${d.of} (${d.vendor}) cannot be turned into JSON Schema.`,
     "Use a library that implements Standard JSON Schema (zod 4, arktype; valibot through @valibot/to-json-schema), or jsonSchema(…) with the schema written out.",
   ),
@@ -357,14 +362,14 @@ export const catalogue = {
     "Nothing was done. Look at the thread again, and decide anew.",
   ),
   STORE_CONFLICT: entry<{ threadId: string; expected: number; found: number }>(
-    "Somebody else appended to the thread since it was read.",
-    (d) => `Thread ${d.threadId} is at ${d.found}, not at ${d.expected}: someone else wrote to it.`,
+    "Another writer appended to the thread since it was read.",
+    (d) => `Thread ${d.threadId} is at ${d.found}, not at ${d.expected}: another writer appended to it.`,
     "Open the thread again and repeat; nothing was written.",
   ),
   STORE_CORRUPT: entry<{ problem: string }>(
     "A database file is damaged, or is none.",
     (d) => `The database cannot be read: ${d.problem}.`,
-    "Nothing was overwritten. Look whether it is the right file; else restore it from a backup.",
+    "Nothing was overwritten. Check that it is the right file; if so, restore it from a backup.",
   ),
   STORE_FAILED: entry<{ threadId?: Values; reason: string }>(
     "The store could not save or read.",
@@ -372,9 +377,9 @@ export const catalogue = {
     "Nothing unsaved was shown as done. When the store is back, open the thread and resume it.",
   ),
   STORE_FOREIGN: entry<{ problem: string }>(
-    "A database is another program's.",
+    "A database belongs to another program.",
     (d) => `The database is not one of Belay: ${d.problem}.`,
-    "Give Belay a file of its own; nothing was changed in this one. Where it is Belay's, it is damaged: restore it from a backup.",
+    "Give Belay a file of its own; nothing was changed in this one. If it is Belay's, it is damaged: restore it from a backup.",
   ),
   STORE_FULL: entry<{ threadId?: Values; reason: string }>(
     "The disk, or the store's quota, is full.",
@@ -382,8 +387,8 @@ export const catalogue = {
     "Nothing acknowledged is lost. Make room, open the thread and resume it.",
   ),
   STORE_UNSUITABLE: entry<{ file: string; kind: string }>(
-    "A SQLite file lies on a network file system, where its locks do not hold.",
-    (d) => `${d.file} lies on ${d.kind}, where SQLite's locks do not hold.`,
+    "A SQLite file is on a network file system, on which its locks do not hold.",
+    (d) => `${d.file} is on ${d.kind}, on which SQLite's locks do not hold.`,
     "Use a local disk, or a database server for several machines.",
   ),
   STORE_VERSION: entry<{ found: number; known: number }>(
@@ -391,13 +396,18 @@ export const catalogue = {
     (d) => `The database has schema version ${d.found}; this program knows ${d.known}.`,
     "Update @belay/core; nothing was changed.",
   ),
+  TENANT_UNKNOWN: entry<{ tenant: string }>(
+    "a worker met a thread of a tenant that it has no runner for",
+    (d) => `This worker has no runner for tenant ${d.tenant}; its threads wait.`,
+    "Return a runner for it from the function that createWorker() was given, or start a worker that has one. Nothing is lost.",
+  ),
   THREAD_BUSY: entry<{ threadId: string; owner: string; until: string }>(
     "Another process, or another runner, is running the thread.",
     (d) => `Thread ${d.threadId} is being run by ${d.owner} (its lease ends ${d.until}).`,
     "Follow it with runner.events(), stop it with runner.interrupt(), or wait.",
   ),
   THREAD_EXISTS: entry<{ threadId: string }>(
-    "The id for a fork is that of a thread that is there.",
+    "The id for a fork belongs to an existing thread.",
     (d) => `There is a thread ${d.threadId} already.`,
     "Leave `as` out, or choose another id.",
   ),
@@ -409,7 +419,7 @@ export const catalogue = {
   THREAD_SOUND: entry<{ threadId: string }>(
     "A repair of a thread that is not damaged.",
     (d) => `Thread ${d.threadId} can be read from its beginning to its end.`,
-    "Go on with it; runner.fork() makes another one of it.",
+    "Use it as it is; runner.fork() makes a copy.",
   ),
   THREAD_UNKNOWN: entry<{ threadId: string }>(
     "A thread id that the store does not have.",
@@ -422,10 +432,10 @@ export const catalogue = {
     "session.handle() issues a new one.",
   ),
   TOKEN_SPENT: entry<{ threadId: string; segment: number }>(
-    "A handle is used a second time, or a session goes on from a pause that has ended by other means.",
+    "A handle is used a second time, or a session resumes a pause that has already ended by other means.",
     (d) =>
-      `The pause of thread ${d.threadId} after segment ${d.segment} is over: its handle was used, or somebody went on by other means.`,
-    "Look at session.state, with runner.open() where another process may have it: a completed thread takes run(input), a paused one session.resume().",
+      `The pause of thread ${d.threadId} after segment ${d.segment} is over: its handle was used, or the thread was resumed by other means.`,
+    "Look at session.state, after runner.open() if another process may have the thread: a completed thread takes run(input), a paused one session.resume().",
   ),
   TOKEN_UNKNOWN: entry<{ threadId: string }>(
     "A handle whose token the thread never gave, or that was voided by a newer one.",
@@ -435,7 +445,7 @@ export const catalogue = {
   TOO_LARGE: entry<{ what: string; bytes: number; most: number }>(
     "Something that must be recorded, and is no input, takes more bytes than the runner's maxBytes.",
     (d) => `${d.what} takes ${d.bytes} bytes; at most ${d.most} are taken.`,
-    "What a caller gave has changed nothing. Code that gave it has run, and is not run again by itself; of a model's answer what was shown is kept, and resume() goes on from there. Keep large data elsewhere and give its place, or raise maxBytes in createRunner().",
+    "A value from a caller has changed nothing. Code that returned the value has run, and does not run again by itself. Of a model's answer the shown part is kept, and resume() continues from it. Keep large data elsewhere and pass a reference, or raise maxBytes in createRunner().",
   ),
   TOOL_DUPLICATE: entry<{ agent: string; tool: string }>(
     "Two tools of one agent have the same name.",
@@ -462,12 +472,12 @@ export const catalogue = {
 
 /** The code of a `BelayError`. Each is explained in docs/errors.md. */
 export type ErrorCode = keyof typeof catalogue;
-/** The same symbol in every copy. */
+/** The same symbol in every installed copy of this package. */
 const MARK: unique symbol = Symbol.for("belay.error") as never;
 
 export type ErrorDetails<C extends ErrorCode> = Parameters<(typeof catalogue)[C]["message"]>[0];
 
-/** Every error that Belay throws or reports: `code` for programs, `message` with the values, `hint` with what to do. */
+/** The error that Belay throws and reports: `code` for programs, `message` with the values, `hint` with the next action. */
 export class BelayError extends Error {
   override readonly name: string = "BelayError";
   /** Marks errors of every installed copy of this package. */
@@ -483,7 +493,7 @@ export class BelayError extends Error {
     this.details = details as Record<string, unknown>;
   }
 
-  /** An Error's message is not part of its JSON otherwise. */
+  /** Returns the error as JSON. Without this method its message would be missing. */
   toJSON(): object {
     const { name, code, message, hint, details } = this;
     return { name, code, message, hint, details };
@@ -491,8 +501,8 @@ export class BelayError extends Error {
 }
 
 /**
- * Returns whether `error` is a `BelayError`, also one of another installed copy of this package, for which `instanceof` is
- * false.
+ * Returns whether `error` is a `BelayError`. Unlike `instanceof` it also recognizes errors of another installed copy of
+ * this package.
  */
 export function isBelayError(error: unknown): error is BelayError {
   return error instanceof Error && (error as Partial<BelayError>)[MARK] === true;
@@ -513,10 +523,10 @@ export const GENERAL = "general";
  */
 export class UserInterrupt extends BelayError {
   override readonly name = "UserInterrupt";
-  /** When the stop was asked for, in milliseconds since 1970. */
+  /** When the stop was requested, in milliseconds since 1970. */
   readonly interruptedAt: number;
   readonly reason: string;
-  /** The text that the person saw of the answer before the stop. */
+  /** The part of the answer that was shown before the stop. */
   readonly partialText: string;
 
   constructor(interruptedAt = Date.now(), reason = GENERAL, partialText = "") {
@@ -529,12 +539,12 @@ export class UserInterrupt extends BelayError {
   }
 }
 
-/** What is recorded of an error: its words, not its object. */
+/** An error as it is recorded: its words, not its object. */
 export interface ErrorRecord {
   readonly code: string;
   readonly message: string;
   readonly hint?: string;
-  /** Where it has a code of its own, and is none of ours. */
+  /** The name of an error that is not Belay's and has a code of its own. */
   readonly name?: string;
 }
 
@@ -546,13 +556,13 @@ export function recordedWords(words: string): string {
   return brief(words, MOST_WORDS);
 }
 
-/** The error that was recorded. What it was made of, and what caused it, is gone. */
+/** Returns a recorded error. Its details and its cause are gone. */
 export function errorFromRecord(record: ErrorRecord | undefined): BelayError {
   const { code = "AGENT_FAILED", message = "It failed.", hint = "" } = record ?? {};
   return new BelayError(code as ErrorCode, message, hint, {});
 }
 
-/** The words of anything that was thrown, whatever it is. */
+/** Returns the message of any thrown value. */
 export function errorText(error: unknown): string {
   try {
     const words: unknown = error instanceof Error ? error.message || error.name : error;

@@ -1,5 +1,5 @@
-// Everything a run can say. Facts are the entries of the journal themselves: they are durable before anyone sees
-// them, and each takes the next `seq`. The rest carries the seq of the last fact and is never stored.
+// The events of a run. Facts are the entries of the journal: each is durable before a reader sees it, and takes the
+// next `seq`. Drafts carry the seq of the last fact and are never stored.
 
 import type { ErrorRecord } from "./error.ts";
 import type { DriftReport, Fingerprint } from "./fingerprint.ts";
@@ -18,7 +18,7 @@ export interface EventBase {
   readonly threadId: string;
   readonly runId: string;
   readonly segment: number;
-  /** Which try of a model call this belongs to, from 1. */
+  /** The number of the model call's try that this belongs to, from 1. */
   readonly attempt: number;
   readonly agentName: string;
   readonly runPath: string;
@@ -26,18 +26,18 @@ export interface EventBase {
 
 export interface RunStartEvent extends EventBase {
   readonly type: "run-start";
-  /** What the agent is made of, where the thread does not know that yet. */
+  /** The fingerprint of the agent, if it is not on record yet. */
   readonly fingerprint?: Fingerprint;
-  /** What a child was given, where that is no message. */
+  /** The input of a child, if it is not a message. */
   readonly input?: Json;
-  /** A child that remembers nothing of what was done under its path before. */
+  /** Set if the child begins without the history under its path. */
   readonly fresh?: true;
 }
 
 export interface MessageEvent extends EventBase {
   readonly type: "message";
   readonly message: Message;
-  /** The turn it belongs to; 0 for inputs. */
+  /** The turn that the message belongs to; 0 for inputs. */
   readonly turn: number;
 }
 
@@ -46,24 +46,24 @@ export interface ToolStartEvent extends EventBase {
   readonly callId: string;
   readonly tool: string;
   readonly address: string;
-  /** Taken from the message that made the call, so it is stored once. */
+  /** The model's arguments, read from the message that made the call, so that they are stored once. */
   readonly args: Json;
-  /** What runs, where a person or a hook changed it. */
+  /** The arguments that run, if a person or a hook changed them. */
   readonly ranArgs?: Json;
-  /** Who changed it, where that was no person. */
+  /** Set if a hook and not a person changed them. */
   readonly changedBy?: "hook";
-  /** The permission rule that lets it run, where one does. */
+  /** The id of the permission rule that allows the call, if one does. */
   readonly rule?: string;
 }
 
-/** A step inside a call or a custom agent: its outcome is never computed again. */
+/** A step inside a call or a custom agent. Its result is never computed again. */
 export interface StepEvent extends EventBase {
   readonly type: "step";
   readonly callId?: string;
   readonly address: string;
   readonly key: string;
   readonly value?: Json;
-  /** What it threw instead. */
+  /** The error that the step threw instead. */
   readonly error?: ErrorRecord;
 }
 
@@ -73,38 +73,41 @@ export interface ToolEndEvent extends EventBase {
   readonly tool: string;
   readonly address: string;
   readonly outcome: Outcome;
-  /** The result; for an interrupted call what it had yielded; for an error its words. */
+  /** The result. For an interrupted call the part it had yielded, for an error its message. */
   readonly output: Json;
-  /** The shared values that it set. */
+  /** The shared values that the call set. */
   readonly values?: Patch;
-  /** It does not run now, and will on continue: a stop came before it started, or, with outcome unknown, a crash cut it, or, with outcome interrupted, it goes on from its recorded steps. */
+  /**
+   * Set if the call does not run now and runs on continue: a stop came before it started; or, with outcome unknown, a
+   * crash cut it; or, with outcome interrupted, it resumes from its recorded steps.
+   */
   readonly held?: true;
 }
 
-/** A tool that a stop or a time-out left behind has ended after all. */
+/** A call that a stop or a timeout left behind has ended. */
 export interface ToolLateEvent extends EventBase {
   readonly type: "tool-late";
-  /** The key of the command it came by. */
+  /** The key of the row that brought it. */
   readonly id: string;
   readonly callId: string;
   readonly tool: string;
   readonly address: string;
   readonly outcome: Outcome;
   readonly output: Json;
-  /** In place of the "interrupted" result while no answer was recorded after it, else as a note of its own. */
+  /** `"replace"` if no answer was recorded after the interrupted result; otherwise it is a note of its own. */
   readonly as: "replace" | "note";
-  /** The shared values that it set. */
+  /** The shared values that the call set. */
   readonly values?: Patch;
 }
 
-/** An input waits: a steer or what is only to be known for the next model call, an input for the next run. */
+/** An input waits: a steer or an observation for the next model call, or an input for the next run. */
 export interface InputQueuedEvent extends EventBase {
   readonly type: "input-queued";
   readonly id: string;
   readonly kind: "steer" | "input" | "observe";
 }
 
-/** It has become part of the history, in the same append. */
+/** A waiting input became part of the history, in the same append. */
 export interface InputConsumedEvent extends EventBase {
   readonly type: "input-consumed";
   readonly id: string;
@@ -116,63 +119,66 @@ export interface ActionEvent extends EventBase {
   readonly action: Action;
 }
 
-/** What an agent, or code inside it, does besides speaking. All but the first take effect when they are recorded. */
+/**
+ * An action of an agent, or of code inside it, besides its text. All but `interrupted` take effect when they are
+ * recorded.
+ */
 export interface Action {
-  /** With `data`, it is the view of a whole pause, by the root agent. */
+  /** With `data` it is the view of a whole pause, built by the root agent. */
   readonly interrupted?: Interrupt | InterruptView;
   /** Ends the whole run with this output. */
   readonly exit?: { readonly output: Json };
-  /** From now on another agent has the word, in the same history. */
+  /** Transfers the conversation to another agent, in the same history. */
   readonly transferToAgent?: { readonly name: string };
   /** Ends the nearest loop with this output. */
   readonly breakLoop?: { readonly output: Json };
   readonly customized?: Json;
 }
 
-/** Somebody answered a request, or it ended otherwise. */
+/** A request was answered, expired or withdrawn. */
 export interface RequestAnsweredEvent extends EventBase {
   readonly type: "request-answered";
-  /** The request's. */
+  /** The id of the request. */
   readonly id: string;
   readonly by: string;
   readonly answer: Answer | { readonly type: "expire" } | { readonly type: "withdraw" };
-  /** sha256 of what an approval allows. */
+  /** The sha256 digest of what an approval allows. */
   readonly digest?: string;
-  /** It counts, and more people must approve. */
+  /** Set if the answer counts and more approvals are needed. */
   readonly open?: true;
-  /** It did not count: why. */
+  /** Why the answer did not count. */
   readonly refused?: ErrorRecord;
-  /** The rule that it leaves behind, and for whom. */
+  /** The rule that the answer leaves behind, and its reach. */
   readonly rule?: RememberedRule;
   readonly remember?: "thread" | "always";
-  /** The key of the command it came by. */
+  /** The key of the row that brought it. */
   readonly key?: string;
-  /** The caller's id: answering again under it is answering once. */
+  /** The caller's id. The same answer again under this id counts once. */
   readonly ref?: string;
 }
 
-/** The run goes on with an agent that has changed. */
+/** The run continues with an agent that has changed. */
 export interface DriftEvent extends EventBase {
   readonly type: "drift";
   readonly report: DriftReport;
   readonly fingerprint: Fingerprint;
 }
 
-/** What a person allowed for this thread is allowed no more. */
+/** A rule that a person left for this thread was removed. */
 export interface RuleRemovedEvent extends EventBase {
   readonly type: "rule-removed";
-  /** The rule's. */
+  /** The id of the rule. */
   readonly id: string;
   readonly by: string;
 }
 
-/** From now on a graph stops at a node, or does not, whatever it was compiled with. */
+/** A breakpoint was set or removed at run time. It overrides the compiled graph. */
 export interface BreakpointEvent extends EventBase {
   readonly type: "breakpoint";
   readonly breakpoint: Breakpoint;
 }
 
-/** The thread has another title, or other labels. `null` removes one. */
+/** The title or the labels of the thread changed. `null` removes one. */
 export interface LabelEvent extends EventBase {
   readonly type: "label";
   readonly title?: string | null;
@@ -182,29 +188,29 @@ export interface LabelEvent extends EventBase {
 
 export interface Breakpoint {
   readonly node: string;
-  /** The name of its graph; any, where it is not said. */
+  /** The name of the graph; undefined for any. */
   readonly graph?: string;
   readonly at: "before" | "after";
-  /** Whether it stops there. */
+  /** Whether the graph stops there. */
   readonly stop: boolean;
-  /** Only where what the node is given, or gave, has this in it. */
+  /** Stops only if the input, or the output, of the node contains this value. */
   readonly when?: Json;
 }
 
 /**
- * A command was taken: one with a caller's id, or one that came from another process. Its outcome is a fold of the facts up
- * to this one, so the same command again has the same outcome.
+ * A command was taken: one with a caller's id, or one from another process. Its outcome is folded from the facts up to
+ * this one, so the same command again has the same outcome.
  */
 export interface CommandEvent extends EventBase {
   readonly type: "command";
-  /** Unique in its thread, and made of the verb and the caller's id. */
+  /** Unique in its thread; made of the verb and the caller's id. */
   readonly key: string;
   readonly by: string;
   /** Why it had no effect. */
   readonly refused?: ErrorRecord;
 }
 
-/** A stop, by its id, and the segment that it was for. */
+/** A stop, by its id, and the segment that it was meant for. */
 export interface MissedStop {
   readonly id: string;
   readonly runId: string;
@@ -215,27 +221,27 @@ export interface StateEvent extends EventBase {
   readonly type: "state";
   readonly state: SessionState;
   readonly pauseType?: PauseType;
-  /** What a pause waits for. */
+  /** The interrupts that the pause waits for. */
   readonly interrupts?: readonly Interrupt[];
   /** sha256 of the token of this pause's handle. */
   readonly tokenHash?: string;
-  /** Until when that token is good, where it has an end. */
+  /** When the token expires, if it does. */
   readonly tokenUntil?: number;
-  /** On going on: whether open calls still run (continue) or are closed (rethink). */
+  /** How the run resumes: open calls still run (continue), or are closed (rethink). */
   readonly mode?: "continue" | "rethink";
-  /** The agents that a rethink is for, by path; all where it is not there. */
+  /** The paths of the agents that a rethink is for; undefined for all. */
   readonly to?: readonly string[];
-  /** What a person changes in the state of graphs, by their path. */
+  /** A person's changes to the state of graphs, by path. */
   readonly edits?: Readonly<Record<string, Patch>>;
   /** How a rethink closes calls that never started. */
   readonly repair?: "synthetic" | "drop";
-  /** Ids of the stops that this answers. */
+  /** The ids of the stops that this state change settles. */
   readonly stops?: readonly string[];
-  /** Stops of an earlier stretch, which came too late for it and hit nothing. */
+  /** Stops meant for an earlier segment, which arrived too late and had no effect. */
   readonly missed?: readonly MissedStop[];
-  /** The id under which a caller asked for this stretch: asking again is asking once. */
+  /** The caller's id for this segment. The same request again under it starts nothing new. */
   readonly id?: string;
-  /** Where a fork begins: everything before is another thread's past, up to `seq`. */
+  /** Set on a fork: all earlier facts are those of another thread, up to `seq`. */
   readonly forked?: { readonly threadId: string; readonly seq: number };
 }
 
@@ -244,21 +250,21 @@ export interface RunEndEvent extends EventBase {
   readonly status: "completed" | "failed" | "terminated";
   readonly finish?: Finish;
   readonly usage: Usage;
-  /** What the run gave, where that is not the text of its last message. */
+  /** The output of the run, if it is not the text of its last message. */
   readonly output?: Json;
   readonly error?: ErrorRecord;
-  /** What a node changes in the state of its graph. */
+  /** The changes of a node to the state of its graph. */
   readonly patch?: Patch;
-  /** The shared values that it set. */
+  /** The shared values that the agent set. */
   readonly values?: Patch;
-  /** The shared value that the output becomes. */
+  /** The name of the shared value that the output becomes. */
   readonly outputKey?: string;
 }
 
-/** Values of the top-level keys that changed. */
+/** The new values of the top-level keys that changed. */
 export type Patch = Readonly<Record<string, Json>>;
 
-/** An event on record. Facts are numbered by `seq`, one after the other. */
+/** An event on record. Facts are numbered by `seq`, without gaps. */
 export type Fact =
   | RunStartEvent
   | MessageEvent
@@ -292,7 +298,10 @@ export interface DeltaEvent extends EventBase {
   readonly type: "text-delta" | "reasoning-delta";
   readonly text: string;
   readonly messageId: string;
-  /** Where `text` begins in the message's text (or reasoning) so far. A reader that joins in mid-answer gets all of it at 0. */
+  /**
+   * The offset of `text` in the text (or reasoning) of the message so far. A reader that joins in mid-answer gets all
+   * of it at 0.
+   */
   readonly offset: number;
   /** The id of the cut message that this one continues. */
   readonly continues?: string;
@@ -306,7 +315,7 @@ export interface ToolProgressEvent extends EventBase {
   readonly data: Json;
 }
 
-/** What was streamed of this message in an earlier attempt is void. */
+/** The text that an earlier attempt streamed of this message is void. */
 export interface SupersededEvent extends EventBase {
   readonly type: "superseded";
   readonly messageId: string;
@@ -325,27 +334,32 @@ export interface ToolInputDeltaEvent extends EventBase {
 /** A model call waits: for a summary of the history, or for its next try. */
 export interface ModelWaitEvent extends EventBase {
   readonly type: "model-wait";
-  /** A turn of the conversation, or a summary that must exist before it. */
+  /** Whether the call is a turn of the conversation, or a summary that must exist before one. */
   readonly reason: "turn" | "summary";
-  /** Set between two tries; `attempt` is the one that follows. */
+  /** Set between two tries. `attempt` is the number of the next one. */
   readonly retry?: ModelRetry;
 }
 
 export interface ModelRetry {
   /** When the next try begins, in milliseconds since 1970. */
   readonly dueAt: number;
-  /** The number of the next try of this call, from 2, and how many are made at most. */
+  /** The number of the next try of this call, from 2, and the most that are made. */
   readonly try: number;
   readonly tries: number;
   /** The HTTP status of the failed try, if it had one. */
   readonly status?: number;
-  /** The words of the failed try. */
+  /** The message of the failed try. */
   readonly problem: string;
 }
 
 /** This reader fell behind; deltas are missing, facts follow. */
 export interface GapEvent extends EventBase {
   readonly type: "gap";
+}
+
+/** The process that ran the thread is gone: the run has crashed, and waits for a resume or a worker. */
+export interface OwnerLostEvent extends EventBase {
+  readonly type: "owner-lost";
 }
 
 /** An event that is not recorded: text as it streams, progress, the start and end of a turn. */
@@ -357,9 +371,10 @@ export type Draft =
   | ToolProgressEvent
   | ModelWaitEvent
   | SupersededEvent
-  | GapEvent;
+  | GapEvent
+  | OwnerLostEvent;
 
-/** Anything that happens on a thread: a fact, which is on record before it is seen, or a draft. */
+/** An event of a thread: a fact, which is on record before a reader sees it, or a draft. */
 export type BelayEvent = Fact | Draft;
 
 export function isFact(event: BelayEvent): event is Fact {

@@ -28,7 +28,7 @@ describe("an agent's fingerprint", () => {
     expect(shapeOf("sequential", "desk", null, [made("support")])).toEqual({ shape: "aed90754242b" });
   });
 
-  test("has nothing for what the agent does not have (R7)", () => {
+  test("has no entry for a part that the agent does not have (R7)", () => {
     expect(fingerprintOf({})).toEqual({});
     expect(fingerprintOf({ model: "scripted", instructions: " \n", tools: [] })).toEqual({
       model: "scripted",
@@ -46,7 +46,7 @@ describe("an agent's fingerprint", () => {
 });
 
 describe("the drift between two", () => {
-  test("is nothing where nothing changed (R7)", () => {
+  test("is undefined if nothing changed (R7)", () => {
     expect(drift({})).toBeUndefined();
   });
 
@@ -55,7 +55,7 @@ describe("the drift between two", () => {
     expect(drift({ model: undefined })).toEqual({ model: { was: "scripted" } });
   });
 
-  test("says that instructions or shape changed (R7)", () => {
+  test("reports changed instructions and a changed shape (R7)", () => {
     expect(drift({ instructions: "Be brief." })).toEqual({ instructions: true });
     expect(drift({ instructions: undefined })).toEqual({ instructions: true });
     const shape = (...names: string[]) => shapeOf("sequential", "desk", null, names.map(made));
@@ -73,7 +73,7 @@ describe("the drift between two", () => {
     });
   });
 
-  test("names tools that came and went, also those that are called like what objects inherit (R7)", () => {
+  test("names added and removed tools, also tools named like inherited properties of objects (R7)", () => {
     const names = ["toString", "constructor", "a"];
     const tools = names.map((name) => ({ ...refund, name }));
     expect(drift({ tools })).toEqual({
@@ -82,7 +82,7 @@ describe("the drift between two", () => {
     expect(drift({ tools: [] })).toEqual({ tools: { added: [], removed: ["refund"], changed: [] } });
   });
 
-  test("is said in one line (R7)", () => {
+  test("fits one line (R7)", () => {
     const { name: _, ...rest } = refund;
     const was = fingerprintOf({ ...parts, tools: [refund, { ...rest, name: "old" }] });
     const is = fingerprintOf({

@@ -1,4 +1,5 @@
-// What an agent was when a run began, short enough to be recorded with it, and how it differs from what it is now (R7).
+// The fingerprint of an agent when a run began, short enough to be recorded with it, and how the agent differs from it
+// now (R7).
 
 import { canonical, digestOf, digestOfText } from "./interrupt/digest.ts";
 import type { Json } from "./json.ts";
@@ -6,12 +7,15 @@ import type { Json } from "./json.ts";
 const SHORT = 12;
 const MOST_IN_CLEAR = 64;
 
-/** The model's id in clear, all else as short digests; what an agent does not have is not there. */
+/**
+ * The parts of an agent: the model's id in clear, everything else as a short digest. A part that the agent does not
+ * have is absent.
+ */
 export interface Fingerprint {
   readonly model?: string;
   readonly instructions?: string;
   readonly tools?: { readonly [name: string]: string };
-  /** How agents that contain agents are put together. */
+  /** How an agent that contains agents is put together. */
   readonly shape?: string;
 }
 
@@ -26,7 +30,7 @@ export interface FingerprintParts {
   }[];
 }
 
-/** What has changed in an agent since its run began. */
+/** The changes in an agent since its run began. */
 export interface DriftReport {
   readonly model?: { readonly was?: string; readonly is?: string };
   readonly instructions?: true;
@@ -38,7 +42,7 @@ export interface DriftReport {
   readonly shape?: true;
 }
 
-/** What to do when the agent is not the one that the run began with. A function says whether to go on. */
+/** What a resume does if the agent has changed since the run began. A function decides whether to continue. */
 export type Drift = "warn" | "refuse" | ((report: DriftReport) => DriftVerdict | Promise<DriftVerdict>);
 
 type DriftVerdict = boolean | "warn" | "refuse" | undefined;
@@ -50,17 +54,19 @@ export function fingerprintOf({ model, instructions, tools = [] }: FingerprintPa
   ]);
   return {
     ...(model !== undefined && { model }),
-    // Blank instructions are sent to no model.
+    // Blank instructions are never sent to a model.
     ...(instructions?.trim() && { instructions: short(instructions) }),
     ...(digests.length > 0 && { tools: Object.fromEntries(digests) }),
   };
 }
 
-/** Of an agent made of agents. There may be thousands of them: all in one text, and one digest of it. */
+/**
+ * Returns the fingerprint of an agent made of agents. There may be thousands of them, so one digest covers them all.
+ */
 export function shapeOf(kind: string, name: string, shape: Json, children: readonly Made[]): Fingerprint {
   const inside = children.map((child) => [child.name, inShort(child.fingerprint())]);
   const text = JSON.stringify([kind, name, shape, inside]);
-  // What has nothing in it is short as it is.
+  // An agent without children is short enough as text.
   if (children.length === 0 && text.length <= MOST_IN_CLEAR) return { shape: text };
   return { shape: digestOfText(text).slice(0, SHORT) };
 }
@@ -80,7 +86,7 @@ export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
   return driftReport(a, b) === undefined;
 }
 
-/** What has changed; undefined where nothing has. Names are in order of the alphabet. */
+/** Returns the changes; undefined if there are none. Names are in alphabetical order. */
 export function driftReport(was: Fingerprint, is: Fingerprint): DriftReport | undefined {
   const tools = toolDrift(was.tools ?? {}, is.tools ?? {});
   const report: DriftReport = {
@@ -94,7 +100,7 @@ export function driftReport(was: Fingerprint, is: Fingerprint): DriftReport | un
   return Object.keys(report).length > 0 ? report : undefined;
 }
 
-/** One line, without a full stop. */
+/** Returns the report as one line, without a full stop. */
 export function driftWords(report: DriftReport): string {
   const { model, instructions, tools, shape } = report;
   const list = (verb: string, names: readonly string[] = []) =>

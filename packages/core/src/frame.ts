@@ -1,7 +1,8 @@
-// What a running agent stands on: who and where it is, the stop it must heed, and the only two ways out, `record` for
-// facts and `publish` for drafts. An agent never saves; whoever made the frame does.
+// The ground under a running agent: its place, the stop signal, and the two ways out, `record` for facts and `publish`
+// for drafts. An agent never saves. The owner of the frame does.
 //
-// Long, and still one piece: the facts and drafts that a frame makes stand beside the interface that takes them.
+// This file is long and still one piece: the facts and drafts that a frame makes belong beside the interface that takes
+// them.
 
 import type { Clock } from "./clock.ts";
 import type { ErrorRecord } from "./error.ts";
@@ -40,100 +41,108 @@ import type { CheckedPermissions } from "./permission/permissions.ts";
 import type { PermissionRule } from "./permission/rule.ts";
 import type { StandardSchema } from "./schema/schema.ts";
 
-/** What the messages of a child cost is counted with them. */
 const noBranches: readonly string[] = [];
+/** The usage of a child is counted with its messages, so its `run-end` carries none. */
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0 };
 
 type Bare<T extends EventBase> = Omit<T, keyof EventBase>;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** One thing to write down. */
+/** Facts to be appended, and the callback for when they are on record. */
 export interface Recording {
-  /** Called when its turn to write has come, so it decides by the state of that moment. */
+  /** Makes the facts when their append is made, so that they follow from the state of that moment. */
   facts(): readonly Fact[];
-  /** They are in the store and in the fold. Never called where saving fails. */
+  /** Called when the facts are in the store and in the fold. Never called if saving fails. */
   recorded(): void;
-  /** Written alone: it, and what follows it, is decided by all that is on record. */
+  /** Gives the recording an append of its own, so that the next decision sees this one on record. */
   readonly alone?: boolean;
 }
 
 /** An answer that streams. */
 export interface Speech {
-  /** Returns its text and reasoning so far, for a reader that joins in mid-answer. */
+  /** Returns the text and reasoning so far, for a reader that joins in mid-answer. */
   soFar(): readonly Draft[];
 }
 
-/** The message of a delta. */
+/** The message that a delta belongs to. */
 export interface DeltaOf {
   readonly messageId: string;
-  /** The cut message that it continues. */
+  /** The id of the cut message that it continues. */
   readonly continues?: string | undefined;
 }
 
-/** What the owner of a frame does for it. */
+/** The interface by which an agent records facts, publishes drafts and reads the thread. */
 export interface Desk {
   record(recording: Recording): void;
   publish(draft: Draft): void;
-  /** Readers that join get this answer so far, until it is hushed. */
+  /** Gives this answer so far to readers that join, until `hush`. */
   speak(speech: Speech): void;
   hush(speech: Speech): void;
-  /** True while someone listens to drafts. */
+  /** True while a reader listens to drafts. */
   readonly watched: boolean;
   readonly head: number;
-  /** The most that one thing to be recorded may take, in bytes of JSON. */
+  /** The limit for each recorded value, in bytes of JSON. */
   readonly maxBytes: number;
-  /** `wanted`, or another id where the thread has that one already, or somebody beside `by`, who asks, was just given it. */
+  /**
+   * Returns `wanted`, or a fresh id if the thread already has that one or has just given it to a requester other than
+   * `by`.
+   */
   callId(wanted: string, by: string): string;
-  /** A call that was left behind; `late` is what it gives in the end, if there is anything to tell. */
+  /**
+   * Follows a call that was left behind. `late` resolves to its result, or to undefined if there is nothing to report.
+   */
   leaveBehind(frame: Frame, call: CallState, late: Promise<LateResult | undefined>): void;
-  /** True when something waits to enter this frame's history: a steer, or, unless only those count, a late result. */
+  /** Returns whether a row waits to enter this frame's history: a steer or a late result; with `only`, a steer. */
   hasMail(frame: Frame, only?: "steer"): boolean;
-  /** Lets it in, in an append of its own. */
+  /** Consumes those rows in an append of its own. */
   takeMail(frame: Frame): Promise<void>;
-  /** One agent's own history in this thread, where it has one. */
+  /** Returns the scope at `path`, if the agent there has a history in this thread. */
   scope(path: string): Scope | undefined;
-  /** The agents directly below `path` that have begun in this run. */
+  /** Returns the scopes directly below `path` that began in this run. */
   begunBelow(path: string, runId: string): readonly Scope[];
   /**
-   * What people said to the whole while none of the agents inside it could hear it: it is for the next that begins, in
-   * each of those that run at once. `branches` are the paths of those that it is inside.
+   * Returns the messages that were sent to the whole while no agent inside it listened. The next agent that begins gets
+   * them, in each of the branches that run at once. `branches` are the paths of the branches around it.
    */
   saidMeanwhile(place: FramePlace, branches: readonly string[]): readonly Message[];
-  /** Open requests of whatever lies at or below `path`. */
+  /** Returns the ids of open requests at or below `path`. */
   openBelow(path: string): readonly string[];
-  /** Nobody waits any more for what is asked at or below `path`: it is withdrawn, and calls that wait for it end; `forGood`, all that have begun there, calls and agents, but for those that end in `facts`. */
+  /**
+   * Returns the facts that withdraw the requests at or below `path` and end the calls that wait for them. With
+   * `forGood` they end every call and agent that has begun there, except those that end in `facts`.
+   */
   closedBelow(frame: Frame, path: string, forGood: boolean, facts?: readonly Fact[]): readonly Fact[];
-  /** A request of the thread. */
+  /** Returns a request of the thread by its id. */
   request(id: string): RequestState | undefined;
-  /** Where people want graphs to stop, or not to, in the order they said so. */
+  /** The breakpoints that were set or removed at run time, in order. */
   readonly breakpoints: readonly SetBreakpoint[];
-  /** True if the code with an interrupt at this address asked to be run again, and waits for resume(). */
+  /** Returns whether the code with an interrupt at this address asked to run again and waits for resume(). */
   isToRerun(address: string): boolean;
-  /** A node of a graph waits for somebody to go on: listed with the pause that this stretch ends in, if it does. */
+  /** Lists a node of a graph that waits for resume() with the pause that ends this segment, if a pause does. */
   halt(interrupt: Interrupt): void;
-  /** Calls back when the request is decided, and that is on record. */
+  /** Calls back when the decision on the request is on record. */
   await(id: string, awaiting: Awaiting): void;
   /** Code that waits for a person and stays in memory, by the address of its call. */
   readonly hot: HotCode;
-  /** Nobody is there to ask. */
+  /** True if no person is available to ask. */
   readonly unattended: boolean;
   /** The runner's rules. */
   readonly permissions: CheckedPermissions | undefined;
   /** The runner's hooks. */
   readonly hooks: HookTable | undefined;
-  /** The `onText` hooks that threw in this run: they are not called again. */
+  /** Returns the `onText` hooks that threw in this run and are not called again. */
   mutedHooks(runId: string): Set<Hook>;
   /** The values that the agents of the thread share. */
   readonly values: Patch;
-  /** Stops the run as a person's stop does. */
+  /** Stops the run like a person's stop. */
   interrupt(stop: InsideStop): void;
-  /** Where things go that fail nothing. */
+  /** Receives problems that fail nothing. */
   readonly log: Log;
-  /** What people allowed: for this thread, and for good. */
+  /** Returns the rules that approvals left behind, for this thread and for good. */
   remembered(): Promise<Remembered>;
 }
 
-/** A stop by code of the run itself. */
+/** A stop requested by code inside the run. */
 export interface InsideStop {
   readonly by: string;
   readonly reason?: string | undefined;
@@ -141,9 +150,9 @@ export interface InsideStop {
 }
 
 export interface Awaiting {
-  /** What the code itself takes as an answer: it may ask for more than the recorded JSON Schema. */
+  /** The code's own schema for an answer. It may be stricter than the recorded JSON Schema. */
   readonly schema?: StandardSchema | undefined;
-  /** False where it can do nothing with it any more. */
+  /** Returns false if the code can no longer use the decision. */
   decided(decision: Decision): boolean;
 }
 
@@ -152,36 +161,36 @@ export interface Remembered {
   readonly always: readonly PermissionRule[];
 }
 
-/** Code that waits for a person: it can stand on another frame and go on, or be let go. */
+/** Code that waits for a person. It can move to another frame and continue, or be dropped. */
 export interface Hot {
-  /** Never settles again; its signal fires, for it to clean up. */
+  /** Ends the code: its promise never settles and its signal fires, so that it can clean up. */
   drop(): void;
 }
 
 export interface HotCode {
-  /** Keeps it until somebody takes it, or there is no more room. `wake` is called through by it when it has something to do. */
+  /** Keeps the code until it is taken or there is no more room. It calls `wake` when it has facts to record. */
   keep(address: string, hot: Hot): void;
   take(address: string): Hot | undefined;
-  /** What is kept under `address` has something to record. */
+  /** Reports that the code kept under `address` has facts to record. */
   wake(address: string): void;
-  /** Some was dropped, and the processes that it has started have yet to end; `force` makes them. */
+  /** Waits for processes that dropped code started; `force` kills them. */
   leaves(gone: Promise<unknown>, force: () => void): void;
 }
 
-/** How this stretch began, where that is not with a new run. */
+/** How this segment began, if it does not begin a new run. */
 export interface Beginning {
-  /** False: only the calls that people answered run. */
+  /** If false, only the calls that people answered run. */
   readonly mayCallModel: boolean;
-  /** The head of the thread before it: what was settled later, was settled by this stretch. */
+  /** The head of the thread before this segment. Anything settled after it was settled by this segment. */
   readonly from: number;
 }
 
 export interface LateResult {
   readonly outcome: Outcome;
   readonly output: Json;
-  /** What the call did besides. */
+  /** The actions of the call besides its result. */
   readonly actions?: readonly Action[];
-  /** The shared values that it set. */
+  /** The shared values that the call set. */
   readonly values?: Patch;
 }
 
@@ -201,11 +210,11 @@ export class Frame {
   readonly deps: unknown;
   readonly desk: Desk;
   readonly beginning: Beginning;
-  /** What people say to the run is said to this agent. */
+  /** True if input for the run is input for this agent. */
   readonly hears: boolean;
-  /** Paths of those that it is, or is inside, of agents that run at once. */
+  /** Paths of the parallel branches that it is, or that it lies in. */
   branches: readonly string[] = noBranches;
-  /** It begins now: nothing of what it did is on record. */
+  /** True if it begins now: nothing of it is on record. */
   isNew = false;
   /** The hooks that see each piece of text; undefined if there are none. */
   onText: readonly Hook[] | undefined;
@@ -230,19 +239,19 @@ export class Frame {
     this.hears = hears;
   }
 
-  /** A frame for an agent inside this one. */
+  /** Returns a frame for an agent inside this one. */
   child(agentName: string, runPath: string, scope: Scope, hears: boolean): Frame {
     const { signal, clock, deps, desk, beginning } = this;
     return new Frame({ ...this.place, agentName, runPath }, scope, signal, clock, deps, desk, beginning, hears);
   }
 
-  /** The frame of the one that has the word, where it was handed over. */
+  /** Returns the frame of the agent that the conversation was transferred to, or this frame. */
   get speaker(): Frame {
     const { scope, place, hears } = this;
     return scope.active === undefined ? this : this.child(scope.active, place.runPath, scope, hears);
   }
 
-  /** The facts by which a child begins, and ends. */
+  /** Makes the fact by which a child begins. */
   childStart(agentName: string, runPath: string, input?: Json, fresh?: true): RunStartEvent {
     const { threadId, runId, segment } = this.place;
     const attempt = 1;
@@ -294,7 +303,7 @@ export class Frame {
     return { type: "action", action, ...this.#fact() };
   }
 
-  /** Settles when they are recorded. Never rejects: where saving fails, it never settles. */
+  /** Appends the facts. Resolves when they are on record. Never rejects: if saving fails, it never settles. */
   record(facts: () => readonly Fact[]): Promise<void> {
     return new Promise((recorded) => this.desk.record({ facts, recorded }));
   }
@@ -325,7 +334,7 @@ export class Frame {
     };
   }
 
-  /** A start of what a person or a hook changed, or a rule allows. */
+  /** Makes the start of a call that a person or a hook changed, or that a rule allows. */
   changedStart(call: CallState, more: Pick<ToolStartEvent, "ranArgs" | "changedBy" | "rule">): ToolStartEvent {
     const start: Mutable<ToolStartEvent> = this.toolStart(call);
     const { ranArgs, changedBy, rule } = more;
@@ -348,12 +357,12 @@ export class Frame {
     return { type: "step", address, key, ...this.#fact(), ...outcome, ...(callId !== undefined && { callId }) };
   }
 
-  /** The call that asked has ended: nobody waits for the answer. */
+  /** Makes the withdrawal of a request whose call has ended. */
   withdrawn(id: string): RequestAnsweredEvent {
     return { type: "request-answered", id, by: "runtime", answer: { type: "withdraw" }, ...this.#fact() };
   }
 
-  /** Nobody is there to ask. */
+  /** Makes the rejection of a request in an unattended run. */
   declined(id: string): RequestAnsweredEvent {
     const answer = { type: "reject" as const, reason: "nobody is there to ask (unattended)", by: "runtime" };
     return { type: "request-answered", id, by: "runtime", answer, ...this.#fact() };

@@ -1,4 +1,4 @@
-// H1 in Belay's own words: what must hold of the messages of a request whatever the provider.
+// H1 in Belay's own terms: the rules that the messages of a request must meet for every provider.
 
 import { type CallPart, isBlank, type Message, type Part, type ResultPart, type Role } from "./message.ts";
 
@@ -12,7 +12,7 @@ const PARTS: { readonly [R in Role]: readonly Part["type"][] } = {
 export function historyProblems(messages: readonly Message[]): string[] {
   const problems: string[] = [];
   const callIds = new Set<string>();
-  /** The calls of the last assistant message: each awaits one result in the tool messages directly after it. */
+  /** The calls of the last assistant message. Each needs one result in the tool messages directly after it. */
   let at = "";
   let open = new Map<string, CallPart>();
   let answered = new Set<string>();
@@ -50,7 +50,7 @@ export function historyProblems(messages: readonly Message[]): string[] {
   return problems;
 }
 
-/** What somebody's own code made may be anything. */
+/** Returns the problem with a message that user code made, which may be any value. */
 function readingProblem(message: Partial<Message> | null | undefined, index: number): string | undefined {
   const parts: unknown = message?.parts;
   if (!Array.isArray(parts)) return `message ${index} is ${show(message).slice(0, 100)}, which has no parts`;
@@ -93,7 +93,10 @@ function shapeProblems(message: Message, index: number, here: string): string[] 
   return problems;
 }
 
-/** Reasoning alone is not an answer: no provider takes it back without what it led to. */
+/**
+ * Returns whether a part counts as an answer. Reasoning alone does not: no provider takes it back without the text or
+ * call it led to.
+ */
 function says(part: Part): boolean {
   if (part.type === "text") return !isBlank(part.text);
   return part.type !== "reasoning";

@@ -6,7 +6,7 @@ const values = fc.jsonValue() as fc.Arbitrary<Json>;
 const texts = fc.string({ unit: "binary" });
 const bytesOf = (value: Json) => Buffer.byteLength(JSON.stringify(value));
 
-it("P12: what takes one byte more than there may be is refused, and nothing that takes less", () => {
+it("P12: a value one byte over the limit is refused, and a value at the limit is not", () => {
   fc.assert(
     fc.property(fc.oneof(values, texts, fc.array(texts)), (value) => {
       const bytes = bytesOf(value);
@@ -15,7 +15,7 @@ it("P12: what takes one byte more than there may be is refused, and nothing that
   );
 });
 
-it("P12: values that come one after the other take what the list of them takes", () => {
+it("P12: values that arrive one by one take as much room as the list of them", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(values, texts), { minLength: 1 }), (list) => {
       const bytes = bytesOf(list);
@@ -28,6 +28,6 @@ it("P12: values that come one after the other take what the list of them takes",
   );
 });
 
-it("P12: what is longer than any text can be is too large, and no error of another kind", () => {
+it("P12: JSON longer than a string can be is TOO_LARGE and not another error", () => {
   expect(() => toJson("\u0001".repeat(2 ** 27), "It", 1000)).toThrow(expect.objectContaining({ code: "TOO_LARGE" }));
 });

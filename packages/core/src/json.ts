@@ -1,8 +1,9 @@
-// What may be recorded. Invariants:
-// 1. A value that leaves `toJson` is plain JSON and shares no object with what came in: later changes by its
-//    giver cannot reach a record.
-// 2. What JSON cannot hold (F5) is refused with the path to it; it is never bent into something else.
-// 3. Where a runner's `maxBytes` is given, what takes more than that as JSON is refused (P12), and nothing of it is kept.
+// The values that may be recorded. Invariants:
+// 1. A value that leaves `toJson` is plain JSON and shares no object with its source: later changes to the source
+//    cannot reach a record.
+// 2. A value that JSON cannot hold (F5) is refused with the path to it. It is never converted silently.
+// 3. If a runner's `maxBytes` is given, a value that takes more than that as JSON is refused (P12), and no part of it is
+//    kept.
 
 import { belayError } from "./error.ts";
 
@@ -10,26 +11,29 @@ import { belayError } from "./error.ts";
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /**
- * Copies `value` as plain JSON. Undefined properties are dropped, an undefined value is null. Throws `NOT_SERIALIZABLE`, or
- * `TOO_LARGE` where it takes more than `most` bytes.
+ * Copies `value` as plain JSON. Undefined properties are dropped, and an undefined value becomes null. Throws
+ * `NOT_SERIALIZABLE`, or `TOO_LARGE` if it takes more than `most` bytes.
  */
 export function toJson(value: unknown, what: string, most = Number.POSITIVE_INFINITY): Json {
   return fitting(copy({ what, converts: false }, value, "", undefined), what, most);
 }
 
-/** toJson() of what code gave back (I3): an object with a method `toJSON` is what that returns, so a Date is its ISO text. */
+/**
+ * Copies the return value of user code as JSON (I3). Unlike `toJson()` it calls the `toJSON` method of an object, so a
+ * Date becomes its ISO text.
+ */
 export function toStored(value: unknown, what: string, most = Number.POSITIVE_INFINITY): Json {
   return fitting(copy({ what, converts: true }, value, "", undefined), what, most);
 }
 
-/** `value`, which is plain JSON, as it is. Throws `TOO_LARGE` where it takes more than `most` bytes. */
+/** Returns `value`, which is plain JSON, unchanged. Throws `TOO_LARGE` if it takes more than `most` bytes. */
 export function fitting<T>(value: T, what: string, most: number): T {
   const bytes = bytesOver(value as Json, most);
   if (bytes !== undefined) throw belayError("TOO_LARGE", { what, bytes, most });
   return value;
 }
 
-/** How many bytes `value` takes as JSON, where that is more than `most`; undefined where it fits. */
+/** Returns the bytes that `value` takes as JSON if they exceed `most`; undefined if it fits. */
 export function bytesOver(value: Json, most: number): number | undefined {
   if (most === Number.POSITIVE_INFINITY || bytesAtMost(value) <= most) return undefined;
   const bytes = bytesOf(value);
@@ -40,15 +44,15 @@ function bytesOf(value: Json): number {
   try {
     return Buffer.byteLength(JSON.stringify(value));
   } catch {
-    // Longer than any text can be.
+    // The JSON is longer than a string can be.
     return bytesAtMost(value);
   }
 }
 
-/** What a character may take in JSON: one that is escaped, such as half of a pair that lost the other half. */
+/** The most bytes that one character takes in JSON: an escaped one, such as half of a surrogate pair. */
 export const CHARACTER_BYTES = 6;
 
-/** An estimate that is never too low, and far cheaper than writing it down. */
+/** Returns an upper bound for the size of the JSON, far cheaper than writing it. */
 export function bytesAtMost(value: Json | undefined): number {
   if (typeof value === "string") return CHARACTER_BYTES * value.length + 2;
   if (typeof value !== "object" || value === null) return 26;
@@ -61,30 +65,30 @@ export function bytesAtMost(value: Json | undefined): number {
   return bytes;
 }
 
-/** Room for values that come one after the other, each an item of one list. */
+/** Limits the size of a list whose values arrive one by one. */
 export class Room {
   readonly #most: number;
-  /** What the list takes, with all that was counted: also with the value that did not fit. */
+  /** The size of the list with everything counted so far, including the value that did not fit. */
   bytes = 1;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** False where it does not fit any more. */
+  /** Counts a value. Returns false if the list no longer fits. */
   take(value: Json): boolean {
     this.bytes += bytesOf(value) + 1;
     return this.bytes <= this.#most;
   }
 
-  /** The same for a text that goes on with one that is in the last of them. */
+  /** Counts text that is added to the last value. Returns false if the list no longer fits. */
   extend(text: string): boolean {
     this.bytes += bytesOf(text) - 2;
     return this.bytes <= this.#most;
   }
 }
 
-/** What is deeper can be walked here and overflow the stack of whoever reads it. */
+/** A deeper value can be copied here and overflow the stack of its reader. */
 const MAX_DEPTH = 500;
 
 interface Above {
@@ -95,7 +99,7 @@ interface Above {
 
 interface Copying {
   readonly what: string;
-  /** Whether `toJSON` is called. */
+  /** Whether to call `toJSON`. */
   readonly converts: boolean;
 }
 
@@ -120,7 +124,7 @@ function copy(by: Copying, given: unknown, path: string, above: Above | undefine
   }
 }
 
-/** As JSON.stringify() does it. */
+/** Calls `toJSON` like JSON.stringify() does. */
 function converted(value: unknown, path: string): unknown {
   if ((typeof value !== "object" && typeof value !== "bigint") || value === null) return value;
   const { toJSON } = value as { readonly toJSON?: unknown };
@@ -155,13 +159,13 @@ function refuse(what: string, path: string, found: string): never {
   throw belayError("NOT_SERIALIZABLE", { what, path: path === "" ? "(the value itself)" : path, found });
 }
 
-/** Text as it is, nothing as no words, anything else as JSON. */
+/** Returns text as it is, null as an empty string, and anything else as JSON. */
 export function asText(value: Json): string {
   if (value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Plain data as it is now, that nobody can write into. What is no plain data, such as an error, is handed over itself. */
+/** Returns a frozen copy of plain data. Anything else, such as an error, is returned itself. */
 export function frozen<T>(value: T, met = new Map<unknown, unknown>()): T {
   if (typeof value !== "object" || value === null) return value;
   const isList = Array.isArray(value);

@@ -2,10 +2,10 @@
 
 import { belayError } from "./error.ts";
 
-/** The state of a thread. docs/language.md lists the moves between them. */
+/** The state of a thread. docs/language.md lists the allowed moves. */
 export type SessionState = "created" | "initialized" | "running" | "paused" | "completed" | "terminated" | "error";
 
-/** Why a thread is paused; `"crash"` is derived: it was running, and nobody holds its lease. */
+/** Why a thread is paused. `"crash"` is derived: the thread was running, and no process holds its lease. */
 export type PauseType = "user_interrupt" | "tool_interrupt" | "node_interrupt" | "manual" | "crash";
 
 export const moves: Readonly<Record<SessionState, readonly SessionState[]>> = {

@@ -1,19 +1,19 @@
-// What goes wrong beside a run and fails nothing: somebody has to hear of it all the same.
+// Problems beside a run that fail nothing and still need to be reported.
 
 import type { BelayError } from "./error.ts";
 
-/** Something that went wrong beside a run and failed nothing. */
+/** A problem beside a run that failed nothing. */
 export interface LogEntry {
   readonly level: "warn";
   readonly error: BelayError;
-  /** This and the rest are empty where it happened to no thread that is known. */
+  /** This and the following fields are empty if the problem belongs to no known thread. */
   readonly threadId: string;
   readonly runId: string;
   readonly agentName: string;
   readonly runPath: string;
 }
 
-/** Receives what goes wrong beside a run. The console by default. */
+/** Receives problems beside a run. The default prints to the console. */
 export type Log = (entry: LogEntry) => void;
 
 export const consoleLog: Log = ({ error, threadId }) => {

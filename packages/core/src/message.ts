@@ -1,11 +1,12 @@
-// What a model reads and writes. Messages are immutable: a change makes a new object, so identity tells "unchanged".
+// The messages that a model reads and writes. They are immutable: a change makes a new object, so the same object means
+// unchanged.
 
 import type { Json } from "./json.ts";
 
-/** Who a message is from. */
+/** The sender of a message. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
-/** Opaque data of the provider that made a part: it goes back verbatim, to that provider only. */
+/** Opaque data of the provider that made a part. It is sent back verbatim, to that provider only. */
 export interface ProviderData {
   readonly name: string;
   readonly data: Json;
@@ -22,13 +23,13 @@ export interface TextPart {
 export interface FilePart {
   readonly type: "file";
   readonly mediaType: string;
-  /** base64 of the bytes, an address, or the name of a stored blob. */
+  /** The bytes as base64, a URL, or the name of a stored blob. */
   readonly data: { readonly base64: string } | { readonly url: string } | { readonly blob: string };
   readonly name?: string;
   readonly provider?: ProviderData;
 }
 
-/** Sent back only when it was finished and the provider signed it (`provider` is there). */
+/** Reasoning of a model. It is sent back only if it was finished and the provider signed it (`provider` is set). */
 export interface ReasoningPart {
   readonly type: "reasoning";
   readonly text: string;
@@ -40,11 +41,11 @@ export interface CallPart {
   readonly type: "call";
   readonly id: string;
   readonly tool: string;
-  /** What the model asked for; a string when the model's arguments were not a JSON object. */
+  /** The model's arguments; a string if they were not a JSON object. */
   readonly args: Json;
-  /** What ran, where a person or a hook changed it. */
+  /** The arguments that ran, if a person or a hook changed them. */
   readonly ranArgs?: Json;
-  /** Who changed it, where that was no person. */
+  /** Set if a hook and not a person changed them. */
   readonly changedBy?: "hook";
   readonly provider?: ProviderData;
 }
@@ -55,16 +56,16 @@ export type Outcome = "ok" | "error" | "rejected" | "not-executed" | "interrupte
 /** The result of a call. */
 export interface ResultPart {
   readonly type: "result";
-  /** The id of the call it answers. */
+  /** The id of the call that it belongs to. */
   readonly id: string;
   readonly tool: string;
   readonly outcome: Outcome;
-  /** JSON; of a result that `content()` made, its parts under the key `~content`. */
+  /** JSON. A result that `content()` made has its parts under the key `~content`. */
   readonly output: Json;
   readonly provider?: ProviderData;
 }
 
-/** Something only the provider understands (a call it executed itself, say). */
+/** A part that only its provider understands, such as a call that the provider executed itself. */
 export interface OpaquePart {
   readonly type: "opaque";
   readonly provider: ProviderData;
@@ -84,9 +85,9 @@ export interface Usage {
 /** Why a model ended its answer. */
 export type Finish = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
 
-/** Who cut an answer short, and when. */
+/** The stop or error that cut an answer short, and its time. */
 export interface Cut {
-  /** "user", a person's id, "error", or "runtime" where the program let go of the thread. */
+  /** "user", a person's id, "error", or "runtime" if the program let go of the thread. */
   readonly by: string;
   readonly at: number;
   readonly reason?: string;
@@ -100,34 +101,34 @@ export interface Message {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly origin: "person" | "model" | "runtime" | "hook";
-  /** The person or program that said it, if the command named one. */
+  /** The person or program that sent it, if the command named one. */
   readonly by?: string;
   readonly interrupted?: Cut;
-  /** Said after a stop, by an `onInterrupt` hook or as the agent's `interruptMessage`: for people. */
+  /** A message for the person after a stop, from an `onInterrupt` hook or the agent's `interruptMessage`. */
   readonly isInterrupted?: true;
-  /** Of words after a stop: models read them too, before the next input. */
+  /** Set on a message after a stop that models read too, before the next input. */
   readonly remembered?: true;
-  /** The id of the cut message that this one goes on with. */
+  /** The id of the cut message that this one continues. */
   readonly continues?: string;
   /** The id of the model that wrote it. */
   readonly model?: string;
   readonly usage?: Usage;
   readonly finish?: Finish;
-  /** It stands, in what a model reads, for everything up to the message with that id. */
+  /** Replaces, in the prompt, every message up to the one with that id. */
   readonly summary?: { readonly coversTo: string };
 }
 
-/** What every provider takes as the name of a tool; agents and nodes, which can be tools too, are named alike. */
+/** The tool names that every provider accepts. Agents and nodes can be tools too and follow the same rule. */
 export const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** The visible text of a message. */
+/** Returns the visible text of a message. */
 export function messageText(message: Pick<Message, "parts">): string {
   let text = "";
   for (const part of message.parts) if (part.type === "text") text += part.text;
   return text;
 }
 
-/** What is wrong with a file, whoever reads it: it would stand in the history, and fail every request from then on. */
+/** Returns the problem with a file. A bad file in the history would fail every later request. */
 export function fileProblem({ mediaType, data }: { readonly mediaType?: unknown; readonly data?: unknown }) {
   const { base64, url, blob } = (data ?? {}) as { readonly [source: string]: unknown };
   if (typeof blob === "string" && base64 === undefined && url === undefined) {

@@ -1,7 +1,7 @@
-// Numbered points: where a stop, a crash or a second opinion can fall between two steps of the kernel. Inert unless a
-// test has switched them on; `interruptAnywhere` does.
+// Numbered points between two steps of the kernel, at which a test can place a stop, a crash or a second command. They
+// are inert until a test switches them on, as `interruptAnywhere` does.
 
-/** `what` happened, or is about to happen; `detail` is what it happened to. */
+/** Receives each point: the step that happened, or is about to happen, and its subject. */
 export type PointListener = (name: PointName, detail: unknown) => void;
 
 export type PointName =
@@ -30,7 +30,10 @@ export function point(name: PointName, detail?: unknown): void {
   if (listener !== undefined) listener(name, detail);
 }
 
-/** Switches the points on; returns how to switch them off. One listener at a time: two would take each other's points for their own. */
+/**
+ * Switches the points on and returns a function that switches them off. Takes one listener at a time: two would claim
+ * each other's points.
+ */
 export function onPoint(listen: PointListener): () => void {
   if (listener !== undefined) {
     throw new Error("Somebody listens to the points of this process already: wait until that attack is over.");

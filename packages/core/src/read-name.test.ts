@@ -25,7 +25,7 @@ import {
 } from "./index.ts";
 
 const longest = "x".repeat(1024);
-/** As few characters, and more bytes. */
+/** Few characters, and more bytes. */
 const wide = "é".repeat(513);
 const huge = "x".repeat(10_000_000);
 const invalid = (option: string) => ({
@@ -36,7 +36,7 @@ const invalid = (option: string) => ({
 });
 
 describe.each(eachStore)("names that a caller gives, on $name", ({ make }) => {
-  test("P12: an id, or who it is, of more than 1024 bytes is refused where it is given: nothing is written, and what runs goes on", async () => {
+  test("P12: an id or an actor of more than 1024 bytes is refused when it is given: nothing is written, and the run continues", async () => {
     const store = await make();
     const kit = await openKit([[{ text: "Well, " }, { stall: true }]], { store });
     const run = kit.session.run("go");
@@ -72,7 +72,7 @@ describe.each(eachStore)("names that a caller gives, on $name", ({ make }) => {
     expect(await kit.session.interrupt()).toMatchObject({ accepted: true });
   });
 
-  test("P12: one of 1024 bytes is a name like any other", async () => {
+  test("P12: a name of 1024 bytes is accepted", async () => {
     const kit = await openKit([[{ text: "Well, " }, { stall: true }], "done", "again"], { store: await make() });
     const run = kit.session.run("go", { id: longest });
     await listen(run).until(({ type }) => type === "text-delta");
@@ -89,7 +89,7 @@ describe.each(eachStore)("names that a caller gives, on $name", ({ make }) => {
     ["approve", approve({ by: huge })],
     ["reject", reject("no", { by: huge })],
     ["respond", respond("so", { by: huge })],
-  ])("P12: who says %s in more than 1024 bytes is told so, and the right answer still counts", async (_, answer) => {
+  ])("P12: %s by an actor of more than 1024 bytes is refused, and a valid answer still counts", async (_, answer) => {
     const { tools, ran } = paying();
     const kit = await waiting(["p"], { store: await make(), tools });
     const { id } = requestOf(kit, "p");
@@ -102,7 +102,7 @@ describe.each(eachStore)("names that a caller gives, on $name", ({ make }) => {
     expect(ran).toEqual(["pay 1"]);
   });
 
-  test("P12: whom resume() is for, in more than maxBytes, is TOO_LARGE: the thread is as it was", async () => {
+  test("P12: `to` of resume() over maxBytes is TOO_LARGE: the thread is unchanged", async () => {
     const store = await make();
     const kit = await openKit([[{ text: "Well, " }, { stall: true }]], { store, runner: { maxBytes: 1000 } });
     const run = kit.session.run("go");
@@ -149,7 +149,7 @@ describe("names that code gives", () => {
     expect(JSON.stringify(await factsOf(kit.store)).length).toBeLessThan(5000);
   });
 
-  test.each(ofAgents)("P12: ctx.%s of code of one's own does, too", async (name, use) => {
+  test.each(ofAgents)("P12: ctx.%s of a custom agent refuses more than 1024 bytes, too", async (name, use) => {
     const store = memoryStore();
     const root = defineAgent({ name: "root", run: (ctx) => use(ctx, huge) });
     const session = await createRunner({ agent: root, store }).open("thread");
@@ -157,7 +157,7 @@ describe("names that code gives", () => {
     expect(JSON.stringify(await factsOf(store)).length).toBeLessThan(5000);
   });
 
-  test("P12: a key of 1024 bytes is one like any other", async () => {
+  test("P12: a key of 1024 bytes is accepted", async () => {
     const store = memoryStore();
     const root = defineAgent({
       name: "root",

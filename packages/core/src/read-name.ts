@@ -1,5 +1,5 @@
-// A name that somebody gives: a key, an id, who it was. It stands in addresses and in each record that speaks of it, so all
-// names have one bound of their own, whatever a single record may take (P12).
+// Names that callers give: a key, an id, an actor. A name appears in addresses and in every record about it, so all
+// names share one limit, independent of `maxBytes` (P12).
 
 import { belayError, shown } from "./error.ts";
 
@@ -9,7 +9,7 @@ export function isLongName(name: string): boolean {
   return name.length > NAME_BYTES || Buffer.byteLength(name) > NAME_BYTES;
 }
 
-/** Of at least so many characters; throws `OPTION_INVALID`. */
+/** Returns `name` if it has at least `least` characters and fits; throws `OPTION_INVALID` otherwise. */
 export function readName(option: string, name: unknown, least = 1): string {
   if (typeof name === "string" && name.length >= least && !isLongName(name)) return name;
   const needed = least > 0 ? `text of ${least}–${NAME_BYTES} bytes` : `text of ${NAME_BYTES} bytes at most`;

@@ -1,5 +1,5 @@
-// One function refuses options that do not exist (V9). An option under a wrong name has no effect, and its absence may be
-// dangerous: `tool({ requireApproval: true })` would run without asking a person.
+// Refuses options that do not exist (V9). An option under a wrong name has no effect, which may be dangerous: `tool({
+// requireApproval: true })` would run without asking a person.
 
 import { belayError, shown } from "./error.ts";
 
@@ -7,8 +7,8 @@ import { belayError, shown } from "./error.ts";
 export type KnownOptions<T> = Readonly<Record<keyof T, true>>;
 
 /**
- * Throws `OPTION_UNKNOWN` for the first key of `options` that is not in `known`. An option that is undefined counts as absent.
- * `where` names the function or the object, as the caller writes it: "tool()", "settings.retry of agent()".
+ * Throws `OPTION_UNKNOWN` for the first key of `options` that is not in `known`. An undefined option counts as absent.
+ * `where` names the function or the object as the caller writes it: "tool()", "settings.retry of agent()".
  */
 export function refuseUnknown(where: string, options: unknown, known: Readonly<Record<string, true>>): void {
   if (typeof options !== "object" || options === null) {
@@ -25,7 +25,7 @@ export function refuseUnknown(where: string, options: unknown, known: Readonly<R
   }
 }
 
-/** The most that a name may differ from the one it was meant to be, as a part of its length. */
+/** The largest share of a name that may differ from the suggested one. */
 const MOST_DIFFERENT = 0.6;
 
 function nearest(option: string, names: readonly string[]): string | undefined {
@@ -38,7 +38,7 @@ function nearest(option: string, names: readonly string[]): string | undefined {
   return best;
 }
 
-/** How many letters must be replaced, removed or added to turn `a` into `b`. */
+/** Returns how many letters must be replaced, removed or added to turn `a` into `b`. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

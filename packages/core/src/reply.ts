@@ -1,5 +1,5 @@
-// One reply of an agent, with what hooks have to say around it. What any agent throws is the end of its reply, not of
-// whoever runs it.
+// Runs one reply of an agent and the hooks around it. An error that the agent throws ends its reply; it does not reach
+// the caller.
 
 import type { Definition, Ended } from "./agent.ts";
 import { BelayError, belayError, errorText } from "./error.ts";
@@ -9,7 +9,7 @@ import { type Hook, hooksNamed, type ReplyInput } from "./hooks/hooks.ts";
 
 type AnyAgent = Definition;
 
-/** Never rejects. */
+/** Runs one reply. Never rejects. */
 export function runReply(agent: AnyAgent, frame: Frame): Promise<Ended> {
   if (!agent.plain) frame.onText = hooksNamed(frame.desk.hooks, agent.hooks, "onText");
   const after = agent.plain ? undefined : hooksNamed(frame.desk.hooks, agent.hooks, "afterReply");
@@ -20,10 +20,10 @@ async function runHooked(agent: AnyAgent, frame: Frame, after: readonly Hook[]):
   for (;;) {
     const ended = await run(agent, frame);
     if (ended.how !== "completed") return ended;
-    // What a chat has said is on record before hooks take their time; the end of another agent makes its message itself.
+    // Record the text of a chat before the hooks run. Any other agent records its message with its end.
     if (agent.chats && ended.facts.length > 0) await frame.record(() => ended.facts);
     await lookOn(frame, "afterReply", after, { text: ended.text, output: ended.output });
-    // The person has said more meanwhile: one more turn, but for one that has left.
+    // A steer arrived in the meantime: take one more turn, unless the agent has left the run.
     const more =
       agent.chats &&
       ended.action === undefined &&
@@ -46,7 +46,7 @@ async function run(agent: AnyAgent, frame: Frame): Promise<Ended> {
   }
 }
 
-/** What the hooks make of what an agent is given; undefined where there are none. Rejects with HOOK_FAILED. */
+/** Returns the input of an agent after its hooks; undefined if it has none. Rejects with HOOK_FAILED. */
 export function inputAfterHooks(agent: AnyAgent, host: HookHost, input: ReplyInput): Promise<ReplyInput> | undefined {
   const hooks = agent.plain ? undefined : hooksNamed(host.desk.hooks, agent.hooks, "beforeReply");
   if (hooks === undefined) return undefined;

@@ -68,7 +68,7 @@ describe("H3, Y7: sanitizeMessages", () => {
     });
   });
 
-  it("Y7: a result that does not directly follow its call is no answer: both go", () => {
+  it("Y7: a result that does not directly follow its call is not a result: both go", () => {
     expect(sanitizeMessages([hi, calls("a"), hi, results("a"), bye])).toEqual({
       messages: [hi, hi, bye],
       sanitized: true,
@@ -79,7 +79,7 @@ describe("H3, Y7: sanitizeMessages", () => {
     });
   });
 
-  it("H3: a tool message that mixes orphan and good results keeps the good, and says which parts went", () => {
+  it("H3: a tool message that mixes orphan and good results keeps the good ones and reports the removed parts", () => {
     expect(sanitizeMessages([hi, calls("a", "b"), results("x", "a", "a", "b"), results("y")])).toEqual({
       messages: [hi, calls("a", "b"), results("a", "b")],
       sanitized: true,
@@ -90,7 +90,7 @@ describe("H3, Y7: sanitizeMessages", () => {
     });
   });
 
-  it("H3: blank assistant messages go, a blank part goes from a message that says something", () => {
+  it("H3: blank assistant messages go; a blank part goes from a message with other text", () => {
     const reasoning: Part = { type: "reasoning", text: "hm" };
     const given = [
       hi,
@@ -185,12 +185,12 @@ const validPrompt = fc
     return [...turns.flatMap((sizes) => [hi, ...groups(sizes), bye]), hi];
   });
 
-/** What is not about pairing: how a prompt begins and ends, what a person wrote, and the order of parts. */
+/** Problems that are not about pairing: how a prompt begins and ends, what a person wrote, and the order of parts. */
 const otherProblems =
   /is blank|only whitespace|is empty|not the user's|no parts|ends? with the (assistant|model)|comes after a tool_use|function call turn must/;
 
-describe("H3: sanitizeMessages, whatever it is given", () => {
-  it("Y8: what comes out has no problem of pairing with any provider, and is stable", () => {
+describe("H3: sanitizeMessages on arbitrary messages", () => {
+  it("Y8: the result has no pairing problem with any provider, and is stable", () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 14 }), (given) => {
         const before = JSON.stringify(given);
@@ -212,7 +212,7 @@ describe("H3: sanitizeMessages, whatever it is given", () => {
     );
   });
 
-  it("INPUT_INVALID: what is no list of messages with parts is refused, and says which", () => {
+  it("INPUT_INVALID: a value that is not a list of messages with parts is refused by its index", () => {
     const refused = (words: string) =>
       expect.objectContaining({ code: "INPUT_INVALID", message: expect.stringContaining(words) });
     expect(() => sanitizeMessages(undefined as never)).toThrow(refused("no list"));

@@ -1,4 +1,4 @@
-// Makes somebody else's history fit for a model (H3). Belay's own histories never need it. Invariants:
+// Makes a history from another system fit for a model (H3). Belay's own histories never need it. Invariants:
 // 1. A message that stays is the same object, unless only some of its parts had to go.
 // 2. A call and its results stay together or go together, so running it again changes nothing.
 
@@ -8,21 +8,21 @@ import { type CallPart, isBlank, type Message, type Part, type Role } from "./me
 export type RemovalReason =
   /** A call without a result directly after its message; the whole group goes. */
   | "unanswered-call"
-  /** A call id that an earlier call has; the whole group goes. */
+  /** A call id that an earlier call already has; the whole group goes. */
   | "duplicate-call-id"
   /** A result whose call is not in the message directly before it, or a second result of one call. */
   | "orphan-result"
-  /** An assistant or tool message, or a text part of an assistant, that says nothing. */
+  /** An assistant or tool message, or a text part of an assistant, that is blank. */
   | "blank"
   /** A part that messages of this role cannot have. */
   | "misplaced";
 
 export interface Removal {
-  /** Its place in the list that was given. */
+  /** The index of the message in the given list. */
   readonly index: number;
   readonly role: Role;
   readonly reason: RemovalReason;
-  /** Which parts went, where the rest of the message stayed. */
+  /** The indexes of the removed parts, if the rest of the message stayed. */
   readonly parts?: readonly number[];
 }
 
@@ -32,7 +32,7 @@ export interface Sanitized {
   readonly removed: Removal[];
 }
 
-/** Removes from a history of another system the messages and parts that no provider takes, and reports them. */
+/** Removes the messages and parts that no provider accepts from a history of another system, and reports them. */
 export function sanitizeMessages(messages: readonly Message[]): Sanitized {
   check(messages);
   const kept: Message[] = [];
@@ -42,7 +42,7 @@ export function sanitizeMessages(messages: readonly Message[]): Sanitized {
   const remove = (index: number, reason: RemovalReason) => {
     removed.push({ index, role: messages[index]!.role, reason });
   };
-  /** Keeps what `verdict` finds nothing against; the first reason stands for the message. */
+  /** Keeps the parts that `verdict` accepts. The first reason stands for the message. */
   const keep = (index: number, verdict: (part: Part) => RemovalReason | undefined) => {
     const message = messages[index]!;
     const verdicts = message.parts.map(verdict);
@@ -74,7 +74,7 @@ export function sanitizeMessages(messages: readonly Message[]): Sanitized {
     const calls = message.parts.filter((part) => part.type === "call");
     const end = endOfResults(messages, index + 1);
     if (calls.length === 0) {
-      // What follows is looked at again as orphans.
+      // The results after it are checked again as orphans.
       if (message.parts.some(says)) keep(index, blankOrMisplaced);
       else remove(index, message.parts.some((part) => part.type === "result") ? "orphan-result" : "blank");
       index += 1;
@@ -131,7 +131,10 @@ function groupFault(
   return calls.every((call) => results.has(call.id)) ? undefined : "unanswered-call";
 }
 
-/** Reasoning alone is not an answer: no provider takes it back without what it led to. */
+/**
+ * Returns whether a part counts as an answer. Reasoning alone does not: no provider takes it back without the text or
+ * call it led to.
+ */
 function says(part: Part): boolean {
   switch (part.type) {
     case "text":

@@ -1,5 +1,5 @@
-// Where something is: agent › turn › call. Stable over replay and printable; built from positions, never from a
-// provider's ids, which may repeat.
+// Addresses: agent › turn › call. Stable over replay and printable. Built from positions, never from a provider's ids,
+// which may repeat.
 
 export function turnAddress(runPath: string, turn: number): string {
   return `${runPath}/t${turn}`;

@@ -1,4 +1,4 @@
-// What a person may say to a request. Plain JSON; read strictly: what is not known is refused, never guessed at.
+// The answers to a request. Plain JSON, read strictly: an unknown key or type is refused.
 
 import { BelayError, belayError } from "../error.ts";
 import { type Json, toJson } from "../json.ts";
@@ -11,13 +11,13 @@ export type Answer = ApproveAnswer | RejectAnswer | RespondAnswer;
 /** Allows what a request asks for. */
 export interface ApproveAnswer {
   readonly type: "approve";
-  /** Runs with these instead; they must fit the tool's schema. */
+  /** The arguments to run with instead. They must fit the tool's schema. */
   readonly args?: Json;
   readonly note?: string;
-  /** Allows the same from now on: in this thread, or always. */
+  /** Allows the same call from now on: in this thread, or always. */
   readonly remember?: Remember;
   readonly by?: string;
-  /** The groups that the receiving process found the person to belong to. Set by the runner. */
+  /** The groups of the person, as the receiving process found them. Set by the runner. */
   readonly groups?: readonly string[];
 }
 
@@ -26,22 +26,22 @@ export interface RejectAnswer {
   readonly type: "reject";
   readonly reason: string;
   readonly by?: string;
-  /** The groups that the receiving process found the person to belong to. Set by the runner. */
+  /** The groups of the person, as the receiving process found them. Set by the runner. */
   readonly groups?: readonly string[];
 }
 
-/** Answers a question, or stands for the result of a call that then does not run. */
+/** Answers a question, or supplies the result of a call that then does not run. */
 export interface RespondAnswer {
   readonly type: "respond";
   readonly value: Json;
   readonly by?: string;
-  /** The groups that the receiving process found the person to belong to. Set by the runner. */
+  /** The groups of the person, as the receiving process found them. Set by the runner. */
   readonly groups?: readonly string[];
 }
 
 export type Remember = "thread" | "always" | RememberPattern;
 
-/** For more than these very arguments: patterns as in permission rules. */
+/** Remembers more than the exact arguments: patterns as in permission rules. */
 export interface RememberPattern {
   readonly scope: "thread" | "always";
   readonly args?: { readonly [path: string]: Json };
@@ -60,21 +60,21 @@ const BY: KnownOptions<Pick<RejectAnswer, "by">> = { by: true };
 type Maybe<Options> = { readonly [Name in keyof Options]: Options[Name] | undefined };
 
 /**
- * Answers a request with yes. With `args` the call runs with those instead; with `remember` the same is allowed from
- * now on.
+ * Approves a request. With `args` the call runs with those arguments instead. With `remember` the same call is allowed
+ * from now on.
  */
 export function approve(options: Maybe<Omit<ApproveAnswer, "type" | "groups">> = {}): ApproveAnswer {
   refuseUnknown("approve()", options, APPROVE);
   return { ...(options as Omit<ApproveAnswer, "type">), type: "approve" };
 }
 
-/** Answers a request with no. The model, or the code that asked, gets the reason. */
+/** Rejects a request. The model, or the code that asked, gets the reason. */
 export function reject(reason: string, options: Maybe<Pick<RejectAnswer, "by">> = {}): RejectAnswer {
   refuseUnknown("reject()", options, BY);
   return { ...(options as Pick<RejectAnswer, "by">), type: "reject", reason };
 }
 
-/** Answers a question with a value, or stands for the result of a call, which then does not run. */
+/** Answers a question with a value, or supplies the result of a call, which then does not run. */
 export function respond(value: unknown, options: Maybe<Pick<RespondAnswer, "by">> = {}): RespondAnswer {
   refuseUnknown("respond()", options, BY);
   return { ...(options as Pick<RespondAnswer, "by">), type: "respond", value: toJson(value, "The answer") };
@@ -86,7 +86,10 @@ const fields: Readonly<Record<Answer["type"], readonly string[]>> = {
   respond: ["type", "value", "by"],
 };
 
-/** The answer, copied and checked, of `most` bytes at most; throws `ANSWER_INVALID`, or `OPTION_INVALID` where `id` is none. */
+/**
+ * Returns a checked copy of the answer, of `most` bytes at most. Throws `ANSWER_INVALID`, or `OPTION_INVALID` if `id`
+ * is not an id.
+ */
 export function readAnswer(id: string, given: unknown, most: number): Answer {
   const refuse = (problem: string) => belayError("ANSWER_INVALID", { id, problem });
   if (typeof id !== "string") {
@@ -130,7 +133,9 @@ function plain(given: object, most: number, refuse: (problem: string) => Error):
   }
 }
 
-/** The path of a pattern that came out as undefined: left out, it would make a rule speak of more calls than was meant. */
+/**
+ * Returns the path of a pattern that is undefined. Leaving it out would make the rule match more calls than intended.
+ */
 export function undefinedPattern(args: unknown): string | undefined {
   if (typeof args !== "object" || args === null) return undefined;
   return Object.entries(args).find(([, pattern]) => pattern === undefined)?.[0];

@@ -1,5 +1,5 @@
-// What became of a request, and whether an answer to it counts. Pure: the same question is asked before an answer is
-// sent, and again when it is written.
+// The state of a request, and whether an answer to it counts. Pure: the sender asks before it sends an answer, and the
+// owner asks again when it records it.
 
 import { type BelayError, belayError } from "../error.ts";
 import type { Json } from "../json.ts";
@@ -19,7 +19,7 @@ export interface RequestState {
   decision: Decision | undefined;
   /** The seq of the fact that decided it. */
   settled: number | undefined;
-  /** The thread that it was decided in, where that is the one that this was forked from. */
+  /** The parent thread, if the request was decided before this fork began. */
   decidedIn?: string;
 }
 
@@ -62,15 +62,15 @@ export function approvalOf(decision: Decision | undefined): Approval | undefined
 /** Members of groups, by group. */
 export type Groups = Readonly<Record<string, readonly string[]>>;
 
-/** An answer that counts. */
+/** An answer that counts, and its sender. */
 export interface Counted {
   readonly by: string;
   readonly digest?: string;
-  /** More people must approve. */
+  /** True if more approvals are needed. */
   readonly open: boolean;
 }
 
-/** Whether `answer` counts now. Throws ANSWER_UNKNOWN, _TAKEN, _WITHDRAWN, _EXPIRED, _FORBIDDEN or _INVALID. */
+/** Returns how `answer` counts now. Throws ANSWER_UNKNOWN, _TAKEN, _WITHDRAWN, _EXPIRED, _FORBIDDEN or _INVALID. */
 export function judgeAnswer(
   threadId: string,
   id: string,
@@ -110,12 +110,12 @@ function approvedDigest(threadId: string, interrupt: Interrupt, args: Json | und
   return edited ? callDigest(tool, version ?? "1", args, threadId, callAddressOf(interrupt)) : interrupt.digest;
 }
 
-/** What stands for a result is agreed on by as many as would have to approve the call. */
+/** Returns the digest of a supplied result. As many people must agree on it as must approve the call. */
 function respondedDigest({ quorum = 1 }: Interrupt, value: Json): string | undefined {
   return quorum > 1 ? digestOf(["respond", value]) : undefined;
 }
 
-/** The address of the call that a request before it is about. */
+/** Returns the address of the call that a request before it is about. */
 export function callAddressOf({ address }: Pick<Interrupt, "address">): string {
   return address.slice(0, address.lastIndexOf("/"));
 }
@@ -127,7 +127,7 @@ function misfit(interrupt: Interrupt, answer: Answer): string | undefined {
   }
   switch (kind) {
     case "approval":
-      // Inside a tool nobody's response could stand for anything.
+      // Inside a tool a response could not stand for a result.
       if (answer.type === "respond" && key !== undefined) return "an approval takes approve() or reject()";
       return undefined;
     case "unknown":
@@ -149,12 +149,12 @@ function misfit(interrupt: Interrupt, answer: Answer): string | undefined {
 }
 
 function schemaProblem(schema: Json, value: Json): string | undefined {
-  // Made from JSON Schema it never waits.
+  // A check made from JSON Schema is synchronous.
   const checked = validate(jsonSchema(schema as object), value) as Validated<Json>;
   return checked.ok ? undefined : checked.problem;
 }
 
-/** `known` are groups that the person is known to belong to, besides those that `groups` lists. */
+/** Returns whether the person may answer. `known` are groups of the person besides those that `groups` lists. */
 export function mayAnswer(
   { approvers }: Interrupt,
   by: string | undefined,
@@ -165,7 +165,7 @@ export function mayAnswer(
   if (by === undefined) return false;
   return approvers.some((approver) => {
     if (!approver.startsWith(GROUP)) return approver === by;
-    // Nobody is a group, whatever they call themselves.
+    // A person whose id looks like a group is not one.
     const group = approver.slice(GROUP.length);
     return known.includes(group) || (Object.hasOwn(groups, group) && groups[group]!.includes(by));
   });
@@ -177,7 +177,7 @@ export function isExpired({ expiresAt }: Interrupt, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Why a request that is decided takes no more answers. */
+/** Returns the error for an answer to a request that is already decided. */
 export function refusal(id: string, decision: Decision): BelayError {
   const { how, by, at } = decision;
   switch (how) {

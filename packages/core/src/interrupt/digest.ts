@@ -1,9 +1,9 @@
-// What an approval is bound to: sha256 of the same bytes wherever they are written.
+// The digests that approvals are bound to: sha256 of the same bytes in every process.
 
 import { builtIn } from "../built-in.ts";
 import type { Json } from "../json.ts";
 
-/** The same text for equal values: keys in order, nothing between. */
+/** Returns the same text for equal values: keys sorted, no whitespace. */
 export function canonical(value: Json): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
@@ -20,7 +20,7 @@ export function digestOfText(text: string): string {
   return builtIn("node:crypto").hash("sha256", text);
 }
 
-/** What exactly may run once it is approved. */
+/** Returns the digest of the exact call that an approval allows. */
 export function callDigest(tool: string, version: string, args: Json, threadId: string, address: string): string {
   return digestOf([tool, version, args, threadId, address]);
 }

@@ -1,95 +1,99 @@
-// An interrupt: why and where a run stopped, and what it needs to go on. One that waits for a person is a request.
+// An interrupt: why and where a run stopped, and what it needs to continue. An interrupt that waits for a person is a
+// request.
 
 import type { Json } from "../json.ts";
 import type { PauseType } from "../lifecycle.ts";
 
-/** `unknown` asks what became of a call that a crash cut off. */
+/** The kind of a request. `unknown` asks for the outcome of a call that a crash cut off. */
 export type RequestKind = "approval" | "input" | "custom" | "unknown";
 
 /** Why and where a run stopped, and what it needs to continue. One that waits for a person is a request. */
 export interface Interrupt {
   readonly id: string;
   /**
-   * `node`: a graph waits there for resume(); its reason is before or after. `rerun`: a call, a custom agent or a node asks
-   * to be run again, and waits for resume() too.
+   * `node`: a graph waits there for resume(), before or after the node by its reason. `rerun`: a call, a custom agent
+   * or a node asks to run again and waits for resume().
    */
   readonly kind: "user" | "manual" | "node" | "rerun" | RequestKind;
-  /** Where it happened: agent › turn › call › step. */
+  /** Its address: agent › turn › call › step. */
   readonly address: string;
   readonly raisedAt: number;
-  /** Who stopped it; for a request, the agent that asks. */
+  /** The sender of the stop; for a request, the agent that asks. */
   readonly by: string;
   readonly reason?: string;
-  /** Words of the person who stopped it, for the record; they are not part of the conversation. */
+  /** A note of the person who stopped the run, for the record. It is not part of the conversation. */
   readonly message?: string;
-  /** Which calls it met, by id; not there where it met none. */
+  /** The calls that it met, by id; undefined if it met none. */
   readonly calls?: {
     readonly stopped: readonly string[];
     readonly finished: readonly string[];
     readonly notStarted: readonly string[];
     readonly late: readonly string[];
   };
-  /** What a request is about: a call before it runs, or the call that asks. */
+  /** The call that a request is about: one that waits to run, or the one that asks. */
   readonly callId?: string;
   readonly tool?: string;
   readonly version?: string;
   /** The arguments of the call. */
   readonly args?: Json;
-  /** Of a request raised inside a call: its arguments are not the ones that the model asked for. */
+  /** Set on a request raised inside a call whose arguments differ from the model's. */
   readonly edited?: true;
-  /** The node of a graph that it is about. */
+  /** The node of a graph that it belongs to. */
   readonly node?: string;
-  /** Who changed the arguments that the model asked for, where that was no person. */
+  /** Set if a hook and not a person changed the model's arguments. */
   readonly changedBy?: "hook";
-  /** Of a request raised inside a call: its key there. */
+  /** The key of a request raised inside a call. */
   readonly key?: string;
-  /** Names, for the asker's own use, what the answer belongs to. */
+  /** A name for the asker's own use, to match the answer. */
   readonly stateKey?: string;
-  /** What a person needs to see to decide. */
+  /** The facts that a person needs to decide. */
   readonly context?: Json;
-  /** For whoever shows it; not for the person. */
+  /** Data for the program that shows it, not for the person. */
   readonly extra?: Json;
-  /** sha256 of what is asked for: an approval holds for exactly that. */
+  /** The sha256 digest of the requested action. An approval holds for exactly that. */
   readonly digest?: string;
   readonly expiresAt?: number;
   readonly onExpire?: OnExpire;
-  /** Who may answer: ids, or group:name. Anyone where it is not there. */
+  /** The ids, or group:name, that may answer; undefined for anyone. */
   readonly approvers?: readonly string[];
-  /** How many different people must approve; one where it is not there. */
+  /** How many different people must approve; one if undefined. */
   readonly quorum?: number;
   readonly onNewInput?: OnNewInput;
-  /** What an answer must look like, as JSON Schema. */
+  /** The JSON Schema of an answer. */
   readonly schema?: Json;
   /** The permission rule that made it necessary. */
   readonly rule?: string;
-  /** Of a fork: the request of the other thread in whose place it is raised. */
+  /** The request of the parent thread that it replaces. Forks only. */
   readonly replaces?: string;
 }
 
-/** What happens to a request that is not answered in time. */
+/** The outcome of a request that is not answered in time. */
 export type OnExpire = "reject" | "approve" | "fail";
 
-/** What happens to a request when the person says something else instead. */
+/** The effect of a new input on a request. */
 export type OnNewInput = "withdraw" | "keep" | "answer";
 
-/** True for an interrupt that waits for a person. The view of a whole pause is none: it repeats requests that were raised. */
+/** Returns whether the interrupt waits for a person. The view of a whole pause does not count: it repeats requests. */
 export function isRequest(interrupt: Interrupt | undefined): interrupt is Interrupt {
   if (interrupt === undefined || "data" in interrupt) return false;
   const { kind } = interrupt;
   return kind !== "user" && kind !== "manual" && kind !== "node" && kind !== "rerun";
 }
 
-/** Returns true if it waits for resume() alone: a graph stopped at a node, or code asks to be run again. */
+/** Returns whether it waits for resume() alone: a graph stopped at a node, or code asks to run again. */
 export function waitsForResume({ kind }: Interrupt): boolean {
   return kind === "node" || kind === "rerun";
 }
 
-/** Returns true if it is about a node of a graph. Version 3 and older have no `node` in those that wait for resume(). */
+/**
+ * Returns whether it belongs to a node of a graph. Journals of version 3 and older have no `node` in interrupts that
+ * wait for resume().
+ */
 export function isAtNode({ kind, node }: Interrupt): boolean {
   return kind === "node" || (kind === "rerun" && node !== undefined);
 }
 
-/** Returns the kind of a pause in which these wait for resume(); undefined if none does. */
+/** Returns the pause type for interrupts that wait for resume(); undefined if none does. */
 export function resumePause(interrupts: readonly Interrupt[]): "tool_interrupt" | "node_interrupt" | undefined {
   const waiting = interrupts.filter(waitsForResume);
   if (waiting.length === 0) return undefined;
@@ -103,6 +107,6 @@ export interface Handle {
   readonly segment: number;
   readonly token: string;
   readonly interruptType: PauseType;
-  /** True when going on means reasoning again, false when an answer goes back into what asked for it. */
+  /** True if resuming means reasoning again; false if an answer goes back to the code that asked. */
   readonly restartBlock: boolean;
 }

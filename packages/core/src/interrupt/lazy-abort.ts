@@ -1,5 +1,5 @@
-// An AbortSignal costs more than a whole turn of the loop, and most models and tools never look at theirs: it is made
-// when it is first read.
+// An AbortSignal costs more than a whole turn of the loop, and most models and tools never read theirs. It is created
+// on first read.
 
 export class LazyAbort {
   #controller: AbortController | undefined;

@@ -1,5 +1,5 @@
-// What an agent or a tool asks of a person. Made by `humanApproval`, `humanInput` and `customInterrupt`; checked here, so
-// that a request that nobody could answer is refused where it is written.
+// Requests to a person, made by `humanApproval`, `humanInput` and `customInterrupt`. They are checked here, so that a
+// request without a possible answer fails in the code that makes it.
 
 import { belayError } from "../error.ts";
 import { fitting, type Json, toJson } from "../json.ts";
@@ -9,29 +9,29 @@ import type { Interrupt, OnExpire, OnNewInput, RequestKind } from "./interrupt.t
 
 /** The options that every request takes. */
 export interface RequestOptions {
-  /** What a person needs to see to decide; plain JSON. */
+  /** The facts that a person needs to decide; plain JSON. */
   readonly context?: unknown | undefined;
-  /** Names, for the asker's own use, what the answer belongs to. */
+  /** A name for the asker's own use, to match the answer. */
   readonly stateKey?: string | undefined;
-  /** For whoever shows it. */
+  /** Data for the program that shows the request. */
   readonly extra?: unknown | undefined;
   /** Milliseconds since 1970, or a Date. */
   readonly expiresAt?: number | Date | undefined;
-  /** What then happens; by default it counts as rejected. */
+  /** The outcome after that time; by default a rejection. */
   readonly onExpire?: OnExpire | undefined;
-  /** Who may answer: ids, or group:name by the runner's `groups`. */
+  /** The ids that may answer, or group:name by the runner's `groups`. */
   readonly approvers?: readonly string[] | undefined;
   /** How many different people must approve. */
   readonly quorum?: number | undefined;
-  /** What happens when the person says something else instead: by default the request is withdrawn. */
+  /** The effect of a new input: by default the request is withdrawn. */
   readonly onNewInput?: OnNewInput | undefined;
 }
 
-/** `T` is what `ctx.ask` gives for it. */
+/** A request to a person. `T` is the value that `ctx.ask` returns for it. */
 export interface Request<T = unknown> {
   readonly kind: Exclude<RequestKind, "unknown">;
   readonly reason: string;
-  /** What an answer must look like. */
+  /** The schema of an answer. */
   readonly schema?: StandardSchema | undefined;
   readonly options: RequestOptions;
   readonly types?: { readonly answer: T };
@@ -40,13 +40,13 @@ export interface Request<T = unknown> {
 /** The decision about an approval, as code reads it. */
 export interface Approval {
   readonly approved: boolean;
-  /** The approver, or the person who rejected it. */
+  /** The person who approved or rejected it. */
   readonly by: string;
   /** When it was decided, in milliseconds since 1970. */
   readonly at: number;
-  /** The approver's words; of a rejection, its reason. */
+  /** The note of the approver, or the reason of a rejection. */
   readonly note?: string;
-  /** The arguments that the approver gave instead of the asked ones. */
+  /** The arguments that the approver gave instead. */
   readonly args?: Json;
 }
 
@@ -63,13 +63,13 @@ const OPTIONS: KnownOptions<RequestOptions> = {
 
 const QUESTION = { ...OPTIONS, schema: true } as const;
 
-/** May this be done? */
+/** Makes a request for approval. */
 export function humanApproval(reason: string, options: RequestOptions = {}): Request<Approval> {
   refuseUnknown("humanApproval()", options, OPTIONS);
   return request("approval", reason, undefined, options);
 }
 
-/** A question; without a schema any text answers it. */
+/** Makes a question. Without a schema any text answers it. */
 export function humanInput<S extends StandardSchema = StandardSchema<string>>(
   question: string,
   options: RequestOptions & { readonly schema?: S | undefined } = {},
@@ -79,7 +79,7 @@ export function humanInput<S extends StandardSchema = StandardSchema<string>>(
   return request("input", question, schema, rest);
 }
 
-/** Anything else that only the outside can give; it is answered with `respond(value)`. */
+/** Makes a request for anything else from outside. It is answered with `respond(value)`. */
 export function customInterrupt<S extends StandardSchema = StandardSchema<Json>>(
   reason: string,
   options: RequestOptions & { readonly schema?: S | undefined } = {},
@@ -102,7 +102,10 @@ function request<T>(
   return made;
 }
 
-/** The part of the interrupt that the asker decides. Throws `REQUEST_INVALID`, or `TOO_LARGE` where it takes more than `most` bytes. */
+/**
+ * Returns the asker's part of the interrupt. Throws `REQUEST_INVALID`, or `TOO_LARGE` if it takes more than `most`
+ * bytes.
+ */
 export function readRequest(given: Request, most = Number.POSITIVE_INFINITY): Asked {
   const refuse = (problem: string) => belayError("REQUEST_INVALID", { problem });
   if (typeof given !== "object" || given === null || !["approval", "input", "custom"].includes(given.kind)) {
@@ -148,10 +151,10 @@ function readTime(time: number | Date | undefined, refuse: (problem: string) => 
   return ms;
 }
 
-/** A time before it is a duration that somebody forgot to add to now. */
+/** An earlier time is a duration to which the caller forgot to add the present time. */
 const YEAR_2000 = Date.UTC(2000);
 
-/** Groups may have any number of members. */
+/** Returns how many people can approve. A group may have any number of members. */
 function mostApprovers(approvers: readonly string[] | undefined): number {
   const open = approvers === undefined || approvers.some((approver) => approver.startsWith("group:"));
   return open ? Number.POSITIVE_INFINITY : new Set(approvers).size;

@@ -1,5 +1,5 @@
-// A tool, a custom agent or a node that cannot continue yet asks to be run again (O1). The run pauses, the others keep their
-// results, and resume() runs that code again with its original input. Its recorded steps are kept.
+// Lets a tool, a custom agent or a node that cannot continue yet ask to run again (O1). The run pauses, the others keep
+// their results, and resume() runs that code again with its original input. Its recorded steps are kept.
 
 import type { Clock } from "../clock.ts";
 import { BelayError, catalogue } from "../error.ts";

@@ -1,5 +1,5 @@
 // A stop from outside, as one execution sees it. Invariants:
-// 1. It is set synchronously, once; everything that waits hears of it at once, through a listener (S1).
+// 1. It is set synchronously, once. A listener wakes everything that waits (S1).
 // 2. It never goes back: a stop for later may become a stop now, a stop now may become forced (S6).
 
 export interface Stop {
@@ -9,11 +9,13 @@ export interface Stop {
   readonly message: string | undefined;
   readonly rollbackPartial: boolean;
   readonly graceMs: number | undefined;
-  /** Nobody means what people are asked for: that stays open. */
+  /** Set if the stop leaves open requests as they are. */
   readonly keepsRequests?: true;
 }
 
-/** A stop for now that comes after one for later: it is the one on record, and takes from the other what it leaves open. */
+/**
+ * Returns the stop to record when a stop for now follows one for later. It takes missing values from the earlier one.
+ */
 export function overriding(later: Stop, now: Stop): Stop {
   return {
     at: now.at,
@@ -26,30 +28,30 @@ export function overriding(later: Stop, now: Stop): Stop {
   };
 }
 
-/** A stop that means the questions, too, has met one that does not: they are withdrawn, whichever came first. */
+/** Returns the stop without `keepsRequests`. Of two stops, one that withdraws requests wins, whichever came first. */
 export function withdrawing({ keepsRequests: _, ...stop }: Stop): Stop {
   return stop;
 }
 
-/** Where a stop for later takes hold: once the model has ended, or once its calls have. */
+/** The boundary at which a stop for later takes effect: after the model, or after its calls. */
 export type Boundary = "after-model" | "after-tools";
 
-/** Told when the stop comes, and again when it is forced. */
+/** Called when the stop comes, and again when it is forced. */
 export interface StopListener {
   stopped(): void;
 }
 
 export class StopSignal {
-  /** The stop in force; nothing starts any more. */
+  /** The stop in force. Nothing starts any more. */
   stop: Stop | undefined;
-  /** No grace is given any more. */
+  /** True if calls get no more grace time. */
   forced = false;
   #boundaries: Set<Boundary> | undefined;
-  /** Most of the time there is one who listens: the model call, or the only tool call. */
+  /** Usually there is one listener: the model call, or the only tool call. */
   #listener: StopListener | undefined;
   #others: StopListener[] | undefined;
 
-  /** True when work must not go on past this boundary. */
+  /** Returns whether work must not continue past this boundary. */
   halts(boundary: Boundary): boolean {
     return this.stop !== undefined || (this.#boundaries?.has(boundary) ?? false);
   }
@@ -65,7 +67,7 @@ export class StopSignal {
     this.#tell();
   }
 
-  /** The stop in force takes questions back after all. */
+  /** Makes the stop in force withdraw requests. */
   withdraw(): void {
     if (this.stop?.keepsRequests) this.stop = withdrawing(this.stop);
   }
@@ -94,7 +96,7 @@ export class StopSignal {
     if (index !== -1) this.#others!.splice(index, 1);
   }
 
-  /** What `work` gives, or undefined when a stop comes first: then nobody waits for it any more. */
+  /** Returns the result of `work`, or undefined if a stop comes first. The result is then ignored. */
   orStopped<T>(work: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const listener = { stopped: () => resolve(undefined) };

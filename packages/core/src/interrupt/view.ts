@@ -1,64 +1,67 @@
-// An interrupt as the root sees it: each level of agents says where in it something waits, down to the interrupt itself.
+// An interrupt as the root sees it: each level of agents gives the position in it, down to the interrupt itself.
 
 import type { Json } from "../json.ts";
 import type { Interrupt } from "./interrupt.ts";
 
-/** At the bottom it is the interrupt as it was raised. Above, it names the first one below and the agent around it. */
+/**
+ * An interrupt with its level. At the bottom it is the interrupt as it was raised. Above, it names the first one below
+ * and the agent around it.
+ */
 export type InterruptView = Interrupt & { readonly data: InterruptData };
 
-/** What a level of the nested view knows about the interrupts inside it. */
+/** The data of one level of the nested view. */
 export type InterruptData =
   | {
       readonly type: "workflow";
       /** The input of the agent. */
       readonly origInput: Json;
-      /** Of a sequence or a loop: the agent that it has come to, from 0. */
+      /** The index of the current agent. Sequences and loops only. */
       readonly sequentialIndex?: number;
-      /** How many rounds it has finished. */
+      /** The number of finished rounds. */
       readonly loopIterations: number;
-      /** By the position of the agent among those that run at once: all and only those that are interrupted. */
+      /** The interrupted agents, by their position among those that run at once. */
       readonly parallel: { readonly [index: number]: InterruptView };
-      /** Of the one agent that was running; undefined if the stop came between two of them. */
+      /** The interrupt of the one running agent; undefined if the stop came between two of them. */
       readonly interrupt?: InterruptView;
     }
-  /** In calls of its turn, or in code of its own. */
+  /** Interrupts in calls of its turn, or in code of its own. */
   | ({ readonly type: "tools"; readonly interrupts: readonly InterruptView[] } & Partial<RerunData>)
   | ({ readonly type: "graph"; readonly interrupts: readonly InterruptView[] } & GraphInterrupt)
   | { readonly type: "none" };
 
-/** The calls of a turn in which some ask to be run again, by their ids. */
+/** The calls of a turn in which some ask to run again, by id. */
 export interface RerunData {
-  /** The results of the calls that have ended: they are kept. */
+  /** The results of the calls that have ended. They are kept. */
   readonly executedTools: { readonly [callId: string]: Json };
   /** The calls that resume() runs again. */
   readonly rerunTools: readonly string[];
-  /** What those gave to rerun(). */
+  /** The data that those calls passed to rerun(). */
   readonly extra: { readonly [callId: string]: Json };
 }
 
-/** Where the run of a graph stands. */
+/** The position of the run of a graph. */
 export interface GraphInterrupt {
   readonly state: { readonly [key: string]: Json };
   /** Nodes that wait for resume(), before they run and after. */
   readonly beforeNodes: readonly string[];
   readonly afterNodes: readonly string[];
-  /** Nodes that asked to be run again. */
+  /** Nodes that asked to run again. */
   readonly rerunNodes: readonly { readonly node: string; readonly input: Json; readonly extra: Json }[];
   readonly subGraphs: { readonly [node: string]: GraphInterrupt };
 }
 
-/** What an agent knows of itself when it is asked for the view from outside. */
+/** The data from which an agent builds its view. */
 export interface Inside {
   readonly input: Json;
-  /** The agents inside it that have begun, by the last part of their path; with a view if they are interrupted. */
+  /** The children that have begun, by the last part of their path; with a view if they are interrupted. */
   readonly children: readonly {
     readonly segment: string;
     readonly ended: boolean;
     readonly view: InterruptView | undefined;
   }[];
-  /** Interrupts of its own. */
+  /** Its own interrupts. */
   readonly own: readonly InterruptView[];
-  /** Of a graph: where its run stands. */
+  /** The position of its run. Graphs only. */
   readonly graph?: GraphInterrupt | undefined;
 }
 
@@ -67,7 +70,10 @@ export function leaf(interrupt: Interrupt): InterruptView {
   return { data: { type: "none" }, ...interrupt };
 }
 
-/** True for the view of a whole pause, which stands in the `action` of the root; false for an interrupt as it was raised. */
+/**
+ * Returns whether this is the view of a whole pause, as in the `action` of the root, and not an interrupt as it was
+ * raised.
+ */
 export function isView(interrupt: Interrupt | undefined): interrupt is InterruptView {
   return interrupt !== undefined && "data" in interrupt;
 }
@@ -84,7 +90,7 @@ export function mapLeaves(
     case "tools":
     case "graph": {
       const interrupts = data.interrupts.flatMap((each) => mapLeaves(each, replace) ?? []);
-      // A stop between two nodes has no leaf in it.
+      // A stop between two nodes has no leaf.
       if (interrupts.length === 0 && data.interrupts.length > 0) return undefined;
       return headed(view, data.interrupts[0], interrupts[0], { ...data, interrupts });
     }
@@ -98,7 +104,7 @@ export function mapLeaves(
       const interrupt = only && mapLeaves(only, replace);
       const had = only !== undefined || Object.keys(all).length > 0;
       const has = interrupt !== undefined || Object.keys(parallel).length > 0;
-      // Nor has one between two agents.
+      // Neither has a stop between two agents.
       if (had && !has) return undefined;
       const [was] = [only, ...Object.values(all)].filter((each) => each !== undefined);
       const [is] = [interrupt, ...Object.values(parallel)].filter((each) => each !== undefined);

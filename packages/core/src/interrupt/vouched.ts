@@ -1,7 +1,7 @@
 import type { Answer } from "./answer.ts";
 import type { Interrupt } from "./interrupt.ts";
 
-/** Says whether a person belongs to a group. */
+/** Returns whether a person belongs to a group. */
 export type MemberOf = (group: string, by: string) => boolean | Promise<boolean>;
 
 /**

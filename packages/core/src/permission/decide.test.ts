@@ -20,7 +20,7 @@ const from = (source: RuleSource["source"], ...rules: PermissionRule[]): RuleSou
 const remembered = from("thread", rememberedRule("r1", "refund", args, "thread", "anna", 5));
 
 describe("the order of decisions", () => {
-  test("a deny rule wins over everything, wherever it stands (Q9)", () => {
+  test("a deny rule wins over everything, in any position (Q9)", () => {
     const sources = [from("runner", rule("deny", { reason: "Refunds are final." }), rule("allow")), remembered];
     expect(decide(plain, args, false, sources, false)).toEqual({
       effect: "deny",
@@ -48,7 +48,7 @@ describe("the order of decisions", () => {
     });
   });
 
-  test("a tool that needs approval does not ask again for the very call that a person let be remembered (Q9)", () => {
+  test("a tool that needs approval does not ask again for a call that a person chose to remember (Q9)", () => {
     const sources = [from("agent", rule("ask")), remembered];
     expect(decide(plain, args, true, sources, false)).toEqual({
       effect: "allow",
@@ -109,7 +109,7 @@ describe("the order of decisions", () => {
     expect(decide({ ...plain, readOnly: true }, args, undefined, sources, false).effect).toBe("allow");
   });
 
-  test("a default decides what no rule speaks of, the agent's before the runner's (Q9)", () => {
+  test("a default decides calls that no rule matches, the agent's before the runner's (Q9)", () => {
     const runner: RuleSource = { source: "runner", rules: [], default: "deny" };
     const agent: RuleSource = { source: "agent", rules: [], default: "allow" };
     const destructive = { ...plain, destructive: true };
@@ -190,7 +190,7 @@ describe("the order of decisions", () => {
     expect(decide({ ...plain, ...nature }, args, undefined, sources, false)).toEqual({ effect, source, words });
   });
 
-  test("unattended, what would ask is denied and says what would have asked (Q9)", () => {
+  test("unattended, an ask becomes a deny that names the rule behind it (Q9)", () => {
     expect(decide(plain, args, undefined, [from("agent", rule("ask", { reason: "money" }))], true)).toEqual({
       effect: "deny",
       rule: "ask",
@@ -212,7 +212,7 @@ describe("the order of decisions", () => {
   });
 });
 
-describe("whatever the rules are", () => {
+describe("with any rules", () => {
   const name = fc.constantFrom("refund", "read", "shell");
   const value = fc.constantFrom<Json[]>("a", "b*", 1, true);
   const someArgs = fc.dictionary(fc.constantFrom("x", "y"), value, { maxKeys: 2 });
@@ -260,7 +260,7 @@ describe("whatever the rules are", () => {
     });
   });
 
-  test("a tool that needs approval runs unasked only by a rule that a person let be remembered (Q9)", () => {
+  test("a tool that needs approval runs unasked only by a remembered rule (Q9)", () => {
     holds((it) => {
       const { effect, source } = judge({ ...it, needsApproval: true });
       if (effect === "allow") expect(["thread", "always"]).toContain(source);
@@ -275,7 +275,7 @@ describe("whatever the rules are", () => {
     });
   });
 
-  test("unattended never asks, and changes nothing but what would ask (Q9)", () => {
+  test("unattended never asks, and changes no other verdict (Q9)", () => {
     holds((it) => {
       const alone = judge({ ...it, unattended: true });
       const accompanied = judge({ ...it, unattended: false });
@@ -298,7 +298,7 @@ describe("whatever the rules are", () => {
     );
   });
 
-  test("the verdict names a rule that is there and matches, in words that name it too (Q9)", () => {
+  test("the verdict names an existing rule that matches, in its words too (Q9)", () => {
     holds((it) => {
       const verdict = judge(it);
       expect(verdict.words.startsWith(`${it.tool.name} `)).toBe(true);
@@ -312,7 +312,7 @@ describe("whatever the rules are", () => {
     });
   });
 
-  test("the same call gets the same verdict, in whatever order the sources are given (Q9)", () => {
+  test("the same call gets the same verdict, in any order of the sources (Q9)", () => {
     holds((it) => {
       const one = new Map(it.sources.map((each) => [each.source, each]));
       const sources = [...one.values()];

@@ -1,27 +1,27 @@
-// May this call run? A pure function of the call and the rules. Invariants:
-// 1. A matching deny rule denies, whatever else matches and whoever allowed it before.
-// 2. Else a matching always-ask rule asks: nothing overrides it, no remembered approval either.
+// Decides whether a call may run. A pure function of the call and the rules. Invariants:
+// 1. A matching deny rule denies, whatever else matches.
+// 2. Else a matching always-ask rule asks. Nothing overrides it, not even a remembered approval.
 // 3. Else the strongest matching allow or ask rule decides. Rules remembered in the thread are stronger than those
-//    remembered for always, those than the agent's, those than the runner's; in one list the later is the stronger.
+//    remembered for always, those than the agent's, those than the runner's. In one list the later is the stronger.
 // 4. Else a default decides, the agent's before the runner's.
-// 5. Else the tool's own nature: destructive asks, read-only or repeatable is allowed; any other is allowed where neither
-//    agent nor runner has permissions, and asks where one has.
-// 6. A tool that asks for approval of this call turns what 3 to 5 allow into ask, unless a person's remembered rule allows
-//    it. It never turns a deny into anything: a tool cannot lift a default deny by asking.
-// 7. Unattended, what would ask is denied.
+// 5. Else the tool decides: destructive asks, read-only or repeatable is allowed. Any other tool is allowed if neither
+//    agent nor runner has permissions, and asks if one has.
+// 6. A tool that needs approval for this call turns an allow of 3 to 5 into an ask, unless a remembered rule allows it.
+//    It never changes a deny: a tool cannot lift a default deny by asking.
+// 7. Unattended, an ask is a deny.
 
 import type { Json } from "../json.ts";
 import type { PermissionDefault } from "./permissions.ts";
 import { type PermissionRule, ruleMatches } from "./rule.ts";
 
 export interface RuleSource {
-  /** `thread` and `always` hold what people let be remembered. */
+  /** `thread` and `always` hold remembered rules. */
   readonly source: "runner" | "agent" | "thread" | "always";
   readonly rules: readonly PermissionRule[];
   readonly default?: PermissionDefault;
 }
 
-/** What a decision needs to know of a tool. */
+/** The properties of a tool that a decision needs. */
 export interface ToolNature {
   readonly name: string;
   readonly readOnly: boolean;
@@ -29,13 +29,13 @@ export interface ToolNature {
   readonly destructive: boolean;
 }
 
-/** Whether a call may run, and which rule says so. */
+/** Whether a call may run, and the rule that decided. */
 export interface Verdict {
   readonly effect: "allow" | "ask" | "deny";
-  /** The rule that decided; unattended, the one that would have asked. */
+  /** The id of the rule that decided; unattended, of the rule that would have asked. */
   readonly rule?: string;
   readonly source: RuleSource["source"] | "tool" | "default" | "unattended";
-  /** Which rule of whom decided and why, in one sentence. */
+  /** The deciding rule, its owner and its reason, in one sentence. */
   readonly words: string;
 }
 
@@ -57,7 +57,7 @@ export function decide(
   return { effect, ...named, source, words: `${tool.name} ${why}.` };
 }
 
-/** `why` goes on after the tool's name. */
+/** `why` follows the tool's name in the sentence. */
 type Decision = Pick<Verdict, "effect" | "rule" | "source"> & { readonly why: string };
 
 function attended(
@@ -86,7 +86,7 @@ interface Hit {
 
 const strength: Readonly<Record<RuleSource["source"], number>> = { thread: 3, always: 2, agent: 1, runner: 0 };
 
-/** The rules that speak of this call, the strongest first. */
+/** Returns the rules that match this call, the strongest first. */
 function matching(tool: string, args: Json, sources: readonly RuleSource[]): readonly Hit[] {
   return sources
     .toSorted((a, b) => strength[b.source] - strength[a.source])

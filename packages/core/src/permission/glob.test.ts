@@ -47,7 +47,7 @@ describe("a text pattern", () => {
     fc.assert(fc.property(text, text, (it, other) => matchesGlob(escapeGlob(it), other) === (it === other)));
   });
 
-  test("it matches what the definition of * says, tried out letter by letter (Q9)", () => {
+  test("it matches by the definition of *, tried letter by letter (Q9)", () => {
     const literals = fc.array(text, { minLength: 1, maxLength: 4 });
     const between = fc.array(text, { minLength: 4, maxLength: 4 });
     fc.assert(
@@ -61,7 +61,7 @@ describe("a text pattern", () => {
     );
   });
 
-  test("100 kB made to be slow are answered all the same (Q9)", () => {
+  test("a hostile pattern on 100 kB is matched in time (Q9)", () => {
     const many = "a".repeat(100_000);
     expect(matchesGlob(`${"*a".repeat(50_000)}*b`, many)).toBe(false);
     expect(matchesGlob(`${"*a".repeat(50_000)}*`, many)).toBe(true);

@@ -1,7 +1,7 @@
 // Text patterns. Invariants:
-// 1. `*` stands for any text, also for none and for newlines; everything else stands for itself. Backslashes count only
+// 1. `*` stands for any text, also for none and for newlines. Everything else stands for itself. Backslashes count only
 //    directly before a star: `\*` is a star, `\\*` is a backslash and then any text.
-// 2. Matching takes time in proportion to pattern and text together, whatever they are: models write what is matched.
+// 2. Matching takes time in proportion to pattern plus text, for any input: models write the texts.
 // 3. An escaped text matches that text and no other.
 
 export function matchesGlob(pattern: string, text: string): boolean {
@@ -12,7 +12,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   if (!text.startsWith(first) || !text.endsWith(last)) return false;
   const end = text.length - last.length;
   let at = first.length;
-  // The leftmost place for each part leaves the most room for the next: nothing is ever tried again.
+  // The leftmost match of each part leaves the most room for the next, so there is no backtracking.
   for (const part of parts.slice(1, -1)) {
     at = endOfFirst(part, text, at, end);
     if (at < 0) return false;
@@ -26,7 +26,7 @@ export function escapeGlob(text: string): string {
   return [...pieces.map((piece) => `${piece}${trailingBackslashes(piece)}\\`), last].join("*");
 }
 
-/** What stands between the wildcards; one more than there are of them. */
+/** Returns the literals between the wildcards; one more than there are wildcards. */
 function literalsOf(pattern: string): string[] {
   const parts: string[] = [];
   let part = "";
@@ -59,7 +59,7 @@ function trailingBackslashes(text: string): string {
   return text.slice(at);
 }
 
-/** Where the first `part` in text[from, end) ends; -1 where there is none. Knuth, Morris and Pratt. */
+/** Returns the end of the first `part` in text[from, end), or -1. Knuth, Morris and Pratt. */
 function endOfFirst(part: string, text: string, from: number, end: number): number {
   if (part === "") return from;
   if (end - from < part.length) return -1;
@@ -73,7 +73,7 @@ function endOfFirst(part: string, text: string, from: number, end: number): numb
   return -1;
 }
 
-/** For each beginning of `part`, how long a shorter beginning is that it ends with. */
+/** Returns, for each prefix of `part`, the length of its longest proper suffix that is also a prefix. */
 function fallbacksOf(part: string): Uint32Array {
   const fallback = new Uint32Array(part.length);
   let matched = 0;

@@ -24,7 +24,7 @@ describe("permissions", () => {
     expect(readPermissions({}, "runner")).toEqual({ rules: [] });
   });
 
-  test("what their giver changes afterwards changes nothing (Q9)", () => {
+  test("later changes to the given object have no effect (Q9)", () => {
     const rule = { tool: "refund", args: { order: "1" }, effect: "deny" as PermissionRule["effect"] };
     const rules: PermissionRule[] = [rule];
     const read = readPermissions({ rules }, "runner");
@@ -91,7 +91,7 @@ describe("permissions", () => {
       },
       'two rules have the id "runner#1"',
     ],
-  ])("%s is refused where it is defined, with what is wrong (Q9)", (_, given, problem) => {
+  ])("%s is refused when it is defined, with the problem (Q9)", (_, given, problem) => {
     let thrown: unknown;
     try {
       readPermissions(given as Permissions, "runner");

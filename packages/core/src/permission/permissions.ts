@@ -1,4 +1,4 @@
-// The permissions of an agent or a runner, checked where they are defined: a rule with a slip in it would protect nothing.
+// The permissions of an agent or a runner, checked when they are defined: a rule with a mistake would protect nothing.
 
 import { BelayError, belayError } from "../error.ts";
 import { undefinedPattern } from "../interrupt/answer.ts";
@@ -6,17 +6,17 @@ import { type Json, toJson } from "../json.ts";
 import { type KnownOptions, refuseUnknown } from "../refuse-unknown.ts";
 import { type PermissionRule, pathProblem } from "./rule.ts";
 
-/** What happens to calls that no rule matches. */
+/** The effect on calls that no rule matches. */
 export type PermissionDefault = "allow" | "ask" | "deny";
 
 /** Rules for calls: which may run, which a person must approve, which never run. */
 export interface Permissions {
   readonly rules?: readonly PermissionRule[] | undefined;
-  /** For calls that no rule speaks of. */
+  /** The effect on calls that no rule matches. */
   readonly default?: PermissionDefault | undefined;
 }
 
-/** Checked and copied; every rule has an id. */
+/** Permissions, checked and copied. Every rule has an id. */
 export interface CheckedPermissions {
   readonly rules: readonly (PermissionRule & { readonly id: string })[];
   readonly default?: PermissionDefault;
@@ -25,7 +25,9 @@ export interface CheckedPermissions {
 type Fields = { readonly [key: string]: Json };
 type Refuse = (problem: string) => Error;
 
-/** `owner` is "runner" or "agent:name". Throws `PERMISSION_INVALID`, or `OPTION_UNKNOWN`. */
+/**
+ * Checks and copies permissions. `owner` is "runner" or "agent:name". Throws `PERMISSION_INVALID`, or `OPTION_UNKNOWN`.
+ */
 export function readPermissions(given: Permissions, owner: string): CheckedPermissions {
   const refuse: Refuse = (problem) => belayError("PERMISSION_INVALID", { owner, problem });
   const own = readFields(given, refuse);
@@ -52,7 +54,7 @@ export function readPermissions(given: Permissions, owner: string): CheckedPermi
   });
 }
 
-/** What is wrong with argument patterns, wherever they come from. */
+/** Returns the problem with argument patterns, or undefined. */
 export function patternsProblem(patterns: unknown): string | undefined {
   if (!isFields(patterns)) return "args is not an object of patterns by path";
   for (const path of Object.keys(patterns)) {
@@ -84,7 +86,7 @@ function checkRule(rule: Json, position: number, owner: string, refuse: Refuse):
   if (problem) throw wrong(problem);
 }
 
-/** A copy that its giver cannot change any more. */
+/** Returns a copy that later changes cannot reach. */
 function readFields(given: unknown, refuse: Refuse): Fields | undefined {
   if (!isFields(given)) return undefined;
   try {

@@ -8,7 +8,7 @@ import { ruleMatches } from "./rule.ts";
 const args = { command: "rm *.log", options: { force: true } };
 
 describe("an approval that is remembered", () => {
-  test("leaves a rule that says what is allowed, who allowed it and when (Q9)", () => {
+  test("leaves a rule with the allowed call, the person and the time (Q9)", () => {
     expect(rememberedRule("r1", "shell", args, "thread", "anna", 5)).toEqual({
       id: "r1",
       tool: "shell",
@@ -20,7 +20,7 @@ describe("an approval that is remembered", () => {
     });
   });
 
-  test("allows that very call and no other: a star in it is a star, and nothing may be added (Q9)", () => {
+  test("allows exactly that call: a star in it is a star, and no argument may be added (Q9)", () => {
     for (const remember of ["thread", "always", { scope: "thread" }] as const) {
       const rule = rememberedRule("r1", "shell", args, remember, "anna", 5);
       expect(ruleMatches(rule, "shell", { options: { force: true }, command: "rm *.log" })).toBe(true);
@@ -37,7 +37,7 @@ describe("an approval that is remembered", () => {
     expect(ruleMatches(rule, "deploy", { to: "production" })).toBe(false);
   });
 
-  test("allows exactly what is equal to its arguments, whatever they are (Q9)", () => {
+  test("allows exactly the arguments equal to its own, for any arguments (Q9)", () => {
     const json = fc.jsonValue({ maxDepth: 2 }).map((it) => it as Json);
     const text = fc.string({ unit: fc.constantFrom("a", "*", "\\"), maxLength: 4 });
     const some = fc.oneof(json, text, fc.dictionary(text, fc.oneof(text, json), { maxKeys: 3 }));

@@ -1,11 +1,11 @@
-// The rule that an approval leaves behind when it says `remember`.
+// The rule that an approval with `remember` leaves behind.
 
 import type { Remember } from "../interrupt/answer.ts";
 import type { Json } from "../json.ts";
 import { escapeGlob } from "./glob.ts";
 import type { PermissionRule } from "./rule.ts";
 
-/** A rule that a person has left with an approval. */
+/** A rule that a person left behind with an approval. */
 export interface RememberedRule extends PermissionRule {
   readonly id: string;
   readonly by: string;
@@ -13,8 +13,8 @@ export interface RememberedRule extends PermissionRule {
 }
 
 /**
- * Allows the same tool with the patterns given, or else with exactly these arguments: all of them and no other, or an
- * approved call without arguments would allow every call.
+ * Returns a rule that allows the same tool with the given patterns, or else with exactly these arguments. Without that
+ * limit an approved call without arguments would allow every call.
  */
 export function rememberedRule(
   id: string,

@@ -8,7 +8,7 @@ const rule = (tool: string, args?: PermissionRule["args"]): PermissionRule => ({
   ...(args && { args }),
 });
 
-describe("a rule speaks of a call", () => {
+describe("a rule matches a call", () => {
   test.each([
     ["refund", "refund", true],
     ["refund", "refund_all", false],
@@ -73,7 +73,7 @@ describe("a rule speaks of a call", () => {
     expect(ruleMatches(both, "shell", "git *")).toBe(false);
   });
 
-  test("what an argument inherits is not looked at (Q9)", () => {
+  test("inherited properties of an argument are ignored (Q9)", () => {
     const names = [
       "__proto__",
       "constructor",
@@ -91,7 +91,7 @@ describe("a rule speaks of a call", () => {
     }
   });
 
-  test("nor what somebody put on its prototype (Q9)", () => {
+  test("properties added to its prototype are ignored (Q9)", () => {
     const it = Object.create({ force: true, command: "x" }) as Json;
     expect(ruleMatches(rule("shell", { force: true }), "shell", it)).toBe(false);
     expect(ruleMatches(rule("shell", { command: "*" }), "shell", it)).toBe(false);
@@ -105,7 +105,7 @@ describe("a rule speaks of a call", () => {
     }
   });
 
-  test("a hostile argument of 100 kB is matched as any other (Q9)", () => {
+  test("a hostile argument of 100 kB is matched like any other (Q9)", () => {
     const command = `${"rm -rf * ".repeat(12_000)}!`;
     expect(ruleMatches(rule("shell", { command: "*rm*-rf*rm*-rf*?" }), "shell", { command })).toBe(false);
     expect(ruleMatches(rule("shell", { command: "*rm*-rf*rm*-rf*!" }), "shell", { command })).toBe(true);

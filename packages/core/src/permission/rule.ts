@@ -1,26 +1,26 @@
-// One rule, and whether it speaks of a call. What cannot be looked up safely does not match.
+// One rule, and whether it matches a call. An argument that cannot be read safely does not match.
 
 import { canonical } from "../interrupt/digest.ts";
 import type { Json } from "../json.ts";
 import { matchesGlob } from "./glob.ts";
 
-/** What a rule does with a call. `always-ask` is overridden by nothing. */
+/** The effect of a rule on a call. Nothing overrides `always-ask`. */
 export type PermissionEffect = "allow" | "ask" | "always-ask" | "deny";
 
 /** A rule for calls, by tool and arguments. */
 export interface PermissionRule {
-  /** Names it in decisions; made from its owner and position where it is not given. */
+  /** Names the rule in verdicts. By default made from its owner and position. */
   readonly id?: string;
   /** A tool's name, or a pattern of names: `*` stands for any characters. */
   readonly tool: string;
   /**
-   * By path ("command", "options.force", "files.0"; "" is all arguments together), what the argument must be: for text a
-   * pattern, where `*` stands for any text and `\*` for a star; else exactly this value. An argument that is not there
-   * does not match.
+   * Patterns by path ("command", "options.force", "files.0"; "" is all arguments together). For text it is a pattern,
+   * in which `*` stands for any text and `\*` for a star; otherwise exactly this value. A missing argument does not
+   * match.
    */
   readonly args?: { readonly [path: string]: Json };
   readonly effect: PermissionEffect;
-  /** Told to whoever asks why. */
+  /** Shown with the verdict. */
   readonly reason?: string;
 }
 
@@ -32,7 +32,7 @@ export function ruleMatches(rule: PermissionRule, tool: string, args: Json): boo
   });
 }
 
-/** Why no argument can ever be at this path. A rule with such a path would protect nothing. */
+/** Returns why no argument can be at this path. A rule with such a path would protect nothing. */
 export function pathProblem(path: string): string | undefined {
   if (path === "") return undefined;
   const steps = path.split(".");
