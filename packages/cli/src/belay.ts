@@ -148,9 +148,24 @@ function program(texts: Texts): Command {
     .option("--host <address>", usage.serveHost, "127.0.0.1")
     .option("--token <token>", usage.serveToken)
     .option("--open", usage.serveOpen)
+    .option("--demo", usage.serveDemo)
+    .addOption(new Option("--demo-crash <folder>").hideHelp())
+    .option("--work <n>", usage.serveWork, (text) => readWhole(text, usage.notCount), 8)
     .action((options) =>
       command(root, async (io) =>
-        (await import("./commands/serve.ts")).serve({ ...paths(root), ...root.opts(), ...options }, io),
+        options.demo
+          ? (await import("./commands/serve-demo.ts")).serveDemo(options, io)
+          : (await import("./commands/serve.ts")).serve({ ...paths(root), ...root.opts(), ...options }, io),
+      ),
+    );
+
+  root
+    .command("work")
+    .description(usage.work)
+    .option("--concurrency <n>", usage.workConcurrency, (text) => readCount(text, usage.notCount), 8)
+    .action((options) =>
+      command(root, async (io) =>
+        (await import("./commands/work.ts")).work({ ...paths(root), ...root.opts(), ...options }, io),
       ),
     );
 
@@ -276,6 +291,12 @@ function distance(a: string, b: string): number {
 function readCount(text: string, otherwise: string): number {
   const n = Number(text);
   if (!Number.isInteger(n) || n < 1) throw new InvalidArgumentError(otherwise);
+  return n;
+}
+
+function readWhole(text: string, otherwise: string): number {
+  const n = Number(text);
+  if (text.trim() === "" || !Number.isInteger(n) || n < 0) throw new InvalidArgumentError(otherwise);
   return n;
 }
 

@@ -8,9 +8,12 @@ const drafts: ReadonlySet<string> = new Set<Draft["type"]>([
   "turn-end",
   "text-delta",
   "reasoning-delta",
+  "tool-input-delta",
   "tool-progress",
+  "model-wait",
   "superseded",
   "gap",
+  "owner-lost",
 ]);
 
 export function isFact(event: BelayEvent): event is Fact {

@@ -18,6 +18,7 @@ import { sqliteStore } from "@belay/core/sqlite";
 import { allThreads } from "./all-threads.ts";
 import { configFolderOf, currentFolder, dataFolderOf } from "./data/folders.ts";
 import { openDatabase } from "./data/open-database.ts";
+import { storeForWorker } from "./data/store-for-worker.ts";
 import { checkFolder, noteThread, readNote } from "./data/thread-notes.ts";
 import { factsOf } from "./facts.ts";
 import { type Guide, readGuides } from "./guides.ts";
@@ -59,6 +60,8 @@ export interface SetupOptions {
   readonly waitForServers?: boolean;
   /** How long the demo model takes over each word; not at all by default. */
   readonly delayMs?: number;
+  /** Picks the threads that `runner.work()` of this setup moves; all of them by default. */
+  readonly works?: (threadId: string) => boolean;
 }
 
 /** With what is on record up to a seq or with a message, or before a message was there. */
@@ -148,7 +151,7 @@ export async function openBelay(options: SetupOptions = {}): Promise<BelaySetup>
   const runner = createRunner({
     agent: guide,
     // A prompt that waits looks fifty times a second whether another process has written: a tenth of what a person notices.
-    store: storeWithoutRules(sqliteStore(db, { pollMs: 20 })),
+    store: storeForWorker(storeWithoutRules(sqliteStore(db, { pollMs: 20 })), options.works ?? (() => true)),
     // The policy decides, by each tool's `needsApproval` and by the hook. What must hold whatever was approved is judged once
     // more by the runtime.
     permissions: { rules: permissions.rules?.filter(isStrict) ?? [], default: "allow" },

@@ -1,6 +1,7 @@
 // Opens what was asked for, and hands it to the screen or, without one, to a single run.
 
 import { allThreads } from "./all-threads.ts";
+import type { ConsoleHere } from "./commands/console-here.ts";
 import { findId } from "./commands/find.ts";
 import { currentFolder, dataFolderOf } from "./data/folders.ts";
 import { stillRunning } from "./data/running-commands.ts";
@@ -43,8 +44,20 @@ export async function start(options: StartOptions): Promise<number> {
   const delayMs = interactive ? DEMO_DELAY_MS : 0;
   const texts = textsFor(options.lang);
   const waitForServers = !interactive;
-  const setup = await openBelay({ ...options, folder, dataFolder, unattended, delayMs, waitForServers });
+  const setupOptions = { ...options, folder, dataFolder, unattended, delayMs, waitForServers };
+  const setup = await openBelay(setupOptions);
   const chosen: { elsewhere?: string } = {};
+  const pages: { console?: Promise<ConsoleHere> } = {};
+  const openConsole = async () => {
+    const { openBrowser } = await import("./commands/listen.ts");
+    pages.console ??= import("./commands/console-here.ts").then(({ consoleHere }) => consoleHere(setup, setupOptions));
+    const { url } = await pages.console.catch((error: unknown) => {
+      delete pages.console;
+      throw error;
+    });
+    openBrowser(url);
+    return url;
+  };
   const isElsewhere = (threadId: string) => {
     const about = readNote(dataFolder, threadId)?.folder;
     if (about === undefined || about === setup.folder || options.folder !== undefined) return false;
@@ -57,7 +70,7 @@ export async function start(options: StartOptions): Promise<number> {
     const threadId = await threadOf(setup, options);
     if (interactive) {
       const { runApp } = await import("./app/main.tsx");
-      const code = await runApp(setup, { ...appOptions(options, threadId, input), isElsewhere });
+      const code = await runApp(setup, { ...appOptions(options, threadId, input), isElsewhere, openConsole });
       if (chosen.elsewhere === undefined) return code;
     } else {
       const { runHeadless } = await import("./headless/run-headless.ts");
@@ -69,6 +82,7 @@ export async function start(options: StartOptions): Promise<number> {
       return await runHeadless(setup, session, { input, format: options.outputFormat, texts });
     }
   } finally {
+    await pages.console?.then((here) => here.close());
     await closed(setup);
   }
   // As if it had been named: rules, servers and tools are those of its folder.

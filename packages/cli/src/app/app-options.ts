@@ -9,6 +9,8 @@ export interface AppOptions {
   readonly pick?: boolean;
   /** True of a thread that is about another folder: the app ends, and whoever started it opens the thread there. */
   readonly isElsewhere?: (threadId: string) => boolean;
+  /** Starts the console in this process, or finds it started. Returns its address. */
+  readonly openConsole?: () => Promise<string>;
   readonly lang?: string;
   /** Lines only, nothing painted over: for screen readers. */
   readonly plain?: boolean;

@@ -76,6 +76,7 @@ function welcomeRows(block: Extract<Block, { kind: "welcome" }>, columns: number
     ],
     ...(block.demo ? [[{ text: texts.app.welcomeDemo, style: "soft" }]] : []),
     [{ text: texts.app.welcomeKeys, style: "dim" }],
+    [{ text: texts.app.welcomeConsole, style: "dim" }],
   ];
   return lines.flatMap((line) => gutter({ text: "  " }, wrap(line, columns - GUTTER)));
 }

@@ -338,7 +338,8 @@ class App {
         this.#setup.compactNext(effect.focus);
         return this.#happen({ type: "note", text: this.#texts.slash.compacts, tone: "soft" });
       case "command": {
-        const around = { session, texts: this.#texts, columns: this.#view.columns - 4 };
+        const { openConsole } = this.#options;
+        const around = { session, texts: this.#texts, columns: this.#view.columns - 4, openConsole };
         const text = (await runCommand(effect, this.#setup, around)).trimEnd();
         return this.#happen({ type: "note", text, tone: "soft" });
       }

@@ -8,10 +8,17 @@ import type { BelaySetup } from "../setup.ts";
 import type { Texts } from "../texts/texts.ts";
 import type { Effect } from "../view/view.ts";
 
+interface Around {
+  readonly session: Session;
+  readonly texts: Texts;
+  readonly columns: number;
+  readonly openConsole: (() => Promise<string>) | undefined;
+}
+
 export async function runCommand(
   { name, words }: Extract<Effect, { do: "command" }>,
   { dataFolder, configFolder: config, folder }: BelaySetup,
-  { session, texts, columns }: { readonly session: Session; readonly texts: Texts; readonly columns: number },
+  { session, texts, columns, openConsole }: Around,
 ): Promise<string> {
   const { threadId: thread, state } = session;
   const isBegun = state !== "created";
@@ -29,6 +36,8 @@ export async function runCommand(
     case "mcp":
       await (await import("../commands/mcp.ts")).listServers({ dataFolder, config, folder }, io);
       return said;
+    case "console":
+      return openConsole === undefined ? "" : texts.slash.console(await openConsole());
     case "export": {
       const output = resolve(folder, words === "" ? `belay-${thread}.md` : words);
       const path = relative(folder, output);

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "@belay/client";
 import { expect, test } from "vitest";
@@ -65,20 +65,49 @@ test("belay serve is not opened to other machines without a token", async () => 
   expect(taken.stderr).toContain("--port");
 });
 
-test("a server killed in mid-answer leaves a crash, and the next one resumes it", async () => {
+test("a server killed in mid-answer leaves a crash, and the worker of the next one ends the run", async () => {
   const home = program.home();
   const first = await served(home);
-  const thread = connect({ url: first.url, token: first.token }).open("long");
-  const run = await thread.run("Say hello, and tell me what you can do.");
+  const run = await connect({ url: first.url, token: first.token })
+    .open("long")
+    .run("Say hello, and tell me what you can do.");
   for await (const event of run) if (event.type === "text-delta") break;
   first.child.kill("SIGKILL");
   await first.ended;
   const next = await served(home);
   const again = connect({ url: next.url, token: next.token }).open("long");
-  await expect.poll(async () => (await again.look()).pauseType).toBe("crash");
-  const resumed = await again.resume();
-  expect(resumed.runId).toBe(run.runId);
-  expect(await resumed.result).toMatchObject({ status: "completed" });
-  const facts = (await again.facts({ limit: 1000 })).items;
-  expect(facts.filter(({ type }) => type === "run-start")).toHaveLength(1);
+  await expect.poll(async () => (await again.look()).state, { timeout: 60_000 }).toBe("completed");
+  const { items } = await again.facts({ limit: 1000 });
+  expect(items.filter(({ type }) => type === "run-start")).toHaveLength(1);
+  expect(items.filter(({ type }) => type === "run-end")).toMatchObject([{ runId: run.runId, status: "completed" }]);
+});
+
+test("the worker moves a thread of another folder in that folder, and leaves one whose folder is gone", async () => {
+  const home = program.home();
+  const [other, gone] = ["other", "gone"].map((name) => join(home.folder, name)) as [string, string];
+  for (const folder of [other, gone]) {
+    mkdirSync(folder);
+    writeFileSync(join(folder, "where.txt"), `in ${folder}`);
+  }
+  await home.belay(["-p", "Say hello."], { cwd: other });
+  await home.belay(["-p", "Say hello."], { cwd: gone });
+  const server = await served(home);
+  const belay = connect({ url: server.url, token: server.token });
+  const { stdout } = await home.belay(["threads", "--json"]);
+  const rows = stdout.trim().split("\n");
+  const idIn = (folder: string): string => rows.map((line) => JSON.parse(line)).find((row) => row.folder === folder).id;
+  rmSync(gone, { recursive: true });
+  // Nothing runs on request here: the worker alone takes these inputs.
+  await belay.open(idIn(other)).enqueue("read where.txt");
+  await expect
+    .poll(async () => JSON.stringify((await belay.open(idIn(other)).messages()).items), { timeout: 30_000 })
+    .toContain(`in ${other}`);
+  const refused = await belay
+    .open(idIn(gone))
+    .run("read where.txt")
+    .catch((error) => error);
+  expect(refused).toMatchObject({ status: 409, code: "INVALID_STATE" });
+  expect(refused.message).toContain(gone);
+  expect(await belay.open(idIn(gone)).look()).toMatchObject({ state: "completed" });
+  await belay.open(idIn(gone)).delete();
 });

@@ -20,6 +20,7 @@ export const en = {
     welcomeDemo:
       "No model is set up: rules stand in for one, offline. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama.",
     welcomeKeys: "Esc stops · Enter while it runs steers · Tab queues · / commands · ? keys",
+    welcomeConsole: "console: /console",
     slowServers: (servers: string) => `MCP servers still starting: ${servers}. Their tools are added when they are up.`,
     serversUp: "All MCP servers have answered, or failed.",
     earlier: (n: number) => `… ${count(n, "earlier entry", "earlier entries")}`,
@@ -242,6 +243,7 @@ export const en = {
       cost: "the tokens that this thread has used",
       rules: "what may run without asking",
       mcp: "the MCP servers and their tools",
+      console: "these threads as pages in a browser",
       export: "write this thread to a file",
       theme: "light, dark or none",
       quit: "leave; the thread is kept",
@@ -254,6 +256,7 @@ export const en = {
     themes: "/theme light, /theme dark or /theme none. BELAY_THEME keeps the choice.",
     themed: (theme: string) => `Theme: ${theme}. BELAY_THEME=${theme} keeps it.`,
     exported: (file: string) => `Written to ${file}.`,
+    console: (url: string) => `The console is at ${url} until you leave. The link lets in the person that opens it.`,
     compacts: "Before the next request, what was said so far is summed up.",
     compacted: (tokens: number) =>
       `The context was summed up${tokens === 0 ? "" : ` at ${tokens} tokens`}. The thread itself keeps every word.`,
@@ -266,6 +269,9 @@ export const en = {
     moreThreads: (n: number) => `${count(n, "more thread")}; --limit shows more.`,
     serving: (url: string) => `Belay serves at ${url}`,
     servingEnds: "Ctrl-C ends the server; threads stay as they are.",
+    demoEnds: "A tour of real runs, without a key. Ctrl-C ends it; nothing is kept.",
+    working: (n: number) =>
+      `Belay works, up to ${count(n, "thread")} at once in each folder. Ctrl-C ends it; threads stay as they are.`,
     inboxEmpty: "Nothing waits for an answer.",
     requestDamaged: (id: string) =>
       `Request ${id} is damaged and cannot be shown. Which thread waits for it is not known.`,
@@ -436,6 +442,11 @@ Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 paused and waits for a perso
     serveHost: "the address to listen at; any but this machine's own needs --token",
     serveToken: "the token that opens it, in place of the one in the data folder",
     serveOpen: "open the page in a browser",
+    serveDemo: "serve a scratch store with a tour of real runs; needs no key",
+    serveWork:
+      "the number of threads that its worker moves at once in each folder; 0: no worker, and runs wait for `belay work`",
+    work: "move threads: continue crashed runs and start queued inputs, each in its folder",
+    workConcurrency: "the number of threads at once in each folder",
     mcp: "list the MCP servers and their tools",
     mcpLogin: "sign in at a server on the web, in a browser",
   },

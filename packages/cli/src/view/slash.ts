@@ -16,6 +16,7 @@ export const slashNames = [
   "cost",
   "rules",
   "mcp",
+  "console",
   "export",
   "theme",
   "quit",
@@ -79,6 +80,7 @@ export function onSlash(view: View, { name, words }: Slash, texts: Texts): Step 
       return { view, effects: [{ do: "compact", focus: words }] };
     case "rules":
     case "mcp":
+    case "console":
     case "export":
       return { view, effects: [{ do: "command", name: known, words }] };
     case "theme": {

@@ -241,7 +241,7 @@ export type Effect =
   | { readonly do: "fork" }
   | { readonly do: "compact"; readonly focus: string }
   /** A command of the program, its output as a note. */
-  | { readonly do: "command"; readonly name: "rules" | "mcp" | "export"; readonly words: string }
+  | { readonly do: "command"; readonly name: "rules" | "mcp" | "console" | "export"; readonly words: string }
   | { readonly do: "theme"; readonly theme: "light" | "dark" | "none" }
   | { readonly do: "rewind"; readonly item: RewindItem }
   | { readonly do: "open"; readonly threadId: string }
