@@ -14,8 +14,7 @@ export function foldDraft(view: ThreadView, event: Draft): DraftView {
   const { draft } = view;
   const { type, seq, at, runPath } = event;
   if (type === "gap") return { ...draft, gap: true };
-  // Not in the union of every release of core.
-  if ((type as string) === "owner-lost") return { ...draft, ownerLost: at };
+  if (type === "owner-lost") return { ...draft, ownerLost: at };
   const answered = view.agents.find(({ path }) => path === runPath)?.answered ?? 0;
   if (seq < view.since) return draft;
   switch (type) {

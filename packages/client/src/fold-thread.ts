@@ -13,7 +13,7 @@ import { addMessage, endRun, moveTo, startChild, startRun } from "./fold-runs.ts
 import { changeCall, type NextView } from "./next-view.ts";
 import type { ThreadView } from "./thread-view.ts";
 
-const drafts: { readonly [T in Draft["type"] | "owner-lost"]: true } = {
+const drafts: { readonly [T in Draft["type"]]: true } = {
   "turn-start": true,
   "turn-end": true,
   "text-delta": true,

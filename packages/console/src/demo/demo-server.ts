@@ -23,8 +23,8 @@ const roles: Readonly<Record<string, readonly ("admin" | "operator" | "approver"
 type AnyRunner = Runner<unknown, unknown>;
 
 export interface DemoSettings {
-  /** How the demo starts itself again, for the import that crashes. */
-  readonly program: readonly string[];
+  /** The arguments for Node that run `crashDemo` with a folder, in a process of its own. */
+  readonly crash: (folder: string) => readonly string[];
   /** Time between two words of the model. */
   readonly delayMs?: number;
   /** False: an empty store. */
@@ -49,7 +49,7 @@ function userOf(request: Request): string {
   return found !== undefined && PEOPLE.includes(found) ? found : "anna";
 }
 
-async function begin({ program, delayMs = CALM_MS, tour = true }: DemoSettings): Promise<Round> {
+async function begin({ crash, delayMs = CALM_MS, tour = true }: DemoSettings): Promise<Round> {
   const folder = mkdtempSync(join(tmpdir(), "belay-demo-"));
   const { store, close } = await openStore(folder);
   const pace = { delayMs: 0 };
@@ -78,7 +78,7 @@ async function begin({ program, delayMs = CALM_MS, tour = true }: DemoSettings):
     post: (person, path, body) => ask(person, "POST", path, body),
     get: (path) => ask("anna", "GET", path),
   };
-  if (tour) await seed(people, crashIn(program, folder));
+  if (tour) await seed(people, crashIn(crash(folder)));
   pace.delayMs = delayMs;
   if (tour) await stream(people);
   return {

@@ -12,5 +12,5 @@ export async function openStore(folder: string) {
     readonly DatabaseSync: new (path: string) => Database;
   };
   const db = new DatabaseSync(join(folder, "demo.db"));
-  return { store: sqliteStore(db), close: () => (db as unknown as { close(): void }).close() };
+  return { db, store: sqliteStore(db), close: () => (db as unknown as { close(): void }).close() };
 }

@@ -72,11 +72,11 @@ export async function stream({ post }: People): Promise<void> {
   });
 }
 
-/** Runs `program` again as a child that imports and is killed half-way. */
-export function crashIn(program: readonly string[], folder: string): () => Promise<void> {
+/** Runs Node with `args` as a child that imports and is killed half-way. */
+export function crashIn(args: readonly string[]): () => Promise<void> {
   return () =>
     new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [...program, "--crash", folder], { stdio: ["ignore", "ignore", "pipe"] });
+      const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
       let words = "";
       child.stderr.on("data", (chunk) => {
         words += chunk;

@@ -11,7 +11,7 @@ import { Pips } from "../parts/people.tsx";
 import { SeenText } from "../parts/seen-text.tsx";
 import { Command, Empty, ProblemNote, Skeleton } from "../parts/states.tsx";
 import { DemoHint } from "../shell/demo-hint.tsx";
-import { Live } from "../shell/shell.tsx";
+import { Live, useOpenCount } from "../shell/shell.tsx";
 import { useTexts } from "../texts/texts.ts";
 import { useTimes } from "../texts/times.ts";
 import { decided, inbox, mine, oneRequest } from "../wire/read.ts";
@@ -35,7 +35,7 @@ export function InboxPage({ id }: { id: string | undefined }) {
   const damaged = showsDecided ? [] : (open.data?.damaged ?? []);
   const selected = id ?? items[0]?.id;
   const inList = items.find((item) => item.id === selected);
-  const total = open.data?.items.length ?? 0;
+  const total = useOpenCount();
   const search = params.toString() === "" ? "" : `?${params}`;
   const to = (each: string) => `/inbox/${encodeURIComponent(each)}${search}`;
   const move = (by: number) => {
@@ -123,7 +123,11 @@ export function InboxPage({ id }: { id: string | undefined }) {
         </div>
         <div className="ask-card">
           {selected === undefined ? (
-            list.isPending ? null : (
+            list.isPending ? null : damaged.length > 0 && !showsDecided ? (
+              <Empty art="filtered" title={t.inbox.onlyDamaged(damaged.length)}>
+                <p>{t.inbox.onlyDamagedHow}</p>
+              </Empty>
+            ) : (
               <Empty art="slack" title={showsDecided ? t.inbox.noneDecided : t.inbox.none}>
                 <p>{t.inbox.noneHow}</p>
                 {!showsDecided && <Command text='belay -p "write a summary" --ask pause' />}

@@ -42,7 +42,9 @@ function listen(): void {
     if (event.defaultPrevented || event.isComposing) return;
     const name = nameOf(event);
     const isPlain = !/^(mod|alt)\+/.test(name);
-    if (isPlain && name !== "Escape" && (isTyping(event.target) || isInDialog(event.target))) return;
+    // The browser closes a dialog by Escape, and a menu closes itself.
+    if (isPlain && isInDialog(event.target)) return;
+    if (isPlain && name !== "Escape" && isTyping(event.target)) return;
     if (isPlain && name !== "Escape" && performance.now() < deadUntil) return;
     // A held key repeats, and must not decide again and again.
     if (event.repeat && !/^[jk]$|^Arrow/.test(name)) return;

@@ -1,22 +1,28 @@
 // The one connection of this tab. It follows a thread together with hints over all threads, or hints alone. Lost, it comes
-// back by its cursor; a hidden tab lets go after a while and comes back when it is seen. Closing it stops no run.
+// back by its cursor; a hidden tab lets go after a while and comes back when it is seen. A tab beyond those that may stream
+// visits the server every moment, by its cursor as well. Closing it stops no run.
 
 import type { BelayEvent } from "@belay/core";
 import { asProblem, Problem } from "../wire/problem.ts";
-import { changed } from "../wire/read.ts";
+import { changed, changedMany } from "../wire/read.ts";
 import { threadPath } from "../wire/request.ts";
 import { readStream } from "./read-stream.ts";
+import { takeSlot } from "./take-slot.ts";
 import { ThreadStore } from "./thread-store.ts";
 
 const TAIL = 500;
 const HIDDEN_MS = 30_000;
 const MOST_WAIT_MS = 30_000;
 const HINTS_EVERY_MS = 250;
+const VISIT_EVERY_MS = 1_500;
 
 export type LineState =
   | { readonly is: "connecting" | "live" | "asleep" }
   | { readonly is: "offline"; readonly since: number }
-  | { readonly is: "refused"; readonly problem: Problem };
+  | { readonly is: "refused" };
+
+/** The server answered, and the answer will be the same again. */
+const isFinal = ({ status }: Problem) => status >= 400 && ![408, 425, 429, 502, 503, 504].includes(status);
 
 class Line {
   #state: LineState = { is: "connecting" };
@@ -28,6 +34,8 @@ class Line {
   #hints = new Set<string>();
   #hintsDue = false;
   #started = false;
+  /** The thread whose events the server refuses: it is unknown, or damaged. Hints are followed alone meanwhile. */
+  #refused: string | undefined;
   readonly #stores = new Map<string, ThreadStore>();
   readonly #readers = new Set<() => void>();
 
@@ -71,6 +79,7 @@ class Line {
   leave(threadId: string): void {
     if (this.#wanted !== threadId) return;
     this.#wanted = undefined;
+    this.#refused = undefined;
     // What was read is read again next time: a store that nothing fills would grow old unseen.
     this.#stores.delete(threadId);
     if (this.#started) this.retry();
@@ -97,14 +106,29 @@ class Line {
   #open(): void {
     const abort = new AbortController();
     this.#abort = abort;
-    const threadId = this.#wanted;
+    const threadId = this.#wanted === this.#refused ? undefined : this.#wanted;
     const store = threadId === undefined ? undefined : this.#stores.get(threadId);
-    void this.#follow(store, abort.signal).catch((error: unknown) => {
-      if (!abort.signal.aborted) this.#lost(asProblem(error));
+    void this.#connect(store, abort.signal).catch((error: unknown) => {
+      if (abort.signal.aborted) return;
+      const problem = asProblem(error);
+      if (store === undefined || !isFinal(problem) || problem.status === 401) return this.#lost(problem);
+      // The page says what is wrong with this thread; the lists stay live.
+      this.#refused = store.threadId;
+      this.#open();
     });
   }
 
-  async #follow(store: ThreadStore | undefined, signal: AbortSignal): Promise<void> {
+  async #connect(store: ThreadStore | undefined, signal: AbortSignal): Promise<void> {
+    const release = await takeSlot();
+    try {
+      if (!signal.aborted) await this.#follow(store, signal, release === undefined);
+    } finally {
+      release?.();
+    }
+  }
+
+  /** A visit ends when it has read all that there is. */
+  async #follow(store: ThreadStore | undefined, signal: AbortSignal, isVisit: boolean): Promise<void> {
     const path = store === undefined ? "/changes" : threadPath(store.threadId, `/events?changes=1&tail=${TAIL}`);
     for await (const { id, event, data } of readStream(path, store?.cursor, signal)) {
       if (signal.aborted) return;
@@ -112,15 +136,17 @@ class Line {
       switch (event) {
         case "live":
           store?.setLive();
+          if (isVisit) return this.#visitAgain();
           break;
         case "reset":
           store?.reset();
           break;
         case "sync":
           changed(undefined);
+          if (isVisit) return this.#visitAgain();
           break;
         case "change":
-          this.#hint((JSON.parse(data) as { threadId: string }).threadId);
+          this.#hint((JSON.parse(data) as { threadId: string }).threadId, store);
           break;
         case "error":
           return this.#lost(new Problem(0, JSON.parse(data) as Record<string, unknown>));
@@ -128,10 +154,15 @@ class Line {
           return this.#lost(asProblem(new Error("bye")));
         default:
           store?.take(JSON.parse(data) as BelayEvent, id !== undefined);
-          if (store !== undefined && id !== undefined) this.#hint(store.threadId);
+          if (store !== undefined && id !== undefined) this.#hint(store.threadId, store);
       }
     }
     if (!signal.aborted) this.#lost(asProblem(new Error("The stream ended.")));
+  }
+
+  #visitAgain(): void {
+    this.#close();
+    this.#retry = setTimeout(() => this.#open(), VISIT_EVERY_MS);
   }
 
   #back(): void {
@@ -143,10 +174,8 @@ class Line {
 
   #lost(problem: Problem): void {
     this.#close();
-    if (problem.status === 401 || problem.status === 403 || problem.status === 404) {
-      this.#set({ is: "refused", problem });
-      if (problem.status !== 404) return;
-    } else if (this.#state.is !== "offline") {
+    if (problem.status === 401 || problem.status === 403) return this.#set({ is: "refused" });
+    if (this.#state.is !== "offline") {
       this.#since = Date.now();
       this.#set({ is: "offline", since: this.#since });
     }
@@ -157,15 +186,20 @@ class Line {
   }
 
   /** Hints come in swarms: lists are read again a few times a second at most. */
-  #hint(threadId: string): void {
+  #hint(threadId: string, store: ThreadStore | undefined): void {
     this.#hints.add(threadId);
+    if (store === undefined && threadId === this.#refused) {
+      // It exists by now.
+      this.#refused = undefined;
+      this.retry();
+    }
     if (this.#hintsDue) return;
     this.#hintsDue = true;
     setTimeout(() => {
       this.#hintsDue = false;
       const hints = [...this.#hints];
       this.#hints.clear();
-      for (const each of hints) changed(each);
+      changedMany(hints);
     }, HINTS_EVERY_MS);
   }
 }

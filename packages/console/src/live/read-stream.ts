@@ -24,17 +24,22 @@ export async function* readStream(
   if (!response.ok) throw new Problem(response.status, await response.json().catch(() => ({})));
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read().catch(() => {
-      throw offline();
-    });
-    if (done) return;
-    const blocks = (rest + value).split("\n\n");
-    rest = blocks.pop()!;
-    for (const text of blocks) {
-      const block = parseBlock(text);
-      if (block !== undefined) yield block;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(() => {
+        throw offline();
+      });
+      if (done) return;
+      const blocks = (rest + value).split("\n\n");
+      rest = blocks.pop()!;
+      for (const text of blocks) {
+        const block = parseBlock(text);
+        if (block !== undefined) yield block;
+      }
     }
+  } finally {
+    // A reader that leaves early lets go of the connection.
+    await reader.cancel().catch(() => {});
   }
 }
 

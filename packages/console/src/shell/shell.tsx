@@ -23,7 +23,7 @@ import { rolesOf, useMe } from "./who.ts";
 /** The number of requests that wait for a person: the same in the navigation, the title and the list. */
 export function useOpenCount(): number {
   const { data } = useQuery(inbox);
-  return data === undefined ? 0 : Math.max(data.items.length, data.counts?.open ?? 0);
+  return data === undefined ? 0 : Math.max(data.items.length + data.damaged.length, data.counts?.open ?? 0);
 }
 
 export function Shell({ children }: { children: ReactNode }) {

@@ -246,7 +246,8 @@ export function storyOf(
     wasRunning = fact.state === "running";
   }
 
-  for (const answer of view.draft.answers) rows.push(...drafted(answer, view, begins));
+  // A process that is gone writes no more, and text that was on its way is not on record.
+  for (const answer of isRunning ? view.draft.answers : []) rows.push(...drafted(answer, view, begins));
   const lastStop = rows.findLastIndex(({ kind }) => kind === "stop");
   if (lastStop !== -1 && lastStop === rows.length - 1) rows[lastStop] = { ...(rows[lastStop] as StopRow), last: true };
   return rows;

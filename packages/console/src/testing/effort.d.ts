@@ -3,6 +3,6 @@ import "vitest";
 
 declare module "vitest" {
   interface ProvidedContext {
-    effort: { readonly everyVariant: boolean };
+    effort: { readonly everyVariant: boolean; readonly racedApprovals: number; readonly offlineSeconds: number };
   }
 }

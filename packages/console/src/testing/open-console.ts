@@ -1,40 +1,23 @@
 // The demo on a free port of this machine, for tests and pictures.
 
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
 import { demoProgram } from "../../../../scripts/console.mjs";
 import { type Demo, startDemo } from "../demo/demo-server.ts";
+import { openSite, type Site } from "./open-site.ts";
 
-export interface OpenConsole extends AsyncDisposable {
-  readonly url: string;
+export interface OpenConsole extends Site {
   readonly demo: Demo;
-  /** Breaks every connection and refuses new ones, or takes them again. */
-  setOnline(online: boolean): Promise<void>;
 }
 
 export async function openConsole(settings: { tour?: boolean; delayMs?: number } = {}): Promise<OpenConsole> {
-  const demo = await startDemo({ program: [await demoProgram()], ...settings });
-  const http = createAdaptorServer({ fetch: demo.fetch, overrideGlobalObjects: false }) as import("node:http").Server;
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  const { port } = http.address() as AddressInfo;
+  const program = await demoProgram();
+  const crash = (folder: string) => [program, "serve", "--demo", "--demo-crash", folder];
+  const demo = await startDemo({ crash, ...settings });
+  const site = await openSite(demo);
   return {
-    url: `http://127.0.0.1:${port}`,
+    ...site,
     demo,
-    async setOnline(online) {
-      if (online) {
-        http.listen(port, "127.0.0.1");
-        await once(http, "listening");
-      } else {
-        const closed = new Promise((resolve) => http.close(resolve));
-        http.closeAllConnections();
-        await closed;
-      }
-    },
     async [Symbol.asyncDispose]() {
-      http.close();
-      http.closeAllConnections();
+      await site[Symbol.asyncDispose]();
       await demo.close();
     },
   };

@@ -114,6 +114,9 @@ export const en = {
   },
   inbox: {
     damaged: "A request cannot be read",
+    onlyDamaged: (count: number) => `${count === 1 ? "1 request" : `${count} requests`} cannot be read`,
+    onlyDamagedHow:
+      "The store has damaged it, so no answer can count. Open its thread to see what can be read, and stop it there.",
     decided: "Decided",
     forYou: (count: number) => `${count} for you`,
     none: "Nobody is waiting for you",
@@ -230,6 +233,7 @@ export const en = {
     changed: "Changed",
     clear: "Clear",
     continueMore: "Continue…",
+    repairMore: "Repair…",
     deadline: "Deadline",
     export: "Export",
     filter: "Filter by title or label",
@@ -311,6 +315,10 @@ export const en = {
     rename: "Rename…",
     renamed: "Renamed",
     repair: "Repair into a new thread",
+    lost: (from: number, facts: number | undefined) =>
+      facts === undefined
+        ? `This thread has every fact that could be read. Facts from ${from} on may be lost.`
+        : `This thread has every fact that could be read. ${facts === 1 ? "1 fact is" : `${facts} facts are`} lost, from fact ${from} on.`,
     resumed: "Resumed",
     resumedBy: (by: string) => `Resumed by ${by}`,
     rethinks: "thinks again",

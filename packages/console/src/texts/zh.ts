@@ -112,6 +112,8 @@ export const zh: Texts = {
   },
   inbox: {
     damaged: "有一个请求无法读取",
+    onlyDamaged: (count) => `${count} 个请求无法读取`,
+    onlyDamagedHow: "存储已损坏该请求，因此无法作答。请打开其线程查看可读取的内容，并在那里停止它。",
     decided: "已决定",
     forYou: (count) => `${count} 个等你`,
     none: "没有人在等你",
@@ -219,6 +221,7 @@ export const zh: Texts = {
     changed: "更新",
     clear: "清除",
     continueMore: "继续…",
+    repairMore: "修复…",
     deadline: "期限",
     export: "导出",
     filter: "按标题或标签筛选",
@@ -300,6 +303,10 @@ export const zh: Texts = {
     rename: "重命名…",
     renamed: "已重命名",
     repair: "修复为新线程",
+    lost: (from, facts) =>
+      facts === undefined
+        ? `此线程包含所有可读取的事实。从事实 ${from} 起可能有丢失。`
+        : `此线程包含所有可读取的事实。从事实 ${from} 起丢失了 ${facts} 条。`,
     resumed: "已恢复",
     resumedBy: (by) => `${by} 已恢复`,
     rethinks: "重新思考",

@@ -74,7 +74,7 @@ export function Composer({ shown, look, guard, onSent }: Props) {
     run(
       resume(threadId, { ...guard, drift: "refuse", ...body }).catch((error: unknown) => {
         if (!(error instanceof Problem) || error.code !== "DRIFT_REFUSED") throw error;
-        setDrift({ report: (error.details.report ?? error.details) as DriftReport, body });
+        setDrift({ report: error.details.report as DriftReport, body });
       }),
     );
   };

@@ -43,17 +43,18 @@ export function Conversation({ shown, look, guard, onEarlier }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const handle = useRef<VirtualizerHandle>(null);
   const atEnd = useRef(true);
-  const [seen, setSeen] = useState(rows.length);
+  const last = rows.at(-1)?.seq ?? 0;
+  const [seen, setSeen] = useState(last);
   const [busy, setBusy] = useState(false);
   const first = facts[0]?.seq ?? 1;
   const onScroll = () => {
     const element = scroller.current!;
     atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-    if (atEnd.current) setSeen(rows.length);
+    if (atEnd.current) setSeen(last);
   };
   const toEnd = () => {
     atEnd.current = true;
-    setSeen(rows.length);
+    setSeen(last);
     const element = scroller.current;
     if (element !== null) element.scrollTop = element.scrollHeight;
   };
@@ -73,9 +74,10 @@ export function Conversation({ shown, look, guard, onEarlier }: Props) {
     return () => observer.disconnect();
   }, []);
   useEffect(() => {
-    if (atEnd.current) setSeen(rows.length);
-  }, [rows.length]);
-  const fresh = Math.max(0, rows.length - seen);
+    if (atEnd.current) setSeen(last);
+  }, [last]);
+  // Rows of earlier facts are not new, however late they come.
+  const fresh = seen === last ? 0 : rows.filter(({ seq }) => seq > seen).length;
   const wait = view.draft.wait;
   return (
     <div className="talk">

@@ -17,7 +17,10 @@ export function DamagedThread({ threadId, problem }: { threadId: string; problem
   const run = () => {
     setBusy(true);
     repair(threadId)
-      .then((made) => go(`/threads/${encodeURIComponent(made.threadId)}`))
+      .then(({ threadId: made, lost }) => {
+        toast({ icon: "damaged", words: t.thread.lost(lost.from, lost.facts) }, 20_000);
+        go(`/threads/${encodeURIComponent(made)}`);
+      })
       .catch((error: unknown) => toast({ icon: "warning", isFail: true, words: asProblem(error).message }))
       .finally(() => setBusy(false));
   };

@@ -1,7 +1,7 @@
 // The table of threads. Rows far away are two spacers; each row says what it does now and offers the next step.
 
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { votesFor } from "../inbox/ask-words.ts";
 import { useNow } from "../live/use-live.ts";
@@ -12,7 +12,7 @@ import { Pips } from "../parts/people.tsx";
 import { SeenText } from "../parts/seen-text.tsx";
 import { StateWord, standingOf } from "../parts/state-word.tsx";
 import { toast } from "../parts/toasts.tsx";
-import { useMe, useRefusal } from "../shell/who.ts";
+import { useRefusal } from "../shell/who.ts";
 import { groupBy } from "../story/group-by.ts";
 import { useTexts } from "../texts/texts.ts";
 import { useTimes } from "../texts/times.ts";
@@ -37,7 +37,16 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
   const scroller = useRef<HTMLDivElement>(null);
   const height = useSettings().density === "roomy" ? 48 : 40;
   const { from, to } = useWindow(scroller, rows.length, height);
+  const pool = Math.max(POOL, to - from);
   const byThread = useMemo(() => groupBy(asks, ({ threadId }) => threadId), [asks]);
+  // Read once for all rows: many of them come and go with each frame of a scroll.
+  const now = useNow(5_000);
+  const own = useQuery(mine).data?.items;
+  const mineIds = useMemo(() => new Set(own?.map(({ id }) => id)), [own]);
+  const refused = useRefusal("operator");
+  const toggle = useRef(onToggle);
+  toggle.current = onToggle;
+  const onRowToggle = useCallback((id: string) => toggle.current(id), []);
   useEffect(() => {
     if (to >= rows.length) onEnd();
   }, [to, rows.length, onEnd]);
@@ -92,13 +101,18 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
           )}
           {rows.slice(from, to).map((row, index) => (
             <Row
-              key={row.threadId}
+              // A row that leaves the window becomes the one that enters it: far cheaper than a new one.
+              // biome-ignore lint/suspicious/noArrayIndexKey: the place in the window is the row's identity, as said above.
+              key={(from + index) % pool}
               row={row}
-              asks={byThread.get(row.threadId) ?? []}
+              asks={byThread.get(row.threadId) ?? none}
               index={from + index}
               isCursor={from + index === at}
               isSelected={selected.has(row.threadId)}
-              onToggle={() => onToggle(row.threadId)}
+              now={now}
+              mineIds={mineIds}
+              refused={refused}
+              onToggle={onRowToggle}
             />
           ))}
           {to < rows.length && (
@@ -112,19 +126,26 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
   );
 }
 
+const none: readonly Ask[] = [];
+/** More rows than a window usually has. */
+const POOL = 64;
+
 interface RowProps {
   readonly row: ThreadRow;
   readonly asks: readonly Ask[];
   readonly index: number;
   readonly isCursor: boolean;
   readonly isSelected: boolean;
-  onToggle(): void;
+  readonly now: number;
+  /** The requests that the person that looks may answer. */
+  readonly mineIds: ReadonlySet<string>;
+  readonly refused: string | undefined;
+  onToggle(threadId: string): void;
 }
 
-function Row({ row, asks, index, isCursor, isSelected, onToggle }: RowProps) {
+const Row = memo(function Row({ row, asks, index, isCursor, isSelected, now, mineIds, refused, onToggle }: RowProps) {
   const t = useTexts();
   const times = useTimes();
-  const now = useNow(5_000);
   const standing = standingOf(row.state, row.pauseType, row.damaged);
   const href = `/threads/${encodeURIComponent(row.threadId)}`;
   const title = row.title || row.threadId;
@@ -137,7 +158,7 @@ function Row({ row, asks, index, isCursor, isSelected, onToggle }: RowProps) {
           className="check align-middle"
           aria-label={t.threads.select(title)}
           checked={isSelected}
-          onChange={onToggle}
+          onChange={() => onToggle(row.threadId)}
         />
       </td>
       <td>
@@ -154,7 +175,7 @@ function Row({ row, asks, index, isCursor, isSelected, onToggle }: RowProps) {
               {row.parent.threadId.slice(0, 6)}
             </span>
           )}
-          <ForYou asks={asks} />
+          {asks.some(({ id }) => mineIds.has(id)) && <span className="badge is-asks !px-1.5">{t.all.you}</span>}
           {Object.entries(row.labels ?? {})
             .slice(0, 2)
             .map(([key, value]) => (
@@ -177,20 +198,12 @@ function Row({ row, asks, index, isCursor, isSelected, onToggle }: RowProps) {
         )}
       </td>
       <td className="wide-only text-right">
-        <RowAction row={row} asks={asks} />
+        <RowAction key={row.threadId} row={row} asks={asks} refused={refused} />
       </td>
       <td className="faint small">{times.ago(now - row.updatedAt)}</td>
     </tr>
   );
-}
-
-/** A badge if one of these requests is for the person that looks. */
-function ForYou({ asks }: { asks: readonly Ask[] }) {
-  const t = useTexts();
-  const own = useQuery(mine).data?.items;
-  if (asks.length === 0 || !own?.some(({ id }) => asks.some((ask) => ask.id === id))) return null;
-  return <span className="badge is-asks !px-1.5">{t.all.you}</span>;
-}
+});
 
 function Now({ row, asks }: { row: ThreadRow; asks: readonly Ask[] }) {
   const t = useTexts();
@@ -216,11 +229,15 @@ function Now({ row, asks }: { row: ThreadRow; asks: readonly Ask[] }) {
   return null;
 }
 
-function RowAction({ row, asks }: { row: ThreadRow; asks: readonly Ask[] }) {
+interface ActionProps {
+  readonly row: ThreadRow;
+  readonly asks: readonly Ask[];
+  readonly refused: string | undefined;
+}
+
+function RowAction({ row, asks, refused }: ActionProps) {
   const t = useTexts();
-  const who = useMe();
   const [, go] = useLocation();
-  const refused = useRefusal("operator");
   const [busy, setBusy] = useState(false);
   const run = (work: Promise<unknown>, words: string) => {
     setBusy(true);
@@ -234,7 +251,6 @@ function RowAction({ row, asks }: { row: ThreadRow; asks: readonly Ask[] }) {
         changed(row.threadId);
       });
   };
-  if (who === undefined) return null;
   if (row.state === "running")
     return (
       <Button
@@ -253,7 +269,12 @@ function RowAction({ row, asks }: { row: ThreadRow; asks: readonly Ask[] }) {
         {t.threads.review}
       </Button>
     );
-  if (row.damaged) return null;
+  if (row.damaged)
+    return (
+      <Button size="sm" onClick={() => go(`/threads/${encodeURIComponent(row.threadId)}`)}>
+        {t.threads.repairMore}
+      </Button>
+    );
   if (row.state === "error" || (row.state === "paused" && row.pauseType !== "tool_interrupt"))
     return (
       <Button

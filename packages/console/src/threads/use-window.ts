@@ -2,7 +2,7 @@
 
 import { type RefObject, useEffect, useState } from "react";
 
-const BEYOND = 12;
+const BEYOND = 8;
 
 export interface Window {
   readonly from: number;

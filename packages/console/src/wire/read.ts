@@ -2,6 +2,7 @@
 
 import type { Message } from "@belay/core";
 import { infiniteQueryOptions, keepPreviousData, QueryClient, queryOptions } from "@tanstack/react-query";
+import { mergeList } from "./merge-list.ts";
 import { Problem } from "./problem.ts";
 import { query, request, threadPath } from "./request.ts";
 import type {
@@ -27,7 +28,8 @@ export const queries = new QueryClient({
       gcTime: 10 * 60_000,
       placeholderData: keepPreviousData,
       refetchOnWindowFocus: false,
-      retry: (count, error) => count < 2 && error instanceof Problem && (error.isOffline || error.status >= 500),
+      // A thread that cannot be read is still so a second later.
+      retry: (count, error) => count < 2 && error instanceof Problem && (error.isOffline || error.status > 500),
     },
   },
 });
@@ -47,11 +49,14 @@ export interface ThreadFilter {
   readonly search?: string;
 }
 
+/** Rows of a page of threads. */
+const ROWS = 100;
+
 export const threads = (filter: ThreadFilter) =>
   infiniteQueryOptions({
-    queryKey: ["threads", filter],
+    queryKey: ["thread-list", filter],
     queryFn: ({ pageParam, signal }) =>
-      request<Page<ThreadRow>>(`/threads${query({ ...filter, limit: 100, cursor: pageParam })}`, { signal }),
+      request<Page<ThreadRow>>(`/threads${query({ ...filter, limit: ROWS, cursor: pageParam })}`, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next,
   });
@@ -161,11 +166,55 @@ export const rules = (threadId?: string) =>
     },
   });
 
-/** A hint came that a thread has changed: read again what shows it. */
+/** A hint came that threads have changed: read again what shows them. Undefined: any may have. */
 export function changed(threadId: string | undefined): void {
+  changedMany(threadId === undefined ? undefined : [threadId]);
+}
+
+export function changedMany(ids: readonly string[] | undefined): void {
   const old = (key: readonly unknown[]) => queries.invalidateQueries({ queryKey: key });
   void old(["threads"]);
   void old(["inbox"]);
-  if (threadId === undefined) void old(["look"]);
-  else void old(["look", threadId]);
+  if (ids === undefined) {
+    void old(["thread-list"]);
+    void old(["look"]);
+    return;
+  }
+  void refreshLists(ids);
+  for (const id of ids) void old(["look", id]);
+}
+
+/** Threads that changed since the lists were last read; undefined if nothing reads them now. */
+let due: Set<string> | undefined;
+
+/** Reads the first page of each list that is shown. While it is read, later changes wait for the next time. */
+async function refreshLists(ids: readonly string[]): Promise<void> {
+  if (due !== undefined) {
+    for (const id of ids) due.add(id);
+    return;
+  }
+  let now = new Set(ids);
+  due = new Set();
+  try {
+    while (now.size > 0) {
+      await Promise.all(
+        queries
+          .getQueryCache()
+          .findAll({ queryKey: ["thread-list"], type: "active" })
+          .map(({ queryKey }) => refreshList(queryKey as ReturnType<typeof threads>["queryKey"], now)),
+      );
+      now = due;
+      due = new Set();
+    }
+  } finally {
+    due = undefined;
+  }
+}
+
+async function refreshList(key: ReturnType<typeof threads>["queryKey"], ids: ReadonlySet<string>): Promise<void> {
+  const filter = key[1] as ThreadFilter;
+  const head = await request<Page<ThreadRow>>(`/threads${query({ ...filter, limit: ROWS })}`).catch(() => undefined);
+  const known = queries.getQueryData(key);
+  if (head === undefined || known === undefined) return;
+  queries.setQueryData(key, mergeList(known, head, ids));
 }

@@ -75,7 +75,7 @@ export const label = (
 ) => request<void>(threadPath(threadId), { method: "PATCH", body });
 
 export const repair = (threadId: string) =>
-  request<{ threadId: string }>(threadPath(threadId, "/repair"), { body: {} });
+  request<{ threadId: string; lost: { from: number; facts?: number } }>(threadPath(threadId, "/repair"), { body: {} });
 
 export const breakpoint = (
   threadId: string,
