@@ -25,6 +25,7 @@ const questions = [
   "nested",
   "terminal",
   "server",
+  "console",
 ];
 
 const asked = process.argv.slice(2);
