@@ -18,6 +18,9 @@ export async function bundle(dir, outdir, platform = "node") {
     platform,
     target: platform === "node" ? "node20" : "es2022",
     packages: "external",
+    // Without the paths of tsconfig.json, by which tests find sources: a package that carried a copy of another one would not
+    // know the agents that were made by the other.
+    tsconfigRaw: {},
     charset: "utf8",
     logLevel: "warning",
   });

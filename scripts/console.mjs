@@ -3,36 +3,24 @@
 //   npm run console              opens it in the browser
 //   npm run console -- --no-open prints the address only
 //   npm run console -- --check   takes pictures of each page instead, into packages/console/shots
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
 import { ensureConsole } from "./build-console.mjs";
+import { bundleCli } from "./bundle-cli.mjs";
 import { cachedBundle } from "./cached-bundle.mjs";
 import { ensureInstalled, root, run, runBin } from "./ensure.mjs";
 import { sources } from "./sources.mjs";
 
-/** Returns the file with the program of the demo. */
+/** Returns the file with the program, made of the sources. `serve --demo` is the tour. */
 export async function demoProgram() {
   await ensureConsole();
-  const folder = await cachedBundle("console-demo", (outdir) =>
-    build({
-      entryPoints: { main: join(root, "packages/console/src/demo/main.ts") },
-      outdir,
-      bundle: true,
-      splitting: true,
-      format: "esm",
-      platform: "node",
-      target: "node20",
-      outExtension: { ".js": ".mjs" },
-      alias: sources,
-      external: ["@photostructure/sqlite"],
-      banner: {
-        js: 'import { createRequire as belayRequire } from "node:module"; const require = belayRequire(import.meta.url);',
-      },
-      logLevel: "warning",
-    }),
-  );
-  return join(folder, "main.mjs");
+  const folder = await cachedBundle("cli", async (outdir) => {
+    await bundleCli(join(root, "packages/cli"), join(outdir, "dist"), sources);
+    // The program reads its version beside itself.
+    copyFileSync(join(root, "packages/cli/package.json"), join(outdir, "package.json"));
+  });
+  return join(folder, "dist/belay.js");
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
@@ -43,7 +31,7 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
     process.exitCode = await runBin("vitest", ["run", "packages/console/src/testing/shots.test.ts"], { env });
   } else {
     const program = await demoProgram();
-    const args = ["--disable-warning=ExperimentalWarning", program];
+    const args = ["--disable-warning=ExperimentalWarning", program, "serve", "--demo"];
     process.exitCode = await run(process.execPath, process.argv.includes("--no-open") ? args : [...args, "--open"]);
   }
 }

@@ -5,8 +5,8 @@
 /**
  * @typedef {typeof amounts} Amounts
  * @typedef {"test" | "endure" | "all"} Tier
- * @typedef {{ tier?: Tier, seed?: number, seconds?: number, runs?: number, drawn?: number }} Asked
- * @typedef {{ [name in keyof Amounts]: Amounts[name][Tier] } & { tier: Tier, seed: number, firstSeed: number }} Effort
+ * @typedef {{ tier?: Tier, seed?: number, seconds?: number, runs?: number, drawn?: number, engine?: string, tenants?: number }} Asked
+ * @typedef {{ [name in keyof Amounts]: Amounts[name][Tier] } & { tier: Tier, seed: number, firstSeed: number, engine: string, tenants: number }} Effort
  */
 
 /** More than there are. A whole number: some sweeps check that. */
@@ -43,6 +43,10 @@ export const amounts = {
   sentences: { test: 15, endure: 100, all: 100 },
   /** Requests drawn by chance from the table of routes. */
   fuzzedRequests: { test: 250, endure: 5_000, all: 50_000 },
+  /** Requests that two people approve at the same moment, each in a browser. */
+  racedApprovals: { test: 5, endure: 100, all: 1_000 },
+  /** How long a page of the console has no connection. */
+  offlineSeconds: { test: 3, endure: 10, all: 60 },
   /** Streams that a proxy cuts at a random byte. */
   cutStreams: { test: 12, endure: 300, all: 3_000 },
   /** Whether each way to break a wire, each server and each long case has its turn, or one that stands for them. */
@@ -57,18 +61,19 @@ const counted = new Set(["trees", "lives", "interleavings", "forkedLives", "dama
 
 /**
  * Returns the amounts of a tier. Sweeps take their random choices from `seed`, which was asked for or `drawn`. Cases that are
- * named by their seed count from `firstSeed`: their names stay the same unless a seed is asked for.
+ * named by their seed count from `firstSeed`: their names stay the same unless a seed is asked for. Workers in chaos are
+ * dispatched by `engine`, over so many `tenants`.
  * @param {Asked} asked
  * @returns {Effort}
  */
-export function effortOf({ tier = "test", seed, seconds, runs, drawn = draw(tier) }) {
+export function effortOf({ tier = "test", seed, seconds, runs, engine = "loop", tenants = 1, drawn = draw(tier) }) {
   const of = (/** @type {string} */ name, /** @type {Record<Tier, unknown>} */ amount) =>
     name === "chaosSeconds" ? (seconds ?? amount[tier]) : counted.has(name) ? (runs ?? amount[tier]) : amount[tier];
   const chosen = Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, of(name, amount)]));
-  return /** @type {Effort} */ ({ ...chosen, tier, seed: seed ?? drawn, firstSeed: seed ?? 1 });
+  return /** @type {Effort} */ ({ ...chosen, tier, seed: seed ?? drawn, firstSeed: seed ?? 1, engine, tenants });
 }
 
-const numbers = /** @type {const} */ (["seed", "seconds", "runs"]);
+const numbers = /** @type {const} */ (["seed", "seconds", "runs", "tenants"]);
 
 /**
  * Splits the arguments of a command into those for the sweeps and the rest, which is for vitest.
@@ -92,6 +97,10 @@ export function readEffort(command, args) {
       if (given === undefined || !/^\d+$/.test(given) || Number(given) < least || Number(given) >= 2 ** 31)
         refuse(`${flag} needs a whole number from ${least} to ${2 ** 31 - 1}, not ${given ?? "nothing"}.`);
       asked[number] = Number(given);
+    } else if (flag === "--engine") {
+      const given = inline ?? args[++i];
+      if (given === undefined) refuse("--engine needs the name of an engine, such as loop.");
+      asked.engine = given;
     } else rest.push(/** @type {string} */ (args[i]));
   }
   return { asked, rest };

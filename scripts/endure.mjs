@@ -3,6 +3,7 @@
 //   npm run endure                         a spread of each
 //   npm run endure -- --all                every point; takes hours
 //   npm run endure -- chaos --seconds 60   one area, longer; other arguments go to vitest
+//   npm run endure -- chaos --engine loop --tenants 1000   workers dispatched by an engine, over so many tenants
 import { readEffort } from "./effort.mjs";
 import { ensureBuilt, ensureInstalled } from "./ensure.mjs";
 import { runTier } from "./run-tier.mjs";

@@ -79,6 +79,9 @@ async function buildPackage(dir, bundleTo) {
 const parts = [
   // Not before the install: the bundler comes with it.
   { name: "core", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh) },
+  { name: "bullmq", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh) },
+  { name: "dbos", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh) },
+  { name: "restate", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh) },
   { name: "client", bundleTo: async (dir, fresh) => (await import("./bundle.mjs")).bundle(dir, fresh, "neutral") },
   {
     name: "server",

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { build, ensureInstalled, root } from "./ensure.mjs";
 
-const packages = ["core", "client", "server", "cli"];
+const packages = ["core", "bullmq", "dbos", "restate", "client", "server", "cli"];
 const MOST_BYTES = { core: 500_000 };
 const TOOLS = ["publint@0.3.25", "@arethetypeswrong/cli@0.18.5"];
 const TYPESCRIPTS = ["5.5.4", "5.9.3", "6.0.3", "7.0.2"];

@@ -6,13 +6,15 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { doors } from "./house.ts";
 import { clientDoors } from "./house-of-client.ts";
+import { engineDoors } from "./house-of-engines.ts";
 import { serverDoors } from "./house-of-server.ts";
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url));
-const publicDoors = Object.entries({ core: doors, client: clientDoors, server: serverDoors }).flatMap(([name, all]) =>
-  Object.keys(all)
-    .filter((door) => door !== "inside.ts")
-    .map((door) => join(name, "src", door)),
+const publicDoors = Object.entries({ core: doors, client: clientDoors, server: serverDoors, ...engineDoors }).flatMap(
+  ([name, all]) =>
+    Object.keys(all)
+      .filter((door) => door !== "inside.ts")
+      .map((door) => join(name, "src", door)),
 );
 
 interface Exported {

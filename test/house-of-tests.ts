@@ -11,8 +11,12 @@ export const kitArrows: Record<string, readonly string[]> = {
   // Providers on localhost.
   wire: [],
   "bad-stores": [],
+  // An engine for the suite of dispatchers, right or wrong.
+  dispatchers: [],
   // Programs that tests start and kill.
   processes: ["stores", "session", "trees"],
+  // Dispatchers on real engines, and the processes that serve on them.
+  engines: ["stores", "processes"],
   // What pages draw, held against the journal.
   folds: [],
   // Processes around one thread, readers, and a witness of what must hold; then one agent alone, and trees of agents.
@@ -103,12 +107,23 @@ export const kitDoors: Record<string, readonly string[]> = {
     "wrapStore",
     "wrong",
   ],
-  "bad-stores/index.ts": ["badForkStores", "badListStores", "badRequestStores", "badStores", "changed"],
+  "bad-stores/index.ts": [
+    "badForkStores",
+    "badListStores",
+    "badRequestStores",
+    "badStores",
+    "badWithdrawals",
+    "changed",
+  ],
+  "engines/index.ts": ["EngineKit", "EngineSettings", "engineCases", "openDispatcher"],
+  "dispatchers/index.ts": ["Flaw", "memoryEngine"],
   "processes/index.ts": [
     "Asking",
     "AskingEffect",
     "Child",
     "EffectLine",
+    "Engine",
+    "ORPHAN",
     "OpenStore",
     "Place",
     "Share",
@@ -116,6 +131,7 @@ export const kitDoors: Record<string, readonly string[]> = {
     "TreeEffect",
     "WorkerEffect",
     "bundlePrograms",
+    "engineNamed",
     "inParallel",
     "openStore",
     "payTool",

@@ -6,6 +6,7 @@ import { sources } from "../scripts/sources.mjs";
 import { arrows, cliArrows, cliDoors, cycles, doors, privateDoors, testExceptions } from "./house.ts";
 import { clientArrows, clientDoors } from "./house-of-client.ts";
 import { consoleArrows } from "./house-of-console.ts";
+import { engineArrows, engineDoors } from "./house-of-engines.ts";
 import { generated, serverArrows, serverDoors } from "./house-of-server.ts";
 import { kitArrows, kitDoors } from "./house-of-tests.ts";
 
@@ -30,6 +31,9 @@ const houses = [
   house("client", clientArrows, clientDoors),
   house("console", consoleArrows, {}),
   house("testkit", kitArrows, kitDoors),
+  house("bullmq", engineArrows.bullmq, engineDoors.bullmq),
+  house("dbos", engineArrows.dbos, engineDoors.dbos),
+  house("restate", engineArrows.restate, engineDoors.restate),
 ] as const;
 const [core, , server, , , testkit] = houses;
 
@@ -115,7 +119,8 @@ describe("the house", () => {
   });
 
   test("a package has the doors that its package.json names, and no private one", () => {
-    const named = ["cli", "client", "core", "server", "testkit"].flatMap((dir) => {
+    const dirs = ["bullmq", "cli", "client", "console", "core", "dbos", "restate", "server", "testkit"];
+    const named = dirs.flatMap((dir) => {
       const manifest = JSON.parse(readFileSync(join(root, "packages", dir, "package.json"), "utf8"));
       return Object.keys(manifest.exports).map((door) => join(manifest.name, door));
     });

@@ -1,0 +1,168 @@
+// The guards of the door to a thread: submit, signal, decide, and the table of how calls end. Each has a test that fails without
+// it. A guard that no test misses is not needed, or its test is missing.
+
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/**
+ * @typedef {{ name: string, file: string, guard: string, instead: string, tests: string[] }} Guard
+ */
+
+const runner = "packages/core/src/runner";
+const stops = [
+  "thread/stop-",
+  "thread/remote-stop",
+  "thread/resume-stop",
+  "thread/receipt",
+  "thread/races",
+  "front/verbs",
+];
+const answers = [
+  "thread/answer",
+  "thread/handles",
+  "thread/resume-handle",
+  "thread/expiry",
+  "front/verbs",
+  "front/label",
+];
+
+/**
+ * @param {string} file
+ * @param {string[]} tests
+ * @param {Record<string, [guard: string, instead: string]>} byName
+ * @returns {Guard[]}
+ */
+const inFile = (file, tests, byName) =>
+  Object.entries(byName).map(([name, [guard, instead]]) => ({
+    name: `${file.split("/").slice(-2).join("/")}: ${name}`,
+    file,
+    guard,
+    instead,
+    tests,
+  }));
+
+const decide = inFile(`${runner}/decide/decide.ts`, answers, {
+  "a command on record is not decided again": ["return { known };\n  if (command.do", "{}\n  if (command.do"],
+  "a refusal without a row is decided anew": ["known.refused === undefined || context.byRow", "true || context.byRow"],
+  "a handle waits for calls": ['command.do === "handle" && context.callsRun', "false"],
+  "a command with an id is kept": ["isKept(command) || context.byRow ?", "context.byRow ?"],
+  "a command by a row is kept": ["isKept(command) || context.byRow ?", "isKept(command) ?"],
+  "a row that is refused is consumed": ['if (!byRow || "wait" in decision) return [];', "return [];"],
+  "a request that is not there may be in doubt": ['command.do !== "answer" || (', "true || ("],
+  "no breakpoint after the end": [
+    'case "breakpoint": {\n      if (state.state === "terminated") throw notNow(state, command);',
+    'case "breakpoint": {',
+  ],
+  "no label after the end": [
+    'case "label": {\n      if (state.state === "terminated") throw notNow(state, command);',
+    'case "label": {',
+  ],
+  "too many labels": ["refuseTooMany(state, fact.labels ?? {});", ""],
+  "a handle is for a pause": ['if (state.state !== "paused") throw notNow(state, command);', ""],
+});
+
+const submit = inFile(`${runner}/thread/submit.ts`, answers, {
+  "a refused command is not sent": [
+    'if ("refusal" in decision) throw decision.refusal;\n      const isNew',
+    "const isNew",
+  ],
+  "a known command is not sent": ['if ("known" in decision) return recorded(door, command, decision.known);', ""],
+  "a tenure reads its rows itself": ["if (sent && tenure.state !== undefined)", "if (false)"],
+  "a closed session takes nothing": ["thread.refuseIfClosed();", ""],
+  "a command waits for a tenure to open": ["await tenure.opening;", ""],
+  "a busy thread is elsewhere": ['code === "THREAD_BUSY" || (', "false || ("],
+  "a row that is gone was consumed": ['(code === "INPUT_WITHDRAWN" && sent)', "false"],
+  "another append came first": ['if (code === "STORE_CONFLICT") return "again";', ""],
+  "a refused row is consumed": ['if (sent && code.startsWith("ANSWER_")) await consume(thread, command, refusal);', ""],
+  "user code judges an answer": ['if ("refusal" in prepared) throw prepared.refusal;', ""],
+});
+
+const signals = inFile(`${runner}/thread/signal.ts`, stops, {
+  "a stop is aimed at what a tenure left": ["aim(order, tenure.state === undefined ? thread.standing : receipt);", ""],
+  "a stop is aimed at what it reads": ["const command = aim(order, at);", "const { command } = order;"],
+  "a stop is aimed at what hooks were asked for": [
+    "stopAtRest(state, aim(order, place),",
+    "stopAtRest(state, order.command,",
+  ],
+  "a resume ahead begins first": ["ahead.length > 0 && running === undefined &&", "false &&"],
+  "answered calls end at once": ["met.push(tenure.stop(command));", "{}"],
+  "a stop does not wait for ever": ["ahead.length = 0;\n      resolve();", ""],
+  "a stop for another segment misses": ["if (isMissed) return nothingAt(order, at);", ""],
+  "a missed stop is not sent again": ["(tenure?.hasMissed(command.key) ?? false)", "false"],
+  "a termination is for the whole thread": [
+    'command.do === "terminate" ? thread.state === "terminated" : receipt.accepted',
+    "receipt.accepted",
+  ],
+  "a termination of a closed session": ['if (command.do === "terminate") thread.refuseIfClosed();', ""],
+  "what is to be written is written first": ["if (!order.isTried &&", "if (false &&"],
+  "a thread that is not there": ["if (loaded === undefined && thread === undefined) throw", "if (false) throw"],
+  "an id on record has its receipt": ["  if (taken !== undefined) return recorded(door, command, taken);", ""],
+  "an id on record here has its receipt": ["if (taken !== undefined) return recorded(thread, command, taken);", ""],
+  "a tenure began meanwhile": ["if (door.thread?.tenure !== undefined) return undefined;", ""],
+  "a termination by row is over": ['if (order.isSent && state === "terminated") {', "if (false) {"],
+  "a stop elsewhere for another segment": [
+    "if (isStopStale(key, command, at, state)) return nothingAt(order, at);",
+    "",
+  ],
+  "the store has more": ["if (head > thread.standing.head) await thread.refresh();", ""],
+  "stops of one pause are one": ["if (isDue && stopping !== undefined &&", "if (false &&"],
+  "a joined stop forces": ["stopping.forced ||= force;", ""],
+  "force ends the wait of an earlier stop": ["if (force) hot.force();", ""],
+  "nothing to stop is no append": ["if (!isDue && !isRecorded) return nothingAt(order, standing);", ""],
+  "hooks are called once": ["order.said ??= verb", "order.said = verb"],
+  "another append came first": ['code !== "STORE_CONFLICT" && code', "code"],
+  "the thread is busy": ['&& code !== "THREAD_BUSY"', ""],
+  "the last request was answered meanwhile": ["|| wrote.facts.length === 0", ""],
+  "processes end before the receipt": ["await hot.gone;\n  return receipt;", "return receipt;"],
+  "a joined stop is put on record": ["if (receipt.accepted) await putOnRecord(order, receipt);", ""],
+  "the first accepted receipt counts": ["receipts.find(({ accepted }) => accepted) ?? ", ""],
+  "calls left behind here are listed": ["...(door.thread?.behind ?? [])", ""],
+  "a stop that keeps requests": ['verb !== "stop" || stop.keepsRequests ||', 'verb !== "stop" ||'],
+});
+
+const atRest = inFile(`${runner}/decide/signal.ts`, stops, {
+  "a stop that keeps requests withdraws none": ["stop.keepsRequests || !waits", "!waits"],
+  "a stop for another segment": ["if (isStale(options, place)) return undefined;", ""],
+  "a stop that met nothing is remembered": [
+    "return [commandFact(place, command, belay",
+    "return []; [commandFact(place, command, belay",
+  ],
+  "a stale termination is refused": ["refuseIfStale(threadId, command.options,", "void (threadId, command.options,"],
+  "a thread ends once": ['move(paused ? "paused" : state.state, "terminated");', ""],
+  "the run ends with its thread": ["const end = paused ?", "const end = false ?"],
+  "calls end with their thread": [
+    'const closed = callEnds(place, state, "over", { by: command.by });',
+    "const closed: Fact[] = [];",
+  ],
+  "calls end with the requests they wait for": [
+    'const closed = callEnds(place, state, "stop", { by: command.by });',
+    "const closed: Fact[] = [];",
+  ],
+  "a stop with an id is recorded": ["isKept(command) ?", "false ?"],
+  "hooks speak in the segment of the append": ["({ ...each, runId, segment })", "each"],
+});
+
+const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-stop", "thread/stop-"], {
+  "a tenure that ends takes nothing": ["drive === undefined || this.#closing || this.#over", "drive === undefined"],
+  "a refusal is proved": ["if (!hasSubject(drive.state, command)) {", "if (false) {"],
+  "a doubt is not a refusal": ["(doubt ?? decision.refusal)", "decision.refusal"],
+  "a stop does not wait for user code": ["if (prepared === undefined) return undefined;", ""],
+  "a stop by row is for one segment": ["const isMissed = isStale(mail, this.#place);", "const isMissed = false;"],
+  "answered calls run past a pause": ["if (isParked) return next ?? this.#stops.receipt;", ""],
+});
+
+const table = "packages/core/src/journal/call-ends.ts";
+const source = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "../..", table), "utf8");
+
+/** Each row of the table that has an end, with its ends moved by one cause. @type {Guard[]} */
+const ends = [...source.matchAll(/^ {2}(\w+): +\[(.*)\],$/gm)].flatMap(([guard, phase, row = ""]) => {
+  const [first = "", ...others] = row.split(",").map((cell) => cell.trim());
+  if ([first, ...others].every((cell) => cell === "_")) return [];
+  const name = `journal/call-ends.ts: the ends of a call that is ${phase}`;
+  const instead = `  ${phase}: [${[...others, first].join(", ")}],`;
+  return [{ name, file: table, guard, instead, tests: ["journal/call-ends"] }];
+});
+
+/** @type {readonly Guard[]} */
+export const guards = [...decide, ...submit, ...signals, ...atRest, ...take, ...ends];
