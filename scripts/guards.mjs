@@ -1,5 +1,5 @@
 // Takes the guards of the door out, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a name]
-// The sources are not touched: a guard is replaced while vitest reads its file. scripts/guards.sweep.test.ts runs it.
+// The sources are not touched: a guard is replaced while vitest reads its file. scripts/guards.test.ts holds that each is there.
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
