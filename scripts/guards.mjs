@@ -1,4 +1,4 @@
-// Takes the guards of the door out, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a name]
+// Takes the guards of the door out, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a name [test files, in place of those in the list]]
 // The sources are not touched: a guard is replaced while vitest reads its file. scripts/guards.test.ts holds that each is there.
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -41,10 +41,10 @@ async function isCaught(guard) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const part = process.argv[2] ?? "";
+  const [part = "", ...tests] = process.argv.slice(2);
   const uncaught = [];
   for (const guard of guards.filter(({ name }) => name.includes(part))) {
-    const caught = await isCaught(guard);
+    const caught = await isCaught(tests.length === 0 ? guard : { ...guard, tests });
     console.log(`${caught ? "caught" : "NOT CAUGHT"}  ${guard.name}`);
     if (!caught) uncaught.push(guard.name);
   }

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const runner = "packages/core/src/runner";
 const stops = [
+  "thread/door",
   "thread/stop-",
   "thread/remote-stop",
   "thread/resume-stop",
@@ -19,6 +20,7 @@ const stops = [
   "front/verbs",
 ];
 const answers = [
+  "thread/door",
   "thread/answer",
   "thread/ask-",
   "thread/handles",
@@ -155,7 +157,10 @@ const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-st
   "a doubt is not a refusal": ["(doubt ?? decision.refusal)", "decision.refusal"],
   "a stop does not wait for user code": ["if (prepared === undefined) return undefined;", ""],
   "a stop by row is for one segment": ["options : mail, this.#place);", "options : {}, this.#place);"],
-  "a termination by row is for the thread": ['isStale(command.do === "terminate" ? command.options : mail,', "isStale(mail,"],
+  "a termination by row is for the thread": [
+    'isStale(command.do === "terminate" ? command.options : mail,',
+    "isStale(mail,",
+  ],
   "answered calls run past a pause": ["if (isParked) return next ?? this.#stops.receipt;", ""],
 });
 
