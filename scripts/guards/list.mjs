@@ -148,7 +148,6 @@ const atRest = inFile(`${runner}/decide/signal.ts`, stops, {
     "const closed: Fact[] = [];",
   ],
   "a stop with an id is recorded": ["isKept(command) ?", "false ?"],
-  "hooks speak in the segment of the append": ["({ ...each, runId, segment })", "each"],
 });
 
 const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-stop", "thread/stop-"], {

@@ -3,6 +3,7 @@
 import { eachStore, factsOf, gate, openKit, paying, pays, requestOf, settle, waiting, wrapStore } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { approve, createRunner, END, graph, jsonSchema, reject, START, type Store, tool } from "../../index.ts";
+import { reached } from "../../testing/index.ts";
 
 const key = { tenant: "default", threadId: "thread" };
 const anything = jsonSchema({ type: "object" });
@@ -109,6 +110,48 @@ describe.each(eachStore)("the door to a thread ($name)", ({ make }) => {
     expect(kit.session.pauseType).toBe("tool_interrupt");
     expect(await kit.store.requests("default")).toHaveLength(1);
     expect(await kit.runner.interrupt("thread", stop)).toMatchObject({ accepted: false, segment: 1 });
+  });
+
+  test("V2: a stop with an id that met nothing is remembered, and meets nothing later", async () => {
+    const kit = await openKit(["done", [{ text: "half" }, { stall: true }]], { store: await make() });
+    await kit.session.run("go").result;
+    expect(await kit.session.interrupt({ id: "x" })).toMatchObject({ accepted: false });
+    const commands = (await factsOf(kit.store)).filter(({ type }) => type === "command");
+    expect(commands).toMatchObject([{ key: "stop:x", refused: { code: "INVALID_STATE" } }]);
+    const run = kit.session.run("more");
+    await reached(run, "text-delta");
+    expect(await kit.session.interrupt({ id: "x" })).toMatchObject({ accepted: false });
+    expect(kit.session.state).toBe("running");
+    await kit.session.interrupt();
+  });
+
+  test("V2, S9: a stop with an id is on record with the requests that it withdrew, and withdraws no others", async () => {
+    const { tools } = paying();
+    const kit = await openKit([pays("a"), pays("b"), "done"], { store: await make(), tools });
+    await kit.session.run("go").result;
+    const receipt = await kit.session.interrupt({ id: "x" });
+    expect(receipt).toMatchObject({ accepted: true, segment: 1, notStarted: ["a"] });
+    await kit.session.resume({ input: "more" }).result;
+    expect(kit.session.pauseType).toBe("tool_interrupt");
+    expect(await kit.session.interrupt({ id: "x" })).toEqual(receipt);
+    expect(await kit.store.requests("default")).toHaveLength(1);
+  });
+
+  test("V2: a termination for another segment is refused with STALE and changes nothing", async () => {
+    const kit = await waiting(["a"], { store: await make(), tools: paying().tools });
+    const facts = await factsOf(kit.store);
+    await expect(kit.session.terminate({ segment: 7 })).rejects.toMatchObject({ code: "STALE" });
+    expect(await factsOf(kit.store)).toEqual(facts);
+  });
+
+  test("a termination of a thread that waits for people ends its calls, its run and the thread in one append", async () => {
+    const kit = await waiting(["a"], { store: await make(), tools: paying().tools });
+    const { head } = (await kit.store.load(key))!.row;
+    await kit.session.terminate();
+    const facts = (await factsOf(kit.store)).filter(({ seq }) => seq > head);
+    expect(facts.map(({ type }) => type)).toEqual(["tool-end", "request-answered", "run-end", "state"]);
+    expect(facts).toMatchObject([{ callId: "a", outcome: "not-executed" }, {}, { status: "terminated" }, {}]);
+    await expect(kit.session.terminate()).rejects.toMatchObject({ code: "INVALID_STATE_TRANSITION" });
   });
 
   test("L4: a thread takes sixteen labels and no more, and none when it is terminated", async () => {
