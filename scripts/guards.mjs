@@ -1,5 +1,6 @@
-// Takes the guards of the door out, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a name]
-// The sources are not touched: a guard is replaced while vitest reads its file. scripts/guards.sweep.test.ts runs it.
+// Takes the guards of the door out, one by one, and shows that a test fails without each: node scripts/guards.mjs [a part of a name [test files, in place of those in the list]]
+// The sources are not touched: a guard is replaced while vitest reads its file. scripts/guards.test.ts holds that each is there.
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,11 +19,14 @@ export function without({ name, file, guard, instead }) {
   return parts.join(instead);
 }
 
+/** How long the tests of one guard may take. Without a guard a loop may never end, and then no test can time out. */
+const AT_MOST_MS = 180_000;
+
 /**
  * Runs the tests of a guard without it. Resolves to true if one of them fails.
  * @param {import("./guards/list.mjs").Guard} guard
  */
-async function isCaught(guard) {
+async function isMissed(guard) {
   const { startVitest } = await import("vitest/node");
   const mutated = without(guard);
   const plugin = {
@@ -40,13 +44,43 @@ async function isCaught(guard) {
   return failed > 0 || files.some(({ result }) => result?.state === "fail");
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const part = process.argv[2] ?? "";
-  const uncaught = [];
-  for (const guard of guards.filter(({ name }) => name.includes(part))) {
-    const caught = await isCaught(guard);
-    console.log(`${caught ? "caught" : "NOT CAUGHT"}  ${guard.name}`);
-    if (!caught) uncaught.push(guard.name);
+/**
+ * Does the same in a process group of its own, which is killed if it hangs. Resolves to its verdict.
+ * @param {import("./guards/list.mjs").Guard} guard
+ * @returns {Promise<"caught" | "hangs" | "NOT CAUGHT">}
+ */
+function verdictOn({ name, tests }) {
+  const child = spawn(process.execPath, [here, "--one", name, ...tests], { detached: true, stdio: "ignore" });
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve("hangs"), AT_MOST_MS);
+    child.on("exit", (code) => {
+      clearTimeout(timer);
+      resolve(code === CAUGHT ? "caught" : "NOT CAUGHT");
+    });
+  }).finally(() => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // The whole group has ended.
+    }
+  });
+}
+
+const CAUGHT = 10;
+const here = fileURLToPath(import.meta.url);
+
+if (process.argv[1] === here) {
+  const [first = "", ...others] = process.argv.slice(2);
+  if (first === "--one") {
+    const [name, ...tests] = others;
+    const guard = guards.find((each) => each.name === name);
+    process.exit(guard !== undefined && (await isMissed({ ...guard, tests })) ? CAUGHT : 1);
   }
-  process.exit(uncaught.length === 0 ? 0 : 1);
+  let uncaught = 0;
+  for (const guard of guards.filter(({ name }) => name.includes(first))) {
+    const verdict = await verdictOn(others.length === 0 ? guard : { ...guard, tests: others });
+    console.log(`${verdict}  ${guard.name}`);
+    if (verdict === "NOT CAUGHT") uncaught += 1;
+  }
+  process.exit(uncaught === 0 ? 0 : 1);
 }

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const runner = "packages/core/src/runner";
 const stops = [
+  "thread/door",
   "thread/stop-",
   "thread/remote-stop",
   "thread/resume-stop",
@@ -19,12 +20,19 @@ const stops = [
   "front/verbs",
 ];
 const answers = [
+  "thread/door",
   "thread/answer",
+  "thread/ask-",
   "thread/handles",
   "thread/resume-handle",
   "thread/expiry",
+  "thread/permissions",
+  "thread/mail",
   "front/verbs",
-  "front/label",
+  "front/threads",
+  "front/start-where",
+  "front/inbox",
+  "graph/breakpoint",
 ];
 
 /**
@@ -70,7 +78,7 @@ const submit = inFile(`${runner}/thread/submit.ts`, answers, {
   "a known command is not sent": ['if ("known" in decision) return recorded(door, command, decision.known);', ""],
   "a tenure reads its rows itself": ["if (sent && tenure.state !== undefined)", "if (false)"],
   "a closed session takes nothing": ["thread.refuseIfClosed();", ""],
-  "a command waits for a tenure to open": ["await tenure.opening;", ""],
+  "a command waits for a tenure to open": ["    await tenure.opening;\n    // It reads", "    // It reads"],
   "a busy thread is elsewhere": ['code === "THREAD_BUSY" || (', "false || ("],
   "a row that is gone was consumed": ['(code === "INPUT_WITHDRAWN" && sent)', "false"],
   "another append came first": ['if (code === "STORE_CONFLICT") return "again";', ""],
@@ -95,7 +103,7 @@ const signals = inFile(`${runner}/thread/signal.ts`, stops, {
     "receipt.accepted",
   ],
   "a termination of a closed session": ['if (command.do === "terminate") thread.refuseIfClosed();', ""],
-  "what is to be written is written first": ["if (!order.isTried &&", "if (false &&"],
+  "what is to be written is written first": ["!order.isTried &&", "false &&"],
   "a thread that is not there": ["if (loaded === undefined && thread === undefined) throw", "if (false) throw"],
   "an id on record has its receipt": ["  if (taken !== undefined) return recorded(door, command, taken);", ""],
   "an id on record here has its receipt": ["if (taken !== undefined) return recorded(thread, command, taken);", ""],
@@ -140,7 +148,6 @@ const atRest = inFile(`${runner}/decide/signal.ts`, stops, {
     "const closed: Fact[] = [];",
   ],
   "a stop with an id is recorded": ["isKept(command) ?", "false ?"],
-  "hooks speak in the segment of the append": ["({ ...each, runId, segment })", "each"],
 });
 
 const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-stop", "thread/stop-"], {
@@ -148,7 +155,11 @@ const take = inFile(`${runner}/thread/tenure.ts`, [...answers, "thread/remote-st
   "a refusal is proved": ["if (!hasSubject(drive.state, command)) {", "if (false) {"],
   "a doubt is not a refusal": ["(doubt ?? decision.refusal)", "decision.refusal"],
   "a stop does not wait for user code": ["if (prepared === undefined) return undefined;", ""],
-  "a stop by row is for one segment": ["const isMissed = isStale(mail, this.#place);", "const isMissed = false;"],
+  "a stop by row is for one segment": ["options : mail, this.#place);", "options : {}, this.#place);"],
+  "a termination by row is for the thread": [
+    'isStale(command.do === "terminate" ? command.options : mail,',
+    "isStale(mail,",
+  ],
   "answered calls run past a pause": ["if (isParked) return next ?? this.#stops.receipt;", ""],
 });
 

@@ -29,7 +29,7 @@ export interface AtRest {
   readonly tokenTtlMs: number | undefined;
   /** Calls that were left behind and still run in this process. */
   readonly late: readonly string[];
-  /** The messages of `onInterrupt` hooks. */
+  /** The messages of `onInterrupt` hooks, in the segment that the stop is for. */
   readonly said: readonly Fact[];
 }
 
@@ -42,11 +42,8 @@ export function signalFacts(state: ThreadState, command: SignalCommand, at: AtRe
   const closed = callEnds(place, state, "stop", { by: command.by });
   const view = nest(at.agent, place.runPath, sketch(state, closed), [interrupt]);
   const { token } = newHandle(place, "user_interrupt", at);
-  // The hooks may have been called for an earlier try: all facts of an append are of one segment.
-  const { runId, segment } = place;
-  const words = at.said.map((each) => ({ ...each, runId, segment }));
   const paused = stateFact(place, "paused", { pauseType: "user_interrupt", interrupts: [interrupt], ...token });
-  return [...closed, ...words, interruptedFact(place, view), ...recorded(place, command), paused];
+  return [...closed, ...at.said, interruptedFact(place, view), ...recorded(place, command), paused];
 }
 
 /** Returns the interrupt of a stop that withdraws open requests (S9); undefined if it has nothing to stop. */

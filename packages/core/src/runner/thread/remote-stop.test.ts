@@ -352,6 +352,20 @@ describe.each(eachStore)("a stop from another runner that the owner did not hear
     expect(await owner.session.interrupt({ id: "x" })).toEqual(nothing);
   });
 
+  it("V1: a termination that was sent for an earlier segment ends the thread in the present one", async () => {
+    const store = await make();
+    const owner = await openKit(["whole", [{ text: "half" }, { stall: true }]], { store });
+    const first = owner.session.run("go");
+    await first.result;
+    const second = owner.session.run("more");
+    await listen(second).until((event) => event.type === "text-delta");
+    const mail = { do: "terminate", runId: first.runId, segment: 1, options: { id: "x" } };
+    await store.send(key, { key: "stop:x", kind: "stop", body: JSON.stringify(mail), at: 1 });
+    expect(await second.result).toMatchObject({ status: "terminated" });
+    expect(owner.session.state).toBe("terminated");
+    expect((await store.load(key))?.commands).toEqual([]);
+  });
+
   it("S3: it is taken back, costs the next run nothing, and hits it no more when it is sent again", async () => {
     const { store, run } = await late((ctx) => ctx.exit("left"), { id: "late" });
     await run.result;

@@ -374,12 +374,15 @@ export class Tenure {
     this.#mailbox.deliver([command]);
   }
 
-  /** Takes a stop, a pause or a termination of another process. It is for one segment; if that is over, it has no effect (S2). */
+  /**
+   * Takes a stop, a pause or a termination of another process. A stop and a pause are for one segment; if that is over, they
+   * have no effect (S2). A termination is for the thread, unless its caller named a segment.
+   */
   #stopByRow(mail: StopMail, key: string): void {
     const { runId, segment } = mail;
     const command = signalIn(mail, key, this.#host.setup.clock.now());
     const { threadId } = this.#place;
-    const isMissed = isStale(mail, this.#place);
+    const isMissed = isStale(command.do === "terminate" ? command.options : mail, this.#place);
     this.#stops.record(key, command.by, isMissed ? belayError("STALE", { threadId, runId, segment }) : undefined);
     if (!isMissed && !this.#over) void this.stop(command);
   }

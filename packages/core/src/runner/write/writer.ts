@@ -15,21 +15,17 @@ import { type BelayError, belayError } from "../../error.ts";
 import type { BelayEvent, Draft, Fact } from "../../event.ts";
 import type { Recording } from "../../frame.ts";
 import type { Decision } from "../../interrupt/decision.ts";
-import { encode } from "../../journal/codec.ts";
 import { reduce } from "../../journal/reduce.ts";
-import { snapshotIfDue } from "../../journal/snapshot.ts";
 import type { ThreadState } from "../../journal/state.ts";
-import type { SessionState } from "../../lifecycle.ts";
 import { point } from "../../point.ts";
 import type { Append, Appended, ThreadKey } from "../../store/store.ts";
 import type { AnswerSchemas } from "../decide/answer-schemas.ts";
-import { listedAfter, namedAfter } from "../decide/listing.ts";
-import { asked } from "../decide/requests.ts";
 import type { Setup } from "../given/setup.ts";
 import type { Feed } from "../read/feed.ts";
 import type { Recall } from "../read/recall.ts";
 import { storeError } from "../read/store-error.ts";
 import { AppendInFlight } from "./append-in-flight.ts";
+import { appendOf, type FirstAppend } from "./append-of.ts";
 import type { Mailbox } from "./mailbox.ts";
 
 /** The parts of a thread that its writers use. */
@@ -65,24 +61,13 @@ interface Waiting extends Recording {
   readonly draft?: { readonly before: () => number; readonly event: Draft };
 }
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-
 const nothing: readonly never[] = [];
 const settled = Promise.resolve();
-
-/** Counts the appends of all writers of this process: no two appends may share an id, also not of two writers of one thread. */
-let appends = 0;
 
 /** Writes one thread, from the append that takes its lease to the append that returns it. */
 export class Writer {
   readonly #host: WriterHost;
-  readonly #setup: Setup;
-  readonly #key: ThreadKey;
-  readonly #feed: Feed;
-  readonly #agent: string;
-  readonly #failed: WriterOptions["failed"];
-  readonly #decided: WriterOptions["decided"];
-  readonly #mailbox: Mailbox | undefined;
+  readonly #options: WriterOptions;
   /** Keys of commands that wait in the store: the append that records one consumes it. */
   readonly #rows: ReadonlySet<string> | undefined;
   readonly state: ThreadState;
@@ -99,16 +84,10 @@ export class Writer {
   /** When the last append was prepared. */
   appendedAt: number | undefined;
 
-  constructor(host: WriterHost, state: ThreadState, { agent, failed, mailbox, rows, decided }: WriterOptions) {
+  constructor(host: WriterHost, state: ThreadState, options: WriterOptions) {
     this.#host = host;
-    this.#setup = host.setup;
-    this.#key = host.key;
-    this.#feed = host.feed;
-    this.#agent = agent;
-    this.#failed = failed;
-    this.#decided = decided;
-    this.#mailbox = mailbox;
-    this.#rows = rows ?? mailbox?.rows;
+    this.#options = options;
+    this.#rows = options.rows ?? options.mailbox?.rows;
     this.state = state;
     this.#inFlight = new AppendInFlight(host.setup.store, host.setup.clock, host.key);
   }
@@ -123,7 +102,7 @@ export class Writer {
   }
 
   publish(draft: Draft): void {
-    if (!this.#over) this.#feed.publish(draft);
+    if (!this.#over) this.#host.feed.publish(draft);
   }
 
   /**
@@ -135,12 +114,12 @@ export class Writer {
     taken: () => void,
     release = false,
   ): Promise<Exclude<Appended, { ok: true }> | undefined> {
-    const { owner: take, leaseTtlMs: ttlMs } = this.#setup;
+    const { owner: take, leaseTtlMs: ttlMs } = this.#host.setup;
     const since = this.state.head === 0 ? undefined : this.#host.recall.since;
-    const append = this.#prepare(facts, { take, ttlMs }, release, since, true);
+    const append = this.#prepare(facts, { take, ttlMs }, release, { since });
     const appended = await new Promise<Appended>((answered, failed) => this.#inFlight.send(append, answered, failed));
     if (!appended.ok) {
-      if (this.#inFlight.answerLost) throw doubtful(this.#key);
+      if (this.#inFlight.answerLost) throw doubtful(this.#host.key);
       return appended;
     }
     this.#fence = appended.fence;
@@ -196,10 +175,10 @@ export class Writer {
       const facts = batch.length === 1 ? last.facts() : batch.flatMap((waiting) => waiting.facts());
       this.#facts = facts;
       if (facts.length > 0) {
-        const writer = { fence: this.#fence, ttlMs: this.#setup.leaseTtlMs };
+        const writer = { fence: this.#fence, ttlMs: this.#host.setup.leaseTtlMs };
         this.#inFlight.send(this.#prepare(facts, writer, last.released !== undefined), this.#appended, this.broke);
       } else if (last.released !== undefined) {
-        this.#setup.store.release(this.#key, this.#fence).then(() => this.#released(last), this.broke);
+        this.#host.setup.store.release(this.#host.key, this.#fence).then(() => this.#released(last), this.broke);
       } else {
         this.#wake(batch);
       }
@@ -214,19 +193,20 @@ export class Writer {
     try {
       const last = batch[batch.length - 1]!;
       if (!appended.ok) {
-        if (appended.why !== "gone" || !(last.mail || last.alone)) throw refused(this.#key, append, appended);
-        this.#mailbox?.withdrawn(appended.keys);
+        if (appended.why !== "gone" || !(last.mail || last.alone)) throw refused(this.#host.key, append, appended);
+        this.#options.mailbox?.withdrawn(appended.keys);
         return this.#writeBatch(batch);
       }
       this.appendedAt = append.at;
-      if (last.mail) this.#mailbox?.taken(this.#facts);
+      if (last.mail) this.#options.mailbox?.taken(this.#facts);
       this.mail = appended.mail;
       if (append.snapshot !== undefined) this.state.snapshotSeq = append.expect;
       if (append.named !== undefined) this.#host.recall.named = append.named;
       this.#apply(this.#facts, last);
       if (last.released !== undefined) this.abandon();
-      else if (this.#setup.clock.now() - append.at >= this.#setup.leaseTtlMs) return this.#renewFirst(batch);
-      else if (appended.mail && this.#mailbox !== undefined) return this.#lookFirst(this.#mailbox, batch);
+      else if (this.#host.setup.clock.now() - append.at >= this.#host.setup.leaseTtlMs) return this.#renewFirst(batch);
+      else if (appended.mail && this.#options.mailbox !== undefined)
+        return this.#lookFirst(this.#options.mailbox, batch);
       this.#wake(batch);
     } catch (error) {
       this.broke(error);
@@ -243,13 +223,13 @@ export class Writer {
 
   /** Renews the lease first: the answer took longer than the lease lasts, or this process was suspended. No caller resumes before the store confirms the lease. */
   #renewFirst(batch: readonly Waiting[]): void {
-    const { store, leaseTtlMs } = this.#setup;
+    const { store, leaseTtlMs } = this.#host.setup;
     store
-      .renew(this.#key, this.#fence, leaseTtlMs)
+      .renew(this.#host.key, this.#fence, leaseTtlMs)
       .then((ours) => {
         if (this.#over) return;
-        if (!ours) throw belayError("FENCED", { threadId: this.#key.threadId, owner: undefined });
-        if (this.mail && this.#mailbox !== undefined) this.#lookFirst(this.#mailbox, batch);
+        if (!ours) throw belayError("FENCED", { threadId: this.#host.key.threadId, owner: undefined });
+        if (this.mail && this.#options.mailbox !== undefined) this.#lookFirst(this.#options.mailbox, batch);
         else this.#wake(batch);
       })
       .then(undefined, this.broke);
@@ -265,7 +245,7 @@ export class Writer {
   readonly broke = (error: unknown): void => {
     if (this.#over) return;
     this.abandon();
-    this.#failed(storeError(this.#key, error));
+    this.#options.failed(storeError(this.#host.key, error));
   };
 
   /** Resumes the callers of a batch. The batch stays in flight meanwhile: a caller that awaits a promise resumes in the microtasks before the next append. */
@@ -278,63 +258,9 @@ export class Writer {
 
   readonly #next = (): void => this.#writeNext();
 
-  #prepare(
-    facts: readonly Fact[],
-    writer: Append["writer"],
-    release: boolean,
-    since?: number,
-    isFirst = false,
-  ): Append {
-    const at = this.#setup.clock.now();
-    const expect = this.state.head;
-    let seq = expect;
-    for (const fact of facts as readonly Mutable<Fact>[]) {
-      seq += 1;
-      fact.seq = seq;
-      fact.at = at;
-    }
-    appends += 1;
-    const appendId = `${this.#setup.owner}.${appends}`;
-    const state = stateAfter(facts, this.state.state);
-    const snapshot = release ? snapshotIfDue(this.state) : undefined;
-    const requests = state === "paused" || mayAsk(facts) ? asked(this.state, facts, state === "paused") : undefined;
-    const consume = consumption(facts, this.#rows);
-    const count = facts.length;
-    const body = encode(facts);
-    const agent = this.#agent;
-    // A running thread that keeps running is listed as it was.
-    const listed =
-      state === "running" && this.state.state === "running" ? undefined : listedAfter(this.state, facts, state);
-    const named = isFirst || isNaming(facts) ? this.#named(facts) : undefined;
-    // Most appends have no more than this; a small literal is cheaper.
-    if ((snapshot ?? requests ?? consume ?? since ?? listed ?? named) === undefined)
-      return { appendId, expect, count, at, body, writer, release, agent, state };
-    return {
-      appendId,
-      expect,
-      count,
-      at,
-      body,
-      writer,
-      release,
-      agent,
-      state,
-      consume,
-      snapshot,
-      rest: requests?.rest,
-      raise: requests?.raise,
-      close: requests?.close,
-      amend: requests?.amend,
-      decided: requests?.decided,
-      remember: requests?.remember,
-      since,
-      listed,
-      named,
-    };
-  }
-
-  #named(facts: readonly Fact[]): Append["named"] {
-    return namedAfter(this.state, facts, this.#host.recall.named, this.#setup.titles);
+  #prepare(facts: readonly Fact[], writer: Append["writer"], release: boolean, first?: FirstAppend): Append {
+    const { agent } = this.#options;
+    return appendOf(this.#host, this.state, { facts, writer, release, agent, rows: this.#rows, first });
   }
 
   #apply(facts: readonly Fact[], { released, draft }: Pick<Waiting, "released" | "draft">): void {
@@ -350,18 +276,18 @@ export class Writer {
     if (decision === undefined) return;
     point("answer:taken", id);
     this.#host.schemas.delete(id);
-    this.#decided?.(id, decision);
+    this.#options.decided?.(id, decision);
   }
 
   #show(facts: readonly Fact[], draft: Waiting["draft"]): void {
-    if (!this.#feed.watched) return;
+    if (!this.#host.feed.watched) return;
     if (draft === undefined) {
-      for (const fact of facts) this.#feed.publish(fact);
+      for (const fact of facts) this.#host.feed.publish(fact);
     } else {
       const events: BelayEvent[] = [...facts];
       const at = facts.length - draft.before();
       events.splice(at, 0, { ...draft.event, seq: facts[0]!.seq - 1 + at });
-      for (const event of events) this.#feed.publish(event);
+      for (const event of events) this.#host.feed.publish(event);
     }
   }
 }
@@ -374,39 +300,6 @@ function batchSize(waiting: readonly Waiting[]): number {
     if (released !== undefined) return i + 1;
   }
   return waiting.length;
-}
-
-function isNaming(facts: readonly Fact[]): boolean {
-  for (const { type } of facts) if (type === "label") return true;
-  return false;
-}
-
-function mayAsk(facts: readonly Fact[]): boolean {
-  for (const { type } of facts) if (type === "action" || type === "request-answered") return true;
-  return false;
-}
-
-/** Returns the keys of the commands that these facts consume. */
-function consumption(facts: readonly Fact[], rows: ReadonlySet<string> | undefined): readonly string[] | undefined {
-  let consume: string[] | undefined;
-  for (const fact of facts) {
-    if (fact.type === "input-consumed" || fact.type === "tool-late") {
-      consume ??= [];
-      consume.push(fact.id);
-    } else if (fact.type === "command" && rows?.has(fact.key)) {
-      consume ??= [];
-      consume.push(fact.key);
-    }
-  }
-  return consume?.length === 0 ? undefined : consume;
-}
-
-function stateAfter(facts: readonly Fact[], before: SessionState): SessionState {
-  for (let i = facts.length - 1; i >= 0; i--) {
-    const fact = facts[i]!;
-    if (fact.type === "state") return fact.state;
-  }
-  return before;
 }
 
 function refused(key: ThreadKey, append: Append, appended: Exclude<Appended, { ok: true }>): BelayError {

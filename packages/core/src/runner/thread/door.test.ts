@@ -1,0 +1,184 @@
+// The rules of submit and decide that no verb has alone. scripts/guards.mjs takes each of them out.
+
+import { eachStore, factsOf, gate, openKit, paying, pays, requestOf, settle, waiting, wrapStore } from "@belay/testkit";
+import { describe, expect, test } from "vitest";
+import { approve, createRunner, END, graph, jsonSchema, reject, START, type Store, tool } from "../../index.ts";
+import { reached } from "../../testing/index.ts";
+
+const key = { tenant: "default", threadId: "thread" };
+const anything = jsonSchema({ type: "object" });
+
+/** Counts the rows that are sent to the store. */
+function counting(store: Store) {
+  const sent: string[] = [];
+  const counted = wrapStore(store, {
+    send(thread, row) {
+      sent.push(row.key);
+      return store.send(thread, row);
+    },
+  });
+  return { sent, counted };
+}
+
+/** A thread with an approved call that runs in `kit`, and another request that is open. */
+async function callRuns(store: Store) {
+  const { tools: made, ran } = paying();
+  const begun = gate();
+  const end = gate();
+  const execute = async () => {
+    begun.open();
+    await end.opened;
+    return "slow done";
+  };
+  const slow = tool({ name: "slow", description: "", input: anything, needsApproval: true, execute });
+  const tools = [...made, slow];
+  const kit = await openKit([[{ call: "slow", id: "s" }, ...pays("a")], "done"], { store, tools });
+  await kit.session.run("go").result;
+  await kit.session.answer(requestOf(kit, "s").id, approve(), { id: "first" });
+  await begun.opened;
+  return { kit, tools, ran, end };
+}
+
+describe.each(eachStore)("the door to a thread ($name)", ({ make }) => {
+  test("V1, R5: a handle waits for the answered calls that run, and is good for the pause that they leave", async () => {
+    const { kit, end } = await callRuns(await make());
+    let isIssued = false;
+    const issued = kit.session.handle().then((handle) => {
+      isIssued = true;
+      return handle;
+    });
+    await settle();
+    expect(isIssued).toBe(false);
+    end.open();
+    const handle = await issued;
+    const facts = await factsOf(kit.store);
+    const ended = facts.findIndex((fact) => fact.type === "tool-end" && fact.callId === "s");
+    expect(facts.slice(0, ended).filter(({ type }) => type === "state")).toHaveLength(3);
+    const run = await kit.runner.resume(handle, { answers: { [requestOf(kit, "a").id]: approve() } });
+    expect(await run.result).toMatchObject({ status: "completed" });
+  });
+
+  test("V1, Q6: a command that the record refuses is not sent to the owner", async () => {
+    const store = await make();
+    const { kit, tools, end } = await callRuns(store);
+    const { sent, counted } = counting(store);
+    const other = await openKit([], { store: counted, tools, threadId: "elsewhere" });
+    const slow = (await factsOf(store)).find((fact) => fact.type === "request-answered")!.id;
+    await expect(other.runner.answer(slow, reject("no"))).rejects.toMatchObject({ code: "ANSWER_TAKEN" });
+    expect(sent).toEqual([]);
+    end.open();
+    await kit.session.close();
+  });
+
+  test("V2: a command under a known id is not sent to the owner; its outcome is the first one", async () => {
+    const store = await make();
+    const { kit, tools, end } = await callRuns(store);
+    const { sent, counted } = counting(store);
+    const other = await openKit([], { store: counted, tools, threadId: "elsewhere" });
+    const slow = (await factsOf(store)).find((fact) => fact.type === "request-answered")!.id;
+    expect(await other.runner.answer(slow, reject("no"), { id: "first" })).toEqual({ open: 1 });
+    expect(sent).toEqual([]);
+    end.open();
+    await kit.session.close();
+  });
+
+  test("a session that is closed takes no command", async () => {
+    const kit = await waiting(["a"], { store: await make(), tools: paying().tools });
+    const { id } = requestOf(kit, "a");
+    await kit.session.close();
+    const facts = await factsOf(kit.store);
+    await expect(kit.session.answer(id, approve())).rejects.toMatchObject({ code: "SESSION_CLOSED" });
+    await expect(kit.session.handle()).rejects.toMatchObject({ code: "SESSION_CLOSED" });
+    expect(await factsOf(kit.store)).toEqual(facts);
+  });
+
+  test("a command that waits for the calls of a session is refused when that is closed, and writes nothing", async () => {
+    const { kit } = await callRuns(await make());
+    const issued = kit.session.handle();
+    await settle();
+    const closed = kit.session.close();
+    await expect(issued).rejects.toMatchObject({ code: "SESSION_CLOSED" });
+    await closed;
+    const { lease } = (await kit.store.load(key))!.row;
+    expect(lease).toBeUndefined();
+  });
+
+  test("S9, V2: a stop with an id that keeps requests withdraws none of a thread at rest", async () => {
+    const kit = await waiting(["a"], { store: await make(), tools: paying().tools });
+    const stop = { requests: "keep", id: "x" } as const;
+    expect(await kit.session.interrupt(stop)).toMatchObject({ accepted: false, segment: 1 });
+    expect(kit.session.pauseType).toBe("tool_interrupt");
+    expect(await kit.store.requests("default")).toHaveLength(1);
+    expect(await kit.runner.interrupt("thread", stop)).toMatchObject({ accepted: false, segment: 1 });
+  });
+
+  test("V2: a stop with an id that met nothing is remembered, and meets nothing later", async () => {
+    const kit = await openKit(["done", [{ text: "half" }, { stall: true }]], { store: await make() });
+    await kit.session.run("go").result;
+    expect(await kit.session.interrupt({ id: "x" })).toMatchObject({ accepted: false });
+    const commands = (await factsOf(kit.store)).filter(({ type }) => type === "command");
+    expect(commands).toMatchObject([{ key: "stop:x", refused: { code: "INVALID_STATE" } }]);
+    const run = kit.session.run("more");
+    await reached(run, "text-delta");
+    expect(await kit.session.interrupt({ id: "x" })).toMatchObject({ accepted: false });
+    expect(kit.session.state).toBe("running");
+    await kit.session.interrupt();
+  });
+
+  test("V2, S9: a stop with an id is on record with the requests that it withdrew, and withdraws no others", async () => {
+    const { tools } = paying();
+    const kit = await openKit([pays("a"), pays("b"), "done"], { store: await make(), tools });
+    await kit.session.run("go").result;
+    const receipt = await kit.session.interrupt({ id: "x" });
+    expect(receipt).toMatchObject({ accepted: true, segment: 1, notStarted: ["a"] });
+    await kit.session.resume({ input: "more" }).result;
+    expect(kit.session.pauseType).toBe("tool_interrupt");
+    expect(await kit.session.interrupt({ id: "x" })).toEqual(receipt);
+    expect(await kit.store.requests("default")).toHaveLength(1);
+  });
+
+  test("V2: a termination for another segment is refused with STALE and changes nothing", async () => {
+    const kit = await waiting(["a"], { store: await make(), tools: paying().tools });
+    const facts = await factsOf(kit.store);
+    await expect(kit.session.terminate({ segment: 7 })).rejects.toMatchObject({ code: "STALE" });
+    expect(await factsOf(kit.store)).toEqual(facts);
+  });
+
+  test("a termination of a thread that waits for people ends its calls, its run and the thread in one append", async () => {
+    const kit = await waiting(["a"], { store: await make(), tools: paying().tools });
+    const { head } = (await kit.store.load(key))!.row;
+    await kit.session.terminate();
+    const facts = (await factsOf(kit.store)).filter(({ seq }) => seq > head);
+    expect(facts.map(({ type }) => type)).toEqual(["tool-end", "request-answered", "run-end", "state"]);
+    expect(facts).toMatchObject([{ callId: "a", outcome: "not-executed" }, {}, { status: "terminated" }, {}]);
+    await expect(kit.session.terminate()).rejects.toMatchObject({ code: "INVALID_STATE_TRANSITION" });
+  });
+
+  test("L4: a thread takes sixteen labels and no more, and none when it is terminated", async () => {
+    const kit = await openKit(["done"], { store: await make() });
+    const labels = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`l${from + i}`, "x"]));
+    await kit.session.run("go").result;
+    await kit.session.label({ labels: labels(0, 16) });
+    const { head } = (await kit.store.load(key))!.row;
+    await expect(kit.session.label({ labels: labels(16, 1) })).rejects.toMatchObject({ code: "LABELS_INVALID" });
+    await kit.session.label({ labels: { l0: null, ...labels(16, 1) } });
+    await kit.session.terminate();
+    await expect(kit.session.label({ title: "late" })).rejects.toMatchObject({ code: "INVALID_STATE" });
+    const facts = (await factsOf(kit.store)).filter(({ seq }) => seq > head);
+    expect(facts.map(({ type }) => type)).toEqual(["label", "state"]);
+  });
+
+  test("G1: a terminated thread takes no breakpoint", async () => {
+    const flow = graph("flow")
+      .node("a", () => "a")
+      .edge(START, "a")
+      .edge("a", END)
+      .compile();
+    const runner = createRunner({ agent: flow, store: await make() });
+    const session = await runner.open("thread");
+    await session.run("go").result;
+    await session.terminate();
+    await expect(session.setBreakpoint({ node: "a" })).rejects.toMatchObject({ code: "INVALID_STATE" });
+  });
+});
