@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { type BelayServer, belayServer, type ServerOptions } from "./server.ts";
 
+export { routes } from "./server.ts";
+
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every route; the tests state their shapes
 type Body = any;
 

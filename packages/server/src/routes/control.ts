@@ -27,6 +27,7 @@ import {
   input,
   list,
   look,
+  lost,
   oneOf,
   receipt,
   result,
@@ -357,10 +358,11 @@ export const control: readonly AnyRoute[] = [
     role: "admin",
     body: closed({ as: id }),
     bodyOptional: true,
-    answers: { 201: closed({ threadId: text, lost: { type: "object" } }, ["threadId", "lost"]) },
+    answers: { 201: closed({ threadId: text, lost }, ["threadId", "lost"]) },
     async handle({ runner, params, body, id: key }) {
       const { session, lost } = await runner.repair(params.t!, { as: body?.as ?? key });
-      return { status: 201, body: { threadId: session.threadId, lost } };
+      const { code, message, hint } = lost.error;
+      return { status: 201, body: { threadId: session.threadId, lost: { ...lost, error: { code, message, hint } } } };
     },
   }),
   route<{ node: string }>({

@@ -8,7 +8,8 @@ export const flag: Schema = { type: "boolean" };
 export const anything: Schema = {};
 const time: Schema = { type: "integer", description: "Milliseconds since 1970." };
 
-export const id: Schema = { type: "string", minLength: 1, maxLength: 200 };
+/** A name that a path can hold: no control characters, and neither `.` nor `..`, which browsers take out of addresses. */
+export const id: Schema = { type: "string", minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)\\P{Cc}*$" };
 
 export function oneOf(...values: readonly string[]): Schema {
   return { type: "string", enum: values };
@@ -204,4 +205,6 @@ export const agentDescription = open(
   { name: text, kind: text, model: text, children: list({ type: "object" }) },
   ["name", "kind"],
 );
+const failure = open("Failure", { code: text, message: text, hint: text }, ["code", "message"]);
+export const lost = open("Lost", { from: count, facts: count, error: failure }, ["from", "error"]);
 export const sent = open("Sent", { id: text }, ["id"]);
