@@ -17,6 +17,7 @@ import { unwitnessed } from "./four-eyes.ts";
 import { lookAt } from "./reading.ts";
 import {
   answer,
+  anyObject,
   anything,
   closed,
   count,
@@ -228,7 +229,7 @@ export const control: readonly AnyRoute[] = [
       mode: oneOf("continue", "rethink"),
       input,
       answers: { type: "object", additionalProperties: answer },
-      state: { type: "object" },
+      state: anyObject,
       to: text,
       drift: oneOf("warn", "refuse"),
       ...guard,
