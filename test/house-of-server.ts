@@ -18,7 +18,7 @@ export const serverArrows: Record<string, readonly string[]> = {
   server: ["problem", "login", "http", "routes", "openapi", "runners", "pages"],
   "to-next": ["server"],
   index: ["problem", "login", "server", "to-next"],
-  // A server on a port; for tests only.
+  // A server on a port, and one in a process of its own; for tests only.
   testing: ["server"],
 };
 

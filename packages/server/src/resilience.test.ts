@@ -14,41 +14,19 @@ const pay = tool({
   execute: ({ euros }) => `${euros} paid`,
 });
 
-/** Sends a request and cuts the line before any answer can arrive. */
-async function sendAndCut({ url, headers }: TestServer, path: string, body: object, key: string): Promise<void> {
-  const { port } = new URL(url);
-  const text = JSON.stringify(body);
-  const lines = [
-    `POST /v1${path} HTTP/1.1`,
-    "host: 127.0.0.1",
-    "content-type: application/json",
-    `content-length: ${Buffer.byteLength(text)}`,
-    `idempotency-key: ${key}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-  ];
-  const socket = connectSocket(Number(port), "127.0.0.1");
-  await new Promise<void>((resolve) => socket.write(`${lines.join("\r\n")}\r\n\r\n${text}`, () => resolve()));
-  // Long enough that the server has the request, and too short for a person to read an answer.
-  await new Promise((resolve) => setTimeout(resolve, 30));
-  socket.destroy();
-}
-
 async function factsOf(server: TestServer, threadId = "t") {
   return (await server.get(`/threads/${threadId}/facts?limit=1000`)).body.items as { type: string; kind?: string }[];
 }
 
 const count = (facts: readonly { type: string }[], type: string) => facts.filter((fact) => fact.type === type).length;
 
-describe.each([
-  ["twice", false],
-  ["once more after the line was cut before its answer", true],
-])("a POST sent %s with one key", (_, cuts) => {
+describe("a POST sent twice with one key", () => {
   const twice = async (server: TestServer, path: string, body: object, key: string) => {
     const headers = { "idempotency-key": key };
-    const first = cuts ? await sendAndCut(server, path, body, key) : await server.post(path, body, headers);
+    const first = await server.post(path, body, headers);
     const second = await server.post(path, body, headers);
     expect(second.status, JSON.stringify(second.body)).toBeLessThan(300);
-    if (first !== undefined) expect(second.body).toEqual(first.body);
+    expect(second.body).toEqual(first.body);
     return second.body;
   };
 
@@ -155,13 +133,18 @@ test("with four eyes the person who started a run does not answer for it", async
 });
 
 describe("readers", () => {
-  test("readers that leave in mid-answer stop nothing", async () => {
-    const pieces = Array.from({ length: 60 }, (_, i) => `${i} `);
+  test("a hundred readers that leave in mid-answer stop nothing", async () => {
+    const pieces = Array.from({ length: 400 }, (_, i) => `${i} `);
     const model = scriptedModel([[{ text: pieces }]], { delayMs: 5 });
-    await using server = await startServer({ runner: createRunner({ agent: agent({ name: "guide", model }) }) });
+    const runner = createRunner({ agent: agent({ name: "guide", model }) });
+    await using server = await startServer({ runner, rate: false });
     await server.post("/threads/t/runs", { input: "Count." });
-    const leaving = Array.from({ length: 10 }, (_, i) =>
-      readStream(server, "/threads/t/events", (all) => all.filter(({ event }) => event === "text-delta").length > i),
+    const leaving = Array.from({ length: 100 }, (_, i) =>
+      readStream(
+        server,
+        "/threads/t/events",
+        (all) => all.filter(({ event }) => event === "text-delta").length > i % 10,
+      ),
     );
     await Promise.all(leaving);
     await expect.poll(async () => (await server.get("/threads/t")).body.state).toBe("completed");

@@ -1,9 +1,12 @@
 // A server on a real port, and a client that reads it byte by byte. For tests of this package only.
 
 import { once } from "node:events";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { type BelayServer, belayServer, type ServerOptions } from "./server.ts";
+
+export { routes } from "./server.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every route; the tests state their shapes
 type Body = any;
@@ -28,6 +31,8 @@ export interface TestServer extends AsyncDisposable {
 export async function startServer(options: ServerOptions): Promise<TestServer> {
   const server = belayServer(options);
   const http = createAdaptorServer({ fetch: server.fetch, overrideGlobalObjects: false });
+  // A test that computes for longer than the usual 5 s would meet a connection that is being closed.
+  (http as Server).keepAliveTimeout = 120_000;
   http.listen(0, "127.0.0.1");
   await once(http, "listening");
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;

@@ -46,14 +46,16 @@ function fits(pattern: readonly string[], segments: readonly string[]): boolean 
 }
 
 const MOST_CHARACTERS = 200;
+const CONTROL = /\p{Cc}/u;
 
 function paramsOf(pattern: readonly string[], segments: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {};
   for (const [i, name] of pattern.entries()) {
     if (!name.startsWith(":")) continue;
     const value = decoded(segments[i]!);
-    if (value.length === 0 || value.length > MOST_CHARACTERS) {
-      throw new ServerError("ROUTE_UNKNOWN", `A name in a path has 1 to ${MOST_CHARACTERS} characters.`);
+    if (value.length === 0 || value.length > MOST_CHARACTERS || CONTROL.test(value)) {
+      const words = `A name in a path has 1 to ${MOST_CHARACTERS} characters, and no control characters.`;
+      throw new ServerError("ROUTE_UNKNOWN", words);
     }
     params[name.slice(1)] = value;
   }

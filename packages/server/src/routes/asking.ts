@@ -8,6 +8,7 @@ import { sameDigest, unwitnessed } from "./four-eyes.ts";
 import {
   answer,
   answers,
+  anyObject,
   closed,
   count,
   damagedRequest,
@@ -82,7 +83,10 @@ export const asking: readonly AnyRoute[] = [
       cursor: text,
     },
     answers: {
-      200: page(inboxItem, { damaged: list(damagedRequest), counts: closed({ open: count, mine: count }) }),
+      200: page(inboxItem, {
+        damaged: list(damagedRequest),
+        counts: closed({ open: count, mine: count }, ["open", "mine"]),
+      }),
     },
     async handle(call) {
       const { runner, query, login } = call;
@@ -110,7 +114,7 @@ export const asking: readonly AnyRoute[] = [
     answers: {
       200: {
         type: "object",
-        properties: { item: inboxItem, decided: { type: "object" }, messages: list(message) },
+        properties: { item: inboxItem, decided: anyObject, messages: list(message) },
         required: ["item", "messages"],
       },
     },
@@ -140,7 +144,7 @@ export const asking: readonly AnyRoute[] = [
     summary: "Answers up to 100 requests. Each stands alone: one refusal stops no other.",
     role: "approver",
     body: answers,
-    answers: { 200: closed({ results: list({ type: "object" }) }, ["results"]) },
+    answers: { 200: closed({ results: list(anyObject) }, ["results"]) },
     async handle(call) {
       const results = [];
       for (const { id, ...said } of call.body.answers) {

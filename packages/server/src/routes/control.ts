@@ -17,6 +17,7 @@ import { unwitnessed } from "./four-eyes.ts";
 import { lookAt } from "./reading.ts";
 import {
   answer,
+  anyObject,
   anything,
   closed,
   count,
@@ -27,6 +28,7 @@ import {
   input,
   list,
   look,
+  lost,
   oneOf,
   receipt,
   result,
@@ -227,7 +229,7 @@ export const control: readonly AnyRoute[] = [
       mode: oneOf("continue", "rethink"),
       input,
       answers: { type: "object", additionalProperties: answer },
-      state: { type: "object" },
+      state: anyObject,
       to: text,
       drift: oneOf("warn", "refuse"),
       ...guard,
@@ -357,10 +359,11 @@ export const control: readonly AnyRoute[] = [
     role: "admin",
     body: closed({ as: id }),
     bodyOptional: true,
-    answers: { 201: closed({ threadId: text, lost: { type: "object" } }, ["threadId", "lost"]) },
+    answers: { 201: closed({ threadId: text, lost }, ["threadId", "lost"]) },
     async handle({ runner, params, body, id: key }) {
       const { session, lost } = await runner.repair(params.t!, { as: body?.as ?? key });
-      return { status: 201, body: { threadId: session.threadId, lost } };
+      const { code, message, hint } = lost.error;
+      return { status: 201, body: { threadId: session.threadId, lost: { ...lost, error: { code, message, hint } } } };
     },
   }),
   route<{ node: string }>({

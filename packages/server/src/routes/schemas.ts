@@ -6,9 +6,12 @@ export const text: Schema = { type: "string" };
 export const count: Schema = { type: "integer", minimum: 0 };
 export const flag: Schema = { type: "boolean" };
 export const anything: Schema = {};
+/** An object with any fields. */
+export const anyObject: Schema = { type: "object", additionalProperties: {} };
 const time: Schema = { type: "integer", description: "Milliseconds since 1970." };
 
-export const id: Schema = { type: "string", minLength: 1, maxLength: 200 };
+/** A name that a path can hold: no control characters, and neither `.` nor `..`, which browsers take out of addresses. */
+export const id: Schema = { type: "string", minLength: 1, maxLength: 200, pattern: "^(?!\\.{1,2}$)\\P{Cc}*$" };
 
 export function oneOf(...values: readonly string[]): Schema {
   return { type: "string", enum: values };
@@ -37,7 +40,7 @@ export function page(items: Schema, more: Readonly<Record<string, Schema>> = {})
 }
 
 export const sessionState = oneOf("created", "initialized", "running", "paused", "completed", "terminated", "error");
-export const pauseType = oneOf("user_interrupt", "tool_interrupt", "node_interrupt", "timer", "manual", "crash");
+export const pauseType = oneOf("user_interrupt", "tool_interrupt", "node_interrupt", "manual", "crash");
 export const requestKind = oneOf("approval", "input", "custom", "unknown");
 
 const inputPart: Schema = {
@@ -66,7 +69,7 @@ export const input: Schema = {
 };
 
 const remember: Schema = {
-  anyOf: [oneOf("thread", "always"), closed({ scope: oneOf("thread", "always"), args: { type: "object" } }, ["scope"])],
+  anyOf: [oneOf("thread", "always"), closed({ scope: oneOf("thread", "always"), args: anyObject }, ["scope"])],
 };
 
 const approving = { type: { const: "approve" }, args: anything, note: text, remember, digest: text };
@@ -101,7 +104,7 @@ export const problem = open(
 
 export const usage = open("Usage", { inputTokens: count, outputTokens: count }, ["inputTokens", "outputTokens"]);
 export const fact = open("Fact", { seq: count, at: time, type: text, threadId: text, runId: text }, ["seq", "type"]);
-export const message = open("Message", { id: text, role: text, parts: list({ type: "object" }), at: time }, [
+export const message = open("Message", { id: text, role: text, parts: list(anyObject), at: time }, [
   "id",
   "role",
   "parts",
@@ -132,7 +135,7 @@ export const threadRow = open(
     parent,
     damaged: { const: true },
   },
-  ["threadId", "state", "head"],
+  ["threadId", "agent", "state", "labels", "head", "open", "createdAt", "updatedAt"],
 );
 
 export const look = open(
@@ -149,7 +152,7 @@ export const look = open(
     head: count,
     interrupts: list(interrupt),
     interrupt,
-    values: { type: "object" },
+    values: anyObject,
     waiting: list(waiting),
     usage,
     parent,
@@ -187,21 +190,41 @@ export const result = open("RunResult", { status: oneOf("completed", "interrupte
   "segment",
   "usage",
 ]);
-export const effect = open("Effect", { seq: count, at: time, address: text, outcome: text }, ["seq", "outcome"]);
-export const historyPoint = open("HistoryPoint", { seq: count, at: time, kind: text, text, id: text, runId: text }, [
-  "seq",
-  "kind",
-  "text",
-]);
+export const effect = open(
+  "Effect",
+  {
+    seq: count,
+    at: time,
+    address: text,
+    callId: text,
+    tool: text,
+    args: anything,
+    key: text,
+    outcome: oneOf("ok", "error", "interrupted", "unknown"),
+  },
+  ["seq", "at", "address", "outcome"],
+);
+const pointKind = oneOf("input", "answer", "result", "step", "request", "decision", "stop", "end", "fork");
+export const historyPoint = open(
+  "HistoryPoint",
+  { seq: count, at: time, kind: pointKind, text, id: text, path: text, runId: text },
+  ["seq", "at", "kind", "text", "runId"],
+);
+const ruleSource = oneOf("thread", "always", "agent", "runner", "tool", "default", "unattended");
 export const verdict = open(
   "Verdict",
-  { effect: oneOf("allow", "ask", "deny"), rule: text, source: text, words: text },
-  ["effect"],
+  { effect: oneOf("allow", "ask", "deny"), rule: text, source: ruleSource, words: text },
+  ["effect", "source", "words"],
 );
-export const rule = open("Rule", { id: text, tool: text, effect: text, by: text, at: time }, ["id", "tool"]);
-export const agentDescription = open(
-  "Agent",
-  { name: text, kind: text, model: text, children: list({ type: "object" }) },
-  ["name", "kind"],
-);
+export const rule = open("Rule", { id: text, tool: text, effect: oneOf("allow", "ask", "deny"), by: text, at: time }, [
+  "id",
+  "by",
+  "at",
+]);
+export const agentDescription = open("Agent", { name: text, kind: text, model: text, children: list(anyObject) }, [
+  "name",
+  "kind",
+]);
+const failure = open("Failure", { code: text, message: text, hint: text }, ["code", "message"]);
+export const lost = open("Lost", { from: count, facts: count, error: failure }, ["from", "error"]);
 export const sent = open("Sent", { id: text }, ["id"]);

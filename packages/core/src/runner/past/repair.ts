@@ -15,7 +15,7 @@ export interface Lost {
   readonly error: BelayError;
 }
 
-/** Makes `threadId` of what can be read of `of`; `checked` may refuse the agent first. */
+/** Makes `threadId` of the readable part of `of`, once; `checked` may refuse the agent first. */
 export async function repairThread(
   setup: Setup,
   of: ThreadKey,
@@ -25,9 +25,13 @@ export async function repairThread(
   const past = await readPast(setup.store, of);
   const { damage, facts } = past;
   if (damage === undefined) throw belayError("THREAD_SOUND", { threadId: of.threadId });
-  const rows = await setup.store.threads(of.tenant).catch(() => []);
-  const row = rows.find((each) => each.threadId === of.threadId && !each.damaged);
   checked(past.agent);
-  await writeFork(setup, of, threadId, past, facts.length);
+  const refused = await writeFork(setup, of, threadId, past, facts.length).catch((error: unknown) => error);
+  const rows = await setup.store.threads(of.tenant).catch(() => []);
+  const made = rows.find((each) => each.threadId === threadId)?.parent;
+  // Repaired under this id before: the same repair again has the same outcome.
+  const isAgain = made?.threadId === of.threadId && made.seq === facts.length;
+  if (refused !== undefined && !isAgain) throw refused;
+  const row = rows.find((each) => each.threadId === of.threadId && !each.damaged);
   return { from: facts.length + 1, facts: row && row.head - facts.length, error: damage.error };
 }
