@@ -74,6 +74,19 @@ export function useSettings(): Settings {
   );
 }
 
+/** The width below which the style sheets lay pages out for a phone. */
+const phone = window.matchMedia("(max-width: 760px)");
+
+export function useIsPhone(): boolean {
+  return useSyncExternalStore(
+    (reader) => {
+      phone.addEventListener("change", reader);
+      return () => phone.removeEventListener("change", reader);
+    },
+    () => phone.matches,
+  );
+}
+
 export function currentSettings(): Settings {
   return settings;
 }

@@ -137,7 +137,7 @@ export const scenes: readonly Scene[] = [
     name: "timeline-detail",
     site: "full",
     path: "/threads/deploy/timeline",
-    act: (page) => page.locator(".tl-label, .tl-row button").last().click(),
+    act: (page) => page.locator("button.tl-row").last().click(),
   },
   { name: "graph", site: "full", path: "/threads/offer-ann/graph" },
   {
