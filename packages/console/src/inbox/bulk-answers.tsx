@@ -26,21 +26,27 @@ export interface Chosen {
 interface BarProps {
   readonly chosen: readonly Chosen[];
   onClear(): void;
+  /** While a decision is looked at, the bar stays, also if all that was chosen has left the list. */
+  onHold(chosen: readonly Chosen[] | undefined): void;
 }
 
-export function BulkAnswers({ chosen, onClear }: BarProps) {
+export function BulkAnswers({ chosen, onClear, onHold }: BarProps) {
   const t = useTexts();
   const refused = useRefusal("approver");
   const [asks, setAsks] = useState<"approve" | "reject">();
+  const ask = (how: "approve" | "reject") => {
+    onHold(chosen);
+    setAsks(how);
+  };
   return (
     <section className="bulk bulk-asks" aria-label={t.threads.selected(chosen.length)}>
       <span className="medium" role="status">
         {t.threads.selected(chosen.length)}
       </span>
-      <Button size="sm" icon="check" refused={refused} onClick={() => setAsks("approve")}>
+      <Button size="sm" icon="check" refused={refused} onClick={() => ask("approve")}>
         {t.inbox.approveMore}
       </Button>
-      <Button size="sm" icon="cross" refused={refused} onClick={() => setAsks("reject")}>
+      <Button size="sm" icon="cross" refused={refused} onClick={() => ask("reject")}>
         {t.card.rejectMore}
       </Button>
       <Button className="ml-auto" size="sm" look="ghost" keys="Escape" onClick={onClear}>
@@ -52,6 +58,7 @@ export function BulkAnswers({ chosen, onClear }: BarProps) {
           chosen={chosen}
           onClose={(decided) => {
             setAsks(undefined);
+            onHold(undefined);
             if (decided) onClear();
           }}
         />

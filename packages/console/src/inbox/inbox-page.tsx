@@ -19,7 +19,7 @@ import { agents, decided, inbox, mine, oneRequest } from "../wire/read.ts";
 import type { Ask, Decided, DecidedAsk } from "../wire/shapes.ts";
 import { AskCard, KeyLine } from "./ask-card.tsx";
 import { notForMe, titleOf, toolNamed, votesFor } from "./ask-words.ts";
-import { BulkAnswers } from "./bulk-answers.tsx";
+import { BulkAnswers, type Chosen } from "./bulk-answers.tsx";
 import { decidedIcon } from "./decided-note.tsx";
 import { decidedOf, flatDecision } from "./decided-of.ts";
 
@@ -63,6 +63,8 @@ export function InboxPage({ id }: { id: string | undefined }) {
           destructive: toolNamed(known, ask.tool)?.destructive === true,
           refused: notForMe(t, ask, who, mineIds, ask.id),
         }));
+  const [held, setHeld] = useState<readonly Chosen[]>();
+  const inBar = held ?? picked;
   const leaving = useLeaving(items, list.data);
   useKeys({
     j: () => move(1),
@@ -157,7 +159,11 @@ export function InboxPage({ id }: { id: string | undefined }) {
               </div>
             ))}
           </nav>
-          {picked.length > 0 ? <BulkAnswers chosen={picked} onClear={() => setChosen(new Set())} /> : <KeyLine />}
+          {inBar.length > 0 ? (
+            <BulkAnswers chosen={inBar} onClear={() => setChosen(new Set())} onHold={setHeld} />
+          ) : (
+            <KeyLine />
+          )}
         </div>
         <div className="ask-card">
           {selected === undefined ? (
