@@ -1,8 +1,9 @@
 // npm run console: the console with a seeded tour, without a key. Builds what is old, then serves on loopback.
 //
 //   npm run console              opens it in the browser
-//   npm run console -- --no-open prints the address only
-//   npm run console -- --check   takes pictures of each page instead, into packages/console/shots
+//   npm run console -- --no-open prints the address only; other options are those of `belay serve`
+//   npm run console -- --check   checks each page in each state and takes pictures, into packages/console/shots
+//   npm run console -- --docs    the same, and takes the pictures of the docs anew
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -25,13 +26,16 @@ export async function demoProgram() {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   await ensureInstalled();
-  if (process.argv.includes("--check")) {
+  const docs = process.argv.includes("--docs");
+  if (docs || process.argv.includes("--check")) {
     await ensureConsole();
-    const env = { ...process.env, BELAY_SHOTS: join(root, "packages/console/shots") };
+    const env = { ...process.env, BELAY_SHOTS: join(root, "packages/console/shots"), ...(docs && { BELAY_DOCS: "1" }) };
     process.exitCode = await runBin("vitest", ["run", "packages/console/src/testing/shots.test.ts"], { env });
   } else {
     const program = await demoProgram();
-    const args = ["--disable-warning=ExperimentalWarning", program, "serve", "--demo"];
-    process.exitCode = await run(process.execPath, process.argv.includes("--no-open") ? args : [...args, "--open"]);
+    const asked = process.argv.slice(2).filter((word) => word !== "--no-open");
+    const open = process.argv.includes("--no-open") ? [] : ["--open"];
+    const args = ["--disable-warning=ExperimentalWarning", program, "serve", "--demo", ...open, ...asked];
+    process.exitCode = await run(process.execPath, args);
   }
 }

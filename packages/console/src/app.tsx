@@ -2,7 +2,9 @@ import { QueryClientProvider, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { InboxPage } from "./inbox/inbox-page.tsx";
+import { useNotifications } from "./inbox/use-notifications.ts";
 import { line } from "./live/line.ts";
+import { currentSettings } from "./look/settings.ts";
 import { Boundary } from "./parts/boundary.tsx";
 import { Empty, ProblemNote, Skeleton } from "./parts/states.tsx";
 import { Login } from "./shell/login.tsx";
@@ -35,7 +37,9 @@ function Gate({ loginProblem }: { loginProblem: string | undefined }) {
   const { data, error, refetch } = useQuery(me);
   const [at] = useLocation();
   useEffect(() => {
-    if (data !== undefined) line.start();
+    if (data === undefined) return;
+    line.staysAwake = () => currentSettings().notify;
+    line.start();
   }, [data]);
   if (error instanceof Problem && error.status === 401) {
     return <Login problem={loginProblem} onIn={() => void refetch()} />;
@@ -44,6 +48,7 @@ function Gate({ loginProblem }: { loginProblem: string | undefined }) {
   if (data === undefined) return null;
   return (
     <Shell>
+      <Notifications />
       <Boundary key={at.split("/").slice(0, 3).join("/")}>
         <Suspense fallback={<Skeleton />}>
           <Switch>
@@ -66,6 +71,12 @@ function Gate({ loginProblem }: { loginProblem: string | undefined }) {
       </Boundary>
     </Shell>
   );
+}
+
+/** Draws nothing. It is there only for a person that has logged in. */
+function Notifications() {
+  useNotifications();
+  return null;
 }
 
 /** The inbox if something waits, else the threads. */

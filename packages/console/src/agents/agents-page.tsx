@@ -157,7 +157,9 @@ function Tools({ agent }: { agent: AgentDescription }) {
             <span className="tool">{tool.name}</span>
             <span className="tag">v{tool.version}</span>
             <span className="cut grow dim small">{tool.description}</span>
-            <span className="out flex-wrap">{flags(t.agents.flag, tool).join(" · ")}</span>
+            <span className="out flex-wrap">
+              {[...flags(t.agents.flag, tool), t.agents.stops[tool.onStop], t.agents.crashes[tool.onCrash]].join(" · ")}
+            </span>
           </button>
           {open === tool.name && (
             <div className="call-more">

@@ -389,6 +389,7 @@ export function KeyLine() {
     <div className="small faint row flex-wrap mt-auto p-3 opt">
       <Key name="j" />
       <Key name="k" /> {t.keys.move}
+      <Key name="x" /> {t.keys.select}
       <Key name="?" /> {t.keys.all}
     </div>
   );

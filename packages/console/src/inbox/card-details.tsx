@@ -7,12 +7,14 @@ import { Icon } from "../parts/icon.tsx";
 import { JsonLine } from "../parts/json.tsx";
 import { Avatar, Pips } from "../parts/people.tsx";
 import { SeenText } from "../parts/seen-text.tsx";
+import { useMe } from "../shell/who.ts";
 import { groupBy } from "../story/group-by.ts";
 import { textOf } from "../story/story.ts";
 import { useTexts } from "../texts/texts.ts";
 import { useTimes } from "../texts/times.ts";
 import { oneRequest } from "../wire/read.ts";
 import type { Ask } from "../wire/shapes.ts";
+import { votesFor } from "./ask-words.ts";
 
 /** Approvals, deadline, people, the words before it. */
 export function Details({ ask }: { ask: Ask }) {
@@ -20,8 +22,14 @@ export function Details({ ask }: { ask: Ask }) {
   const times = useTimes();
   const now = useNow(10_000);
   const { data } = useQuery(oneRequest(ask.id));
+  const who = useMe()?.user;
   const need = ask.quorum ?? 1;
   const counts = groupBy(ask.approvals ?? [], ({ digest }) => digest ?? "");
+  const voted = new Set(votesFor(ask.approvals, ask.digest).map(({ by }) => by));
+  const left = (ask.approvers ?? [])
+    .filter((each) => !voted.has(each))
+    .map((each) => (each === who ? t.all.you : each));
+  const waits = voted.size > 0 ? t.card.stillWaits(left.join(", ")) : t.card.waitsFor(left.join(", "));
   const words = (data?.messages ?? [])
     .filter(({ role, origin }) => role !== "tool" && role !== "system" && origin !== "runtime")
     .slice(-2);
@@ -56,7 +64,7 @@ export function Details({ ask }: { ask: Ask }) {
                 )}
               </div>
             ))}
-            {ask.approvers !== undefined && <span className="dim">{t.card.waitsFor(ask.approvers.join(", "))}</span>}
+            {ask.approvers !== undefined && <span className="dim">{waits}</span>}
           </dd>
         </>
       )}

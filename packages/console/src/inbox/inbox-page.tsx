@@ -2,7 +2,7 @@
 // is decided elsewhere stays, turns into its outcome, and keeps the focus.
 
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { useKeys } from "../keys/keys.ts";
 import { useNow } from "../live/use-live.ts";
@@ -12,12 +12,14 @@ import { SeenText } from "../parts/seen-text.tsx";
 import { Command, Empty, ProblemNote, Skeleton } from "../parts/states.tsx";
 import { DemoHint } from "../shell/demo-hint.tsx";
 import { Live, useOpenCount } from "../shell/shell.tsx";
+import { useMe } from "../shell/who.ts";
 import { useTexts } from "../texts/texts.ts";
 import { useTimes } from "../texts/times.ts";
-import { decided, inbox, mine, oneRequest } from "../wire/read.ts";
+import { agents, decided, inbox, mine, oneRequest } from "../wire/read.ts";
 import type { Ask, Decided, DecidedAsk } from "../wire/shapes.ts";
 import { AskCard, KeyLine } from "./ask-card.tsx";
-import { titleOf, votesFor } from "./ask-words.ts";
+import { notForMe, titleOf, toolNamed, votesFor } from "./ask-words.ts";
+import { BulkAnswers, type Chosen } from "./bulk-answers.tsx";
 import { decidedIcon } from "./decided-note.tsx";
 import { decidedOf, flatDecision } from "./decided-of.ts";
 
@@ -43,7 +45,35 @@ export function InboxPage({ id }: { id: string | undefined }) {
     const next = items[Math.max(0, Math.min(items.length - 1, at + by))];
     if (next !== undefined) go(to(next.id));
   };
-  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1) });
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (each: string) => {
+    const next = new Set(chosen);
+    if (!next.delete(each)) next.add(each);
+    setChosen(next);
+  };
+  const who = useMe();
+  const { data: known } = useQuery(agents);
+  const mineIds = new Set(own.data?.items.map((item) => item.id));
+  const picked = showsDecided
+    ? []
+    : items
+        .filter((item) => chosen.has(item.id))
+        .map((ask) => ({
+          ask,
+          destructive: toolNamed(known, ask.tool)?.destructive === true,
+          refused: notForMe(t, ask, who, mineIds, ask.id),
+        }));
+  const [held, setHeld] = useState<readonly Chosen[]>();
+  const inBar = held ?? picked;
+  const leaving = useLeaving(items, list.data);
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    ...(selected !== undefined && !showsDecided && { x: () => toggle(selected) }),
+    ...(picked.length > 0 && { Escape: () => setChosen(new Set()) }),
+  });
   return (
     <>
       <header className="bar">
@@ -97,7 +127,17 @@ export function InboxPage({ id }: { id: string | undefined }) {
                 to={to(item.id)}
                 isSelected={item.id === selected}
                 outcome={showsDecided ? flatDecision(item as DecidedAsk) : undefined}
+                isChosen={chosen.has(item.id)}
+                onToggle={showsDecided ? undefined : toggle}
               />
+            ))}
+            {leaving.map((item) => (
+              <div key={item.id} className="ask is-leaving" aria-hidden="true">
+                <Icon name="check" />
+                <span className="t cut">
+                  <SeenText text={titleOf(t, item)} />
+                </span>
+              </div>
             ))}
             {damaged.map(({ id: broken, threadId }) => (
               <div key={broken} className="ask">
@@ -119,7 +159,11 @@ export function InboxPage({ id }: { id: string | undefined }) {
               </div>
             ))}
           </nav>
-          <KeyLine />
+          {inBar.length > 0 ? (
+            <BulkAnswers chosen={inBar} onClear={() => setChosen(new Set())} onHold={setHeld} />
+          ) : (
+            <KeyLine />
+          )}
         </div>
         <div className="ask-card">
           {selected === undefined ? (
@@ -140,6 +184,25 @@ export function InboxPage({ id }: { id: string | undefined }) {
       </div>
     </>
   );
+}
+
+const LEAVE_MS = 400;
+
+/** Rows that have just left the same list: they fade, so that a list that moves says why. */
+function useLeaving(items: readonly Ask[], list: object | undefined): readonly Ask[] {
+  const [leaving, setLeaving] = useState<readonly Ask[]>([]);
+  const before = useRef<readonly Ask[]>([]);
+  useEffect(() => {
+    if (list === undefined) return;
+    const ids = new Set(items.map(({ id }) => id));
+    const gone = before.current.filter(({ id }) => !ids.has(id));
+    before.current = items;
+    if (gone.length === 0 || gone.length > 5) return;
+    setLeaving(gone);
+    const timer = setTimeout(() => setLeaving([]), LEAVE_MS);
+    return () => clearTimeout(timer);
+  }, [list, items]);
+  return leaving;
 }
 
 /** One request by its id, also one that left the list. */
@@ -170,11 +233,15 @@ function AskRow({
   to,
   isSelected,
   outcome,
+  isChosen,
+  onToggle,
 }: {
   ask: Ask;
   to: string;
   isSelected: boolean;
   outcome: Decided | undefined;
+  isChosen: boolean;
+  onToggle: ((id: string) => void) | undefined;
 }) {
   const t = useTexts();
   const times = useTimes();
@@ -184,7 +251,7 @@ function AskRow({
   useEffect(() => {
     if (isSelected) row.current?.scrollIntoView({ block: "nearest" });
   }, [isSelected]);
-  return (
+  const link = (
     <Link ref={row} className="ask" href={to} aria-current={isSelected}>
       <span className={outcome === undefined ? "fg-person" : "dim"}>
         <Icon name={outcome === undefined ? "asks" : decidedIcon(outcome.how)} />
@@ -226,5 +293,18 @@ function AskRow({
         )}
       </span>
     </Link>
+  );
+  if (onToggle === undefined) return link;
+  return (
+    <div className="ask-row" data-chosen={isChosen}>
+      {link}
+      <input
+        type="checkbox"
+        className="check opt"
+        aria-label={t.threads.select(titleOf(t, ask))}
+        checked={isChosen}
+        onChange={() => onToggle(ask.id)}
+      />
+    </div>
   );
 }

@@ -46,6 +46,7 @@ function listen(): void {
     if (isPlain && isInDialog(event.target)) return;
     if (isPlain && name !== "Escape" && isTyping(event.target)) return;
     if (isPlain && name !== "Escape" && performance.now() < deadUntil) return;
+    if (name.startsWith("Arrow") && movesByArrows(event.target)) return;
     // A held key repeats, and must not decide again and again.
     if (event.repeat && !/^[jk]$|^Arrow/.test(name)) return;
     const sequence = performance.now() - prefixAt < SEQUENCE_MS ? `${prefix} ${name}` : "";
@@ -76,6 +77,11 @@ function isTyping(target: EventTarget | null): boolean {
   const { tagName, isContentEditable } = target;
   if (tagName === "INPUT") return !["checkbox", "radio", "button"].includes((target as HTMLInputElement).type);
   return isContentEditable || tagName === "TEXTAREA" || tagName === "SELECT";
+}
+
+/** A group of choices: arrows move in it, not in the page. */
+function movesByArrows(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("input[type=radio], [role=tab], [role=listbox]") !== null;
 }
 
 function isInDialog(target: EventTarget | null): boolean {

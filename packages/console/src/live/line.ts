@@ -36,6 +36,8 @@ class Line {
   #started = false;
   /** The thread whose events the server refuses: it is unknown, or damaged. Hints are followed alone meanwhile. */
   #refused: string | undefined;
+  /** Whether a hidden tab keeps its connection. */
+  staysAwake: () => boolean = () => false;
   readonly #stores = new Map<string, ThreadStore>();
   readonly #readers = new Set<() => void>();
 
@@ -54,6 +56,8 @@ class Line {
     document.addEventListener("visibilitychange", () => {
       clearTimeout(hidden);
       if (!document.hidden) return this.#state.is === "asleep" ? this.retry() : undefined;
+      // A person that wants to be notified looks elsewhere: that is when the hints count.
+      if (this.staysAwake()) return undefined;
       hidden = setTimeout(() => {
         this.#close();
         this.#set({ is: "asleep" });

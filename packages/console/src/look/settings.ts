@@ -1,4 +1,4 @@
-// Theme, density and language of this browser: kept in localStorage, applied to <html> before the first paint.
+// Theme, density, language and notifications of this browser: kept in localStorage, applied to <html> before the first paint.
 
 import { useSyncExternalStore } from "react";
 
@@ -7,6 +7,8 @@ export type Density = "compact" | "roomy";
 export type Language = "en" | "zh";
 
 export interface Settings {
+  /** Notifications of the browser about requests. */
+  readonly notify: boolean;
   readonly theme: Theme;
   readonly density: Density;
   readonly language: Language;
@@ -17,6 +19,7 @@ const readers = new Set<() => void>();
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 let settings: Settings = {
+  notify: false,
   theme: "system",
   density: "compact",
   language: navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en",
@@ -25,11 +28,12 @@ let settings: Settings = {
 
 function kept(): Partial<Settings> {
   try {
-    const { theme, density, language } = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    const { theme, density, language, notify } = JSON.parse(localStorage.getItem(KEY) ?? "{}");
     return {
       ...(["light", "dark", "system"].includes(theme) && { theme }),
       ...(["compact", "roomy"].includes(density) && { density }),
       ...(["en", "zh"].includes(language) && { language }),
+      ...(notify === true && { notify }),
     };
   } catch {
     return {};
@@ -67,6 +71,19 @@ export function useSettings(): Settings {
       return () => readers.delete(reader);
     },
     () => settings,
+  );
+}
+
+/** The width below which the style sheets lay pages out for a phone. */
+const phone = window.matchMedia("(max-width: 760px)");
+
+export function useIsPhone(): boolean {
+  return useSyncExternalStore(
+    (reader) => {
+      phone.addEventListener("change", reader);
+      return () => phone.removeEventListener("change", reader);
+    },
+    () => phone.matches,
   );
 }
 

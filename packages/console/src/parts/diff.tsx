@@ -70,15 +70,19 @@ function linesOf(before: string, after: string): { lines: readonly Line[]; chang
     const own = split(part.value);
     const next = parts[at + 1];
     if (part.removed === true) {
-      changes += 1;
       const added = next?.added === true ? split(next.value) : [];
-      for (const [i, text] of own.entries())
-        lines.push({ kind: "del", number: a++, words: words(text, added[i], "removed") });
+      const removes = own.map(
+        (text, i): Line => ({ kind: "del", number: a++, words: words(text, added[i], "removed") }),
+      );
+      const adds = added.map((text, i): Line => ({ kind: "add", number: b++, words: words(text, own[i], "added") }));
+      // As many lines as before: each is read beside the one that it replaces.
+      const pairs = removes.length === adds.length;
+      changes += pairs ? removes.length : 1;
+      lines.push(...(pairs ? removes.flatMap((line, i) => [line, adds[i]!]) : [...removes, ...adds]));
     } else if (part.added === true) {
-      const removed = parts[at - 1]?.removed === true ? split(parts[at - 1]!.value) : [];
-      if (removed.length === 0) changes += 1;
-      for (const [i, text] of own.entries())
-        lines.push({ kind: "add", number: b++, words: words(text, removed[i], "added") });
+      if (parts[at - 1]?.removed === true) continue;
+      changes += 1;
+      for (const text of own) lines.push({ kind: "add", number: b++, words: plain(text) });
     } else {
       const [head, tail] = [at === 0 ? 0 : CONTEXT, next === undefined ? 0 : CONTEXT];
       const skipped = own.length > head + tail;

@@ -59,11 +59,12 @@ interface ChoiceProps<T extends string> {
   readonly label: string;
   readonly value: T;
   readonly choices: readonly (readonly [T, string])[];
+  readonly refused?: string | undefined;
   onChange(value: T): void;
 }
 
 /** One of several, with its label above. */
-export function MenuChoice<T extends string>({ label, value, choices, onChange }: ChoiceProps<T>) {
+export function MenuChoice<T extends string>({ label, value, choices, refused, onChange }: ChoiceProps<T>) {
   return (
     <>
       <DropdownMenu.Label className="menu-label">{label}</DropdownMenu.Label>
@@ -73,6 +74,8 @@ export function MenuChoice<T extends string>({ label, value, choices, onChange }
             key={name}
             className="menu-item"
             value={name}
+            disabled={refused !== undefined}
+            title={refused}
             onSelect={(event) => event.preventDefault()}
           >
             <span className="w-4">{name === value && <Icon name="check" />}</span>

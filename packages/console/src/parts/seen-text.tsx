@@ -33,6 +33,11 @@ export function SeenText({ text }: { text: string }) {
   );
 }
 
+/** The same as plain text, and not long: for places that take no elements. */
+export function seenText(text: string): string {
+  return text.slice(0, 200).replace(UNSEEN, codeOf);
+}
+
 function marked(text: string) {
   if (!hasUnseen(text)) return text;
   const parts: (string | { readonly code: string })[] = [];

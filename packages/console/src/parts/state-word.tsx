@@ -80,7 +80,7 @@ export function StateBadge({ standing, more }: { standing: Standing; more?: stri
       {/* On solid amber the mark inside the disc is amber as well. */}
       {standing === "asks" ? <Icon name="person" small /> : <Icon name={icon} small />}
       {standingWord(t, standing)}
-      {more && <span className="mono"> {more}</span>}
+      {more && <span className="mono more"> {more}</span>}
     </span>
   );
 }

@@ -4,14 +4,19 @@ import { useQuery } from "@tanstack/react-query";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
-import { useTexts } from "../texts/texts.ts";
+import type { Standing } from "../parts/state-word.tsx";
+import { type Texts, useTexts } from "../texts/texts.ts";
 import { me, queries } from "../wire/read.ts";
 import { request } from "../wire/request.ts";
 
-export function DemoHint({ page }: { page: "inbox" | "threads" | "thread" | "fork" | "agents" | "permissions" }) {
+type Hinted = "inbox" | "threads" | "fork" | "agents" | "permissions";
+
+/** Two lines about the page, or about a thread as it stands. */
+export function DemoHint({ page, standing }: { page: Hinted | "thread"; standing?: Standing | undefined }) {
   const t = useTexts();
   const { data } = useQuery(me);
   if (data?.demo === undefined) return null;
+  const words = page === "thread" ? hintOf(t.demo.thread, standing) : t.demo[page];
   const viewAs = async (user: string) => {
     await request("/demo/view-as", { body: { user } });
     await queries.invalidateQueries();
@@ -26,7 +31,7 @@ export function DemoHint({ page }: { page: "inbox" | "threads" | "thread" | "for
         <Icon name="model" />
       </span>
       <span className="grow min-w-0">
-        <strong>{t.demo.title}</strong> <span className="opt">{t.demo[page]}</span>
+        <strong>{t.demo.title}</strong> {words}
       </span>
       <Menu
         button={
@@ -46,4 +51,8 @@ export function DemoHint({ page }: { page: "inbox" | "threads" | "thread" | "for
       </Button>
     </aside>
   );
+}
+
+function hintOf(words: Texts["demo"]["thread"], standing: Standing | undefined): string {
+  return standing !== undefined && standing in words ? words[standing as keyof typeof words] : words.other;
 }

@@ -17,6 +17,7 @@ import { useTimes } from "../texts/times.ts";
 import { inbox, running } from "../wire/read.ts";
 import { logOut } from "../wire/write.ts";
 import { KeyOverview } from "./key-overview.tsx";
+import { canNotify, setNotify } from "./notify.ts";
 import { Palette } from "./palette.tsx";
 import { rolesOf, useMe } from "./who.ts";
 
@@ -147,7 +148,7 @@ function Who({ onKeys }: { onKeys(): void }) {
 
 export function SettingsMenu({ button, onKeys }: { button: ReactNode; onKeys?(): void }) {
   const t = useTexts();
-  const { theme, density, language } = useSettings();
+  const { theme, density, language, notify } = useSettings();
   return (
     <Menu button={button} align="start">
       <MenuChoice
@@ -179,6 +180,17 @@ export function SettingsMenu({ button, onKeys }: { button: ReactNode; onKeys?():
           ["roomy", t.nav.roomy],
         ]}
         onChange={(next) => change({ density: next })}
+      />
+      <MenuLine />
+      <MenuChoice
+        label={t.nav.notify}
+        value={notify ? "on" : "off"}
+        choices={[
+          ["off", t.nav.notifyNever],
+          ["on", t.nav.notifyHidden],
+        ]}
+        onChange={(next) => void setNotify(t, next === "on")}
+        refused={canNotify() ? undefined : t.nav.notifyRefused}
       />
       <MenuLine />
       {onKeys && (

@@ -246,6 +246,10 @@ export function storyOf(
     wasRunning = fact.state === "running";
   }
 
+  // It was running at the last fact, and no process runs it: the crash is where the facts end.
+  const lastFact = facts.at(-1);
+  if (wasRunning && !isRunning && lastFact !== undefined)
+    rows.push({ key: "crash", seq: lastFact.seq, at: lastFact.at, kind: "paused", why: "crash", interrupts: [] });
   // A process that is gone writes no more, and text that was on its way is not on record.
   for (const answer of isRunning ? view.draft.answers : []) rows.push(...drafted(answer, view, begins));
   const lastStop = rows.findLastIndex(({ kind }) => kind === "stop");

@@ -89,7 +89,7 @@ export function Conversation({ shown, look, guard, onEarlier }: Props) {
         role="region"
         aria-label={t.thread.tab.conversation}
       >
-        <div className="mt-auto pt-4">
+        <div className="pt-4">
           {first > 1 && (
             <div className="grid place-items-center pb-4">
               <Button

@@ -96,7 +96,9 @@ export function EventLine({ row }: { row: Exclude<Row, SaidRow | StopRow> }) {
           <span className="dot" />
           <div className="evt-line">
             {row.why === "crash" ? (
-              <span className="fg-person medium">{t.thread.crashed}</span>
+              <span>
+                <strong className="fg-person">{t.thread.crashed}</strong> {t.thread.crashedHow}
+              </span>
             ) : (
               <span>
                 <strong className="fg-person">{t.thread.atNode}</strong>{" "}

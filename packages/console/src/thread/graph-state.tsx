@@ -96,7 +96,7 @@ export function StateEditor({ stand, node, canRun, threadId, guard }: EditorProp
         </div>
       </section>
       {canRun && node !== undefined && (
-        <section className="grid gap-2">
+        <section className="grid gap-2 grid-cols-1 [&_.btn]:h-auto [&_.btn]:min-h-9 [&_.btn]:whitespace-normal">
           <Button
             look="primary"
             size="lg"

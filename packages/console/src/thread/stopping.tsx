@@ -79,6 +79,31 @@ export function useStopping(threadId: string, guard: Guard, isRunning: boolean):
   };
 }
 
+/** Lets the turn end and rests then. On a phone it is in the menu. */
+export function PauseButton({ threadId, guard, isRunning }: { threadId: string; guard: Guard; isRunning: boolean }) {
+  const t = useTexts();
+  const refused = useRefusal("operator");
+  const [busy, setBusy] = useState(false);
+  if (!isRunning) return null;
+  const press = () => {
+    setBusy(true);
+    pause(threadId, guard)
+      .then(
+        () => toast({ icon: "pause", words: t.stop.paused }),
+        (error: unknown) => toast({ icon: "warning", isFail: true, words: asProblem(error).message }),
+      )
+      .finally(() => {
+        setBusy(false);
+        changed(threadId);
+      });
+  };
+  return (
+    <Button className="opt" icon="pause" title={t.stop.pause} refused={refused} disabled={busy} onClick={press}>
+      {busy ? t.stop.pausing : t.stop.pauseShort}
+    </Button>
+  );
+}
+
 export function StopButton({ stopping, isRunning }: { stopping: Stopping; isRunning: boolean }) {
   const t = useTexts();
   const times = useTimes();

@@ -18,7 +18,7 @@ import { Conversation } from "./conversation.tsx";
 import { DamagedThread } from "./damaged-thread.tsx";
 import { Rail } from "./rail.tsx";
 import { standing } from "./standing.ts";
-import { StopButton, ThreadMenu, useStopping } from "./stopping.tsx";
+import { PauseButton, StopButton, ThreadMenu, useStopping } from "./stopping.tsx";
 import { stopwatch } from "./stopwatch.ts";
 
 const Timeline = lazy(() => import("./timeline.tsx").then((module) => ({ default: module.Timeline })));
@@ -114,6 +114,7 @@ export function ThreadPage({ threadId, tab }: { threadId: string; tab: string })
             {t.thread.fork}
             <kbd className="key">f</kbd>
           </Link>
+          <PauseButton threadId={threadId} guard={guard} isRunning={state === "running"} />
           <StopButton stopping={stopping} isRunning={state === "running"} />
           <ThreadMenu threadId={threadId} title={title} guard={guard} state={state} stopping={stopping} />
         </span>
@@ -130,7 +131,7 @@ export function ThreadPage({ threadId, tab }: { threadId: string; tab: string })
           </Link>
         ))}
       </nav>
-      <DemoHint page="thread" />
+      <DemoHint page="thread" standing={state === undefined ? undefined : standingOf(state, pauseType, false)} />
       {error !== null && <ProblemNote error={error} onRetry={() => void refetch()} />}
       {shown === undefined || (!shown.live && shown.facts.length === 0) ? (
         <Skeleton rows={6} />

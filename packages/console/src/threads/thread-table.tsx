@@ -5,7 +5,7 @@ import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { votesFor } from "../inbox/ask-words.ts";
 import { useNow } from "../live/use-live.ts";
-import { useSettings } from "../look/settings.ts";
+import { useIsPhone, useSettings } from "../look/settings.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Pips } from "../parts/people.tsx";
@@ -35,7 +35,9 @@ interface TableProps {
 export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }: TableProps) {
   const t = useTexts();
   const scroller = useRef<HTMLDivElement>(null);
-  const height = useSettings().density === "roomy" ? 48 : 40;
+  const isPhone = useIsPhone();
+  const { density } = useSettings();
+  const height = isPhone ? PHONE_ROW : density === "roomy" ? 48 : 40;
   const { from, to } = useWindow(scroller, rows.length, height);
   const pool = Math.max(POOL, to - from);
   const byThread = useMemo(() => groupBy(asks, ({ threadId }) => threadId), [asks]);
@@ -62,8 +64,8 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
     <div className="scroll" ref={scroller} tabIndex={0} role="region" aria-label={t.nav.threads}>
       <table className="table" aria-rowcount={rows.length + 1}>
         <colgroup>
-          <col className="w-12" />
-          <col className="w-28" />
+          <col className="wide-only w-12" />
+          <col className="wide-only w-28" />
           <col />
           <col className="w-24 wide-only" />
           <col className="wide-only w-[24%]" />
@@ -73,7 +75,7 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
         </colgroup>
         <thead>
           <tr>
-            <th>
+            <th className="wide-only">
               <input
                 type="checkbox"
                 className="check align-middle"
@@ -82,7 +84,7 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
                 onChange={(event) => onAll(event.target.checked)}
               />
             </th>
-            <th>{t.threads.state}</th>
+            <th className="wide-only">{t.threads.state}</th>
             <th>{t.threads.thread}</th>
             <th className="wide-only">{t.threads.agent}</th>
             <th className="wide-only">{t.threads.now}</th>
@@ -127,6 +129,8 @@ export function ThreadTable({ rows, asks, at, selected, onToggle, onAll, onEnd }
 }
 
 const none: readonly Ask[] = [];
+/** The height of a row of two lines, as in the style sheet. */
+const PHONE_ROW = 60;
 /** More rows than a window usually has. */
 const POOL = 64;
 
@@ -152,7 +156,7 @@ const Row = memo(function Row({ row, asks, index, isCursor, isSelected, now, min
   const expires = asks.flatMap(({ expiresAt }) => expiresAt ?? []).sort()[0];
   return (
     <tr aria-rowindex={index + 2} aria-selected={isSelected} className={isCursor ? "is-cursor" : ""}>
-      <td>
+      <td className="wide-only">
         <input
           type="checkbox"
           className="check align-middle"
@@ -161,7 +165,7 @@ const Row = memo(function Row({ row, asks, index, isCursor, isSelected, now, min
           onChange={() => onToggle(row.threadId)}
         />
       </td>
-      <td>
+      <td className="wide-only">
         <StateWord standing={standing} />
       </td>
       <td>
@@ -183,6 +187,10 @@ const Row = memo(function Row({ row, asks, index, isCursor, isSelected, now, min
                 {key}: {value}
               </span>
             ))}
+        </span>
+        <span className="only-phone small gap-2">
+          <StateWord standing={standing} />
+          <span className="faint cut">{row.agent}</span>
         </span>
       </td>
       <td className="wide-only dim">{row.agent || "–"}</td>

@@ -1,5 +1,6 @@
 // What pages change. Each returns what the server recorded.
 
+import { Problem } from "./problem.ts";
 import { request, threadPath } from "./request.ts";
 import type { Effect, Json, Receipt, Verdict } from "./shapes.ts";
 
@@ -62,6 +63,20 @@ export type AnswerBody =
 
 export const answer = (id: string, body: AnswerBody, key: string) =>
   request<{ open: number }>(`/requests/${encodeURIComponent(id)}/answer`, { body, key });
+
+/** Answers each by itself: one that is refused stops no other. */
+export async function answerMany(
+  answers: readonly (AnswerBody & { readonly id: string })[],
+): Promise<readonly { readonly id: string; readonly problem: Problem | undefined }[]> {
+  const { results } = await request<{ results: readonly { id: string; problem?: Record<string, Json> }[] }>(
+    "/requests/answers",
+    { body: { answers } },
+  );
+  return results.map(({ id, problem }) => ({
+    id,
+    problem: problem === undefined ? undefined : new Problem(Number(problem.status), problem),
+  }));
+}
 
 export const fork = (threadId: string, point: { readonly at: number } | { readonly before: string }) =>
   request<{ threadId: string; effects: readonly Effect[] }>(threadPath(threadId, "/fork"), { body: point });
