@@ -4,6 +4,7 @@ import { leaveWaiting, liveAsking } from "./asking.ts";
 import { busy } from "./busy.ts";
 import { answerLife, live, liveToTheEnd } from "./life.ts";
 import { holdLock } from "./lock.ts";
+import { serveEngine } from "./serve-engine.ts";
 import { serveLoop } from "./serve-loop.ts";
 import { service } from "./service.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
@@ -29,6 +30,7 @@ const programs: Record<string, (options: never) => Promise<void>> = {
   worker,
   service,
   serveLoop,
+  serveEngine,
   speak,
   busy,
 };
