@@ -14,7 +14,7 @@ import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
+import { isMovable, type ThreadKey } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import {
   answerCommand,
