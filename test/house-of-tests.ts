@@ -126,6 +126,7 @@ export const kitDoors: Record<string, readonly string[]> = {
     "ORPHAN",
     "OpenStore",
     "Place",
+    "STEPS",
     "Share",
     "THREAD",
     "TreeEffect",

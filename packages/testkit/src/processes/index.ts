@@ -13,6 +13,7 @@ export { places, postgresServer, redisServer, sqliteFiles } from "./places.ts";
 export { servingAgent } from "./service.ts";
 export type { Share } from "./share.ts";
 export { payTool } from "./share.ts";
+export { STEPS } from "./talking-worker.ts";
 export type { TreeEffect } from "./tree.ts";
 export type { WorkerEffect } from "./worker.ts";
 export { ORPHAN, workingAgent } from "./worker.ts";

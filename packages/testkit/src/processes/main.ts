@@ -9,6 +9,7 @@ import { serveLoop } from "./serve-loop.ts";
 import { service } from "./service.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
 import { speak } from "./speak.ts";
+import { talkingWorker } from "./talking-worker.ts";
 import { liveTree } from "./tree.ts";
 import { watch } from "./watch.ts";
 import { worker } from "./worker.ts";
@@ -33,6 +34,7 @@ const programs: Record<string, (options: never) => Promise<void>> = {
   serveEngine,
   speak,
   busy,
+  talkingWorker,
 };
 
 const [, , name = "", options = "{}"] = process.argv;
