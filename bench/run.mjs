@@ -19,6 +19,7 @@ const questions = [
   "paused",
   "lists",
   "remote-stop",
+  "workers",
   "postgres",
   "redis",
   "approval",

@@ -4,10 +4,14 @@
 
 /**
  * @typedef {typeof amounts} Amounts
+ * @typedef {(typeof engines)[number]} EngineName
  * @typedef {"test" | "endure" | "all"} Tier
- * @typedef {{ tier?: Tier, seed?: number, seconds?: number, runs?: number, drawn?: number, engine?: string, tenants?: number }} Asked
- * @typedef {{ [name in keyof Amounts]: Amounts[name][Tier] } & { tier: Tier, seed: number, firstSeed: number, engine: string, tenants: number }} Effort
+ * @typedef {{ tier?: Tier, seed?: number, seconds?: number, runs?: number, drawn?: number, engine?: EngineName, tenants?: number }} Asked
+ * @typedef {{ [name in keyof Amounts]: Amounts[name][Tier] } & { tier: Tier, seed: number, firstSeed: number, engine: EngineName, tenants: number }} Effort
  */
+
+/** By which workers in chaos may be dispatched: the loop without an engine, and the engines of scripts/services/engines.mjs. */
+export const engines = /** @type {const} */ (["loop", "bullmq", "dbos", "restate"]);
 
 /** More than there are. A whole number: some sweeps check that. */
 const every = Number.MAX_SAFE_INTEGER;
@@ -99,8 +103,9 @@ export function readEffort(command, args) {
       asked[number] = Number(given);
     } else if (flag === "--engine") {
       const given = inline ?? args[++i];
-      if (given === undefined) refuse("--engine needs the name of an engine, such as loop.");
-      asked.engine = given;
+      const engine = engines.find((name) => name === given);
+      if (engine === undefined) refuse(`--engine needs one of ${engines.join(", ")}, not ${given ?? "nothing"}.`);
+      asked.engine = engine;
     } else rest.push(/** @type {string} */ (args[i]));
   }
   return { asked, rest };

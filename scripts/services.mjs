@@ -16,7 +16,6 @@ const finders = {
   // Loaded when they are asked for: they need what the install brings.
   postgres: async () => (await import("./services/postgres.mjs")).findPostgres(),
   redis: async () => (await import("./services/redis.mjs")).findRedis(),
-  restate: async () => (await import("./services/restate.mjs")).findRestate(),
 };
 
 /** vitest's global setup: returns its teardown. */

@@ -5,12 +5,6 @@ import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { freePort, keep, serverFolder } from "./keep.mjs";
 
-/** @returns {Promise<{ url: string, stop: () => Promise<void> }>} */
-export async function findRestate() {
-  const { ingress, admin, stop } = await ownRestate();
-  return { url: JSON.stringify({ ingress, admin }), stop };
-}
-
 /** One that nothing else uses: `halt` and `again` restart it, and `wipe` deletes its data in between. */
 export async function ownRestate() {
   const command = program();

@@ -1,11 +1,9 @@
-import { service } from "@belay/testkit";
 import type { EngineKit } from "@belay/testkit/engines";
 import { Redis } from "ioredis";
 
 /** BullMQ as the tests of this package use it, and the bounds that its README states. */
 export const kit: EngineKit = {
   engine: "bullmq",
-  shared: async () => ({ engine: "bullmq", url: await service("redis") }),
   latenessMs: 1_000,
   takeoverMs: 10_000,
   order: "fifo",

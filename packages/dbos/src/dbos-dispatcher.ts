@@ -16,7 +16,7 @@ import {
   wakeName,
 } from "@belay/core/dispatch";
 import { DBOS, DBOSClient } from "@dbos-inc/dbos-sdk";
-import { keepUp } from "./keep-up.ts";
+import { isGone, keepUp } from "./keep-up.ts";
 
 /** Every build of a worker has this version: a wake must never wait for a build that is gone. */
 const VERSION = "belay";
@@ -24,6 +24,8 @@ const WORKFLOW = "belay-look";
 /** DBOS counts tries and has no word for "without end". */
 const ENDLESS = 1_000_000_000;
 const LONGEST_MS = 2_147_483_647;
+/** How long a wake waits for the first worker to create the tables. */
+const TABLES_MS = 3_000;
 const silent = { info() {}, debug() {}, warn() {}, error() {} };
 
 /** Options of `dbosDispatcher`. */
@@ -106,7 +108,8 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
 
   return {
     async wake(thread, { at, id } = {}) {
-      await confirmed("DBOS", send({ thread, name: wakeName(thread, { id, at }), failures: 0 }, at));
+      const sent = onceThere(() => send({ thread, name: wakeName(thread, { id, at }), failures: 0 }, at));
+      await confirmed("DBOS", sent);
     },
 
     async serve(move, { concurrency, signal }) {
@@ -198,6 +201,19 @@ async function lookAt(wake: DbosWake): Promise<void> {
     await untilSent(() => send({ ...wake, name: twin, failures }, at));
   }
   ended(id);
+}
+
+/** Tries again while the tables of DBOS are not there in full: a worker that has just started creates them. */
+async function onceThere(send: () => Promise<void>): Promise<void> {
+  const giveUp = Date.now() + TABLES_MS;
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!isGone(error) || Date.now() > giveUp) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 /** Tries until PostgreSQL has the wake: as long as this workflow has not ended, the wake before it is there. */

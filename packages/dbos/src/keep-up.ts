@@ -4,15 +4,17 @@ import { pause } from "@belay/core/dispatch";
 import pg from "pg";
 
 const TICK_MS = 1_000;
+/** How often to look whether another process has launched. */
+const LOCKED_MS = 50;
 /** How often finished wakes of processes that are gone are deleted. */
 const SWEEP_TICKS = 60;
 /** A wake that DBOS took for this process and never began, because the database went away in between. */
 const NEVER_BEGUN_MS = 10_000;
 
-/** Returns whether PostgreSQL has no such schema or no such table. */
-function isGone(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === "3F000" || code === "42P01";
+/** Returns whether PostgreSQL has no such schema, table or column: the tables of DBOS are not there, or not there in full. */
+export function isGone(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  return code === "3F000" || code === "42P01" || code === "42703" || (cause != null && isGone(cause));
 }
 
 export interface KeepUp {
@@ -34,13 +36,13 @@ export interface KeepUp {
 
 /** Launches DBOS, keeps its table in order until the signal fires, and then stops DBOS when the last delivery has ended. */
 export async function keepUp(work: KeepUp): Promise<void> {
-  const { signal, launch, restore, stop } = work;
+  const { signal, restore, stop } = work;
   let launched = false;
   let session: pg.Client | undefined;
   let ticks = 0;
   const tick = async (): Promise<void> => {
     session ??= await lockedSession(work);
-    if (!launched) await launch();
+    if (!launched) await launchAlone(session, work);
     launched = true;
     await giveBack(session, work);
     await forget(session, work, ticks++ % SWEEP_TICKS === 0);
@@ -63,11 +65,37 @@ export async function keepUp(work: KeepUp): Promise<void> {
   drop();
 }
 
+/**
+ * Launches DBOS while no other process does: the first one creates the tables, and a launch that meets them half made would fail
+ * and leave its connections open.
+ */
+async function launchAlone(session: pg.Client, { schema, launch, stop, signal }: KeepUp): Promise<void> {
+  const lock = [`belay launches DBOS in ${schema}`];
+  // Never by a statement that waits: DBOS makes indexes concurrently, which waits for the end of all other statements.
+  while (!(await tryLock(session, lock))) {
+    await pause(LOCKED_MS, signal);
+    signal.throwIfAborted();
+  }
+  try {
+    await launch();
+  } catch (error) {
+    await stop().catch(() => {});
+    throw error;
+  } finally {
+    await session.query("SELECT pg_advisory_unlock(hashtextextended($1, 0))", lock).catch(() => {});
+  }
+}
+
+async function tryLock(session: pg.Client, values: unknown[]): Promise<boolean> {
+  const { rows } = await session.query("SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken", values);
+  return rows[0].taken;
+}
+
 async function lockedSession({ url, executor }: KeepUp): Promise<pg.Client> {
   const session = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3_000, keepAlive: true });
   session.on("error", () => {});
   await session.connect();
-  await session.query("SELECT pg_try_advisory_lock(hashtextextended($1, 0))", [executor]);
+  await tryLock(session, [executor]);
   return session;
 }
 
@@ -85,10 +113,7 @@ async function giveBack(session: pg.Client, { schema, queue, executor, running }
     [queue, executor],
   );
   for (const { executor_id: other } of rows) {
-    const { rows: taken } = await session.query("SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS free", [
-      other,
-    ]);
-    if (!taken[0].free) continue;
+    if (!(await tryLock(session, [other]))) continue;
     try {
       await session.query(back, [queue, other]);
     } finally {

@@ -1,11 +1,9 @@
-import { service } from "@belay/testkit";
 import type { EngineKit } from "@belay/testkit/engines";
 import pg from "pg";
 
 /** DBOS as the tests of this package use it, and the bounds that its README states. */
 export const kit: EngineKit = {
   engine: "dbos",
-  shared: async () => ({ engine: "dbos", url: await service("postgres") }),
   latenessMs: 2_500,
   takeoverMs: 3_000,
   order: "fair",

@@ -1,10 +1,8 @@
-import { service } from "@belay/testkit";
 import type { EngineKit } from "@belay/testkit/engines";
 
 /** Restate as the tests of this package use it, and the bounds that its README states. */
 export const kit: EngineKit = {
   engine: "restate",
-  shared: async () => ({ engine: "restate", ...JSON.parse(await service("restate")) }),
   latenessMs: 1_000,
   takeoverMs: 1_000,
   order: "fifo",

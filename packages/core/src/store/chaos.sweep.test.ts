@@ -5,9 +5,10 @@ import { factProblems, factsOf } from "@belay/testkit";
 import {
   bundlePrograms,
   type Child,
-  engineNamed,
+  type EngineSettings,
   inParallel,
   ORPHAN,
+  openDispatcher,
   openStore,
   type Place,
   places,
@@ -18,6 +19,7 @@ import {
   workingAgent,
 } from "@belay/testkit/processes";
 import { beforeAll, describe, expect, inject, test } from "vitest";
+import { startEngine } from "../../../../scripts/services/engines.mjs";
 import type { Dispatcher } from "../dispatch.ts";
 import { approve, createRunner, messageText, type Runner } from "../index.ts";
 import type { Store } from "./store.ts";
@@ -38,7 +40,8 @@ const chaoses = places
   .filter((place) => (engine === "loop" ? everyVariant || place === sqliteFiles : place === postgresServer))
   .map((place): Chaos => {
     const isFile = place === sqliteFiles;
-    return { place, ms, everyMs: isFile ? 400 : 1_000, threads: isFile ? 100 : 200 };
+    // Each tenant has a thread.
+    return { place, ms, everyMs: isFile ? 400 : 1_000, threads: Math.max(tenants, isFile ? 100 : 200) };
   });
 
 const WORKERS = 4;
@@ -108,10 +111,24 @@ function refused(error: { readonly code?: string }): void {
   if (!/^(ANSWER_|THREAD_BUSY|STALE)/.test(error.code ?? "")) throw error;
 }
 
+/** The engine by itself, without the workers: undefined for the loop, whose engine is the store. */
+type OwnEngine = Awaited<ReturnType<typeof startEngine>> | undefined;
+
+/** Kills the engine, starts it again after a while, and later deletes all that it has. */
+async function disturbEngine(own: OwnEngine, ms: number): Promise<void> {
+  if (own === undefined) return;
+  await sleep(ms / 3);
+  await own.halt("SIGKILL");
+  await sleep(Math.min(3_000, ms / 10));
+  await own.again();
+  await sleep(ms / 3);
+  await own.wipe();
+}
+
 /** Kills workers, or has each fifth stand still for longer than its lease, and starts others. */
-async function disturb({ ms, everyMs }: Chaos, start: () => Child) {
+async function disturb({ ms, everyMs }: Chaos, start: (place: number) => Child) {
   const next = random();
-  const children = Array.from({ length: WORKERS }, start);
+  const children = Array.from({ length: WORKERS }, (_, place) => start(place));
   const end = Date.now() + ms;
   let kills = 0;
   let stills = 0;
@@ -127,7 +144,7 @@ async function disturb({ ms, everyMs }: Chaos, start: () => Child) {
     }
     child.signal("SIGKILL");
     kills += 1;
-    children[which] = start();
+    children[which] = start(which);
   }
   return { kills, stills, children };
 }
@@ -191,20 +208,24 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
     folder = mkdtempSync(join(tmpdir(), "belay-workers-"));
     const where = await place.at(folder);
     const { store, close } = await openStore(where);
-    const url = await engineNamed(engine).url();
-    const dispatcher = await engineNamed(engine).open(url, store);
+    const own = engine === "loop" ? undefined : await startEngine(engine, WORKERS);
+    const settings = (place?: number) => (own?.settings(place) ?? { engine: "loop" }) as EngineSettings;
+    const dispatcher = await openDispatcher(settings(), store);
     const fronts = frontsOn(store, dispatcher);
-    const options = { where, folder, leaseTtlMs: LEASE_MS, modelMs: 200, engine, url };
+    const options = { where, folder, leaseTtlMs: LEASE_MS, modelMs: 200 };
     let started = 0;
-    // The clock of each fourth worker is an hour ahead.
-    const start = () =>
-      startChild(programs, "worker", { ...options, aheadMs: started++ % 4 === 3 ? 3_600_000 : 0 }, ms + 400_000);
+    // The clock of each fourth worker is an hour ahead, and two builds of it run side by side.
+    const start = (place: number) => {
+      const [aheadMs, build] = [started % 4 === 3 ? 3_600_000 : 0, 1 + (started % 2)];
+      started += 1;
+      return startChild(programs, "worker", { ...options, engine: settings(place), aheadMs, build }, ms + 400_000);
+    };
     let children: Child[] = [];
     const leaves = new AbortController();
     try {
       await begin(store, fronts, chaos);
       const approving = approveAll(fronts, leaves.signal);
-      const done = await disturb(chaos, start);
+      const [done] = await Promise.all([disturb(chaos, start), disturbEngine(own, ms)]);
       children = done.children;
       await Promise.race([settled(store), approving]);
       leaves.abort();
@@ -232,6 +253,7 @@ describe.each(chaoses)("four workers and $threads threads in $place.name", (chao
       leaves.abort();
       for (const child of children) child.signal("SIGKILL");
       await dispatcher.close();
+      await own?.stop();
       await close();
       await place.remove(where);
       rmSync(folder, { recursive: true, force: true });

@@ -1,2 +1,1 @@
 export { type EngineKit, engineCases } from "./engine-cases.ts";
-export { type EngineSettings, openDispatcher } from "./open-dispatcher.ts";

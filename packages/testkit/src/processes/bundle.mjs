@@ -11,8 +11,11 @@ export async function bundlePrograms() {
   const folder = await cachedBundle("programs", (outdir) =>
     build({
       entryPoints: [here("main.ts")],
-      outfile: `${outdir}/main.mjs`,
+      outdir,
+      outExtension: { ".js": ".mjs" },
       bundle: true,
+      // Each engine is a chunk: a process loads its own.
+      splitting: true,
       format: "esm",
       platform: "node",
       target: "node20",

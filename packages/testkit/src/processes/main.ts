@@ -4,10 +4,12 @@ import { leaveWaiting, liveAsking } from "./asking.ts";
 import { busy } from "./busy.ts";
 import { answerLife, live, liveToTheEnd } from "./life.ts";
 import { holdLock } from "./lock.ts";
+import { serveEngine } from "./serve-engine.ts";
 import { serveLoop } from "./serve-loop.ts";
 import { service } from "./service.ts";
 import { answerAll, ask, begin, race, run } from "./share.ts";
 import { speak } from "./speak.ts";
+import { talkingWorker } from "./talking-worker.ts";
 import { liveTree } from "./tree.ts";
 import { watch } from "./watch.ts";
 import { worker } from "./worker.ts";
@@ -29,8 +31,10 @@ const programs: Record<string, (options: never) => Promise<void>> = {
   worker,
   service,
   serveLoop,
+  serveEngine,
   speak,
   busy,
+  talkingWorker,
 };
 
 const [, , name = "", options = "{}"] = process.argv;

@@ -7,7 +7,7 @@ import { agent, createRunner, humanApproval, jsonSchema, type Model, messageText
 import { createWorker } from "@belay/core/dispatch";
 import { systemClock } from "@belay/core/store";
 import { promptProblems } from "@belay/core/testing";
-import { engineNamed } from "./engines.ts";
+import { type EngineSettings, openDispatcher } from "./open-dispatcher.ts";
 import { openStore } from "./open-store.ts";
 
 export interface Worker {
@@ -16,9 +16,9 @@ export interface Worker {
   readonly leaseTtlMs: number;
   /** How long a model takes, at most. */
   readonly modelMs: number;
-  /** The engine that it is dispatched by, and its address. */
-  readonly engine: string;
-  readonly url: string;
+  readonly engine: EngineSettings;
+  /** Which build of the program it is: builds differ in the instructions and the tools of their agent. */
+  readonly build: number;
   /** How far its clock is ahead. */
   readonly aheadMs: number;
 }
@@ -38,11 +38,11 @@ export interface WorkerEffect {
 export const CALLING_TURNS = 3;
 
 export async function worker(options: Worker): Promise<void> {
-  const { where, folder, leaseTtlMs, modelMs, engine, url, aheadMs } = options;
+  const { where, folder, leaseTtlMs, modelMs, engine, build, aheadMs } = options;
   const { store, close } = await openStore(where);
-  const dispatcher = await engineNamed(engine).open(url, store);
+  const dispatcher = await openDispatcher(engine, store);
   const clock = { ...systemClock, now: () => Date.now() + aheadMs };
-  const agent = workingAgent(folder, modelMs);
+  const agent = workingAgent(folder, modelMs, build);
   const runner = (tenant: string) =>
     tenant === ORPHAN ? undefined : createRunner({ agent, store, tenant, leaseTtlMs, dispatcher, clock });
   const working = createWorker({ store, runner, dispatcher, concurrency: 4, sweepMs: 1_000, log: () => {} });
@@ -58,13 +58,14 @@ export async function worker(options: Worker): Promise<void> {
   await close();
 }
 
-export function workingAgent(folder: string, modelMs: number) {
+export function workingAgent(folder: string, modelMs: number, build = 1) {
   const input = jsonSchema<object>({ type: "object" });
   const leaves = (name: string, options: object) =>
     tool({
       name,
       description: "",
       input,
+      version: String(build),
       ...options,
       execute: async (_args, { address, runId, threadId }) => {
         write(join(folder, "effects"), { threadId, runId, address, tool: name });
@@ -79,7 +80,7 @@ export function workingAgent(folder: string, modelMs: number) {
     leaves("wire", { onCrash: "fail", needsApproval: true }),
     leaves("expire", { onCrash: "fail", needsApproval: soon }),
   ];
-  return agent({ name: "worker", model: model(folder, modelMs), tools });
+  return agent({ name: "worker", model: model(folder, modelMs), tools, instructions: `You are build ${build}.` });
 }
 
 function write(file: string, effect: WorkerEffect): void {

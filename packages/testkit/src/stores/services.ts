@@ -1,7 +1,7 @@
 // Where the servers are that a test needs. scripts/services.mjs finds or starts them when they are first asked for.
 
-/** The URL of a server that may be written to; for Restate its two URLs as JSON. */
-export async function service(name: "postgres" | "redis" | "restate"): Promise<string> {
+/** The URL of a server that may be written to. */
+export async function service(name: "postgres" | "redis"): Promise<string> {
   const named = process.env[`BELAY_TEST_${name.toUpperCase()}`];
   if (named) return named;
   const desk = process.env.BELAY_TEST_SERVICES;

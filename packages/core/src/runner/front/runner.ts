@@ -14,7 +14,7 @@ import type { Json } from "../../json.ts";
 import type { Message } from "../../message.ts";
 import type { Verdict } from "../../permission/decide.ts";
 import type { RememberedRule } from "../../permission/remembered.ts";
-import { isMovable, type ThreadKey, type ThreadRow } from "../../store/store.ts";
+import { isMovable, type ThreadKey } from "../../store/store.ts";
 import { checkHandle, readHandle } from "../decide/check-handle.ts";
 import {
   answerCommand,
@@ -600,24 +600,23 @@ export class LiveRunner<Out = string, Deps = unknown> {
   /** Removes threads that have ended and were left alone for `idleMs`; gives their ids. */
   async prune(options: PruneOptions): Promise<readonly string[]> {
     this.#sessions.refuseIfClosed();
-    const read = readPrune(options);
-    return this.#prune(await this.#setup.store.threads(this.#tenant), read);
+    return this.#prune(readPrune(options));
   }
 
-  async #prune(rows: readonly ThreadRow[], options: PruneOptions): Promise<readonly string[]> {
+  async #prune(options: PruneOptions): Promise<readonly string[]> {
     const { store, clock } = this.#setup;
-    const removed = await pruneThreads(store, this.#tenant, rows, clock.now(), options);
+    const removed = await pruneThreads(store, this.#tenant, clock.now(), options);
     if (!options.dryRun) for (const id of removed) await this.#sessions.known(id)?.close();
     return removed;
   }
 
   /** Removes threads that have had their time, now and then; what cannot be removed is no reason not to work. */
   async #pruneNow(): Promise<void> {
-    const { clock, store } = this.#setup;
+    const { clock } = this.#setup;
     if (this.#ttlMs === undefined || clock.now() < this.#pruneAt) return;
     this.#pruneAt = clock.now() + Math.min(this.#ttlMs / 4, PRUNE_EVERY_MS);
     try {
-      await this.#prune(await store.threads(this.#tenant), { idleMs: this.#ttlMs });
+      await this.#prune({ idleMs: this.#ttlMs });
       this.#prunes.over();
     } catch (error) {
       this.#prunes.tell(error);

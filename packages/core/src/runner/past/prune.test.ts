@@ -1,4 +1,4 @@
-import { history, type Kit, openDatabase, openKit, settle, toolOf, wrapStore } from "@belay/testkit";
+import { eachStore, history, type Kit, openDatabase, openKit, settle, toolOf, wrapStore } from "@belay/testkit";
 import { describe, expect, test } from "vitest";
 import { agentTool, END, graph, type LogEntry, memoryStore, START } from "../../index.ts";
 import { sqliteStore } from "../../store/sqlite/sqlite.ts";
@@ -46,6 +46,36 @@ async function left(clock = fakeClock(), store = memoryStore({ clock })): Promis
 
 const ids = async ({ runner }: Pick<Kit, "runner">) =>
   (await runner.threads()).items.map(({ threadId }) => threadId).sort();
+
+/** A thread that has ended at a time; the store does not look into its line. */
+const ended = (appendId: string, at: number) =>
+  ({
+    ...{ appendId, at, expect: 0, count: 1, body: "[]", agent: "helper", state: "completed" as const, release: true },
+    writer: { take: "test", ttlMs: 1 },
+  }) as const;
+
+describe.each(eachStore)("prune on $name", ({ make }) => {
+  test("T3: reads the threads that are old enough, page by page, and no others", async () => {
+    const store = await make();
+    const tenant = "default";
+    for (let i = 0; i < 620; i++) await store.append({ tenant, threadId: `t${i}` }, ended(`a${i}`, 1_000 + i));
+    const read: number[] = [];
+    const observed = wrapStore(store, {
+      threads: () => Promise.reject(new Error("all threads were read")),
+      async page(of, query) {
+        const rows = await store.page(of, query);
+        read.push(...rows.map(({ updatedAt }) => updatedAt));
+        return rows;
+      },
+    });
+    const { runner } = await openKit([], { clock: fakeClock(11_601), store: observed, threadId: "none" });
+    const removed = await runner.prune({ idleMs: 10_000 });
+    expect([removed.length, Math.max(...read)]).toEqual([602, 1_601]);
+    expect((await store.page(tenant, { limit: 100 })).map(({ threadId }) => threadId).toSorted()).toEqual(
+      Array.from({ length: 18 }, (_, i) => `t${602 + i}`),
+    );
+  });
+});
 
 describe("prune", () => {
   test("T3: removes what has ended and was left alone for so long, and nothing else", async () => {

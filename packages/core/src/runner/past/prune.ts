@@ -3,7 +3,7 @@
 
 import { belayError } from "../../error.ts";
 import { type KnownOptions, refuseUnknown } from "../../refuse-unknown.ts";
-import type { Store, ThreadRow } from "../../store/store.ts";
+import type { ListPlace, Store, ThreadRow } from "../../store/store.ts";
 
 /** The options of `runner.prune()`. */
 export interface PruneOptions {
@@ -15,38 +15,42 @@ export interface PruneOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-/** Ids of the threads that are removed, or would be. */
+const ENDED = ["completed", "terminated", "error"] as const;
+const NOT_ENDED = ["created", "initialized", "running", "paused"] as const;
+/** So many threads are read at once. */
+const PAGE = 500;
+
+/**
+ * Returns the ids of the threads that are removed, or would be. Reads only threads that are old enough, by the index that lists
+ * use: of a million threads, a prune each night looks at those of one day.
+ */
 export async function pruneThreads(
   store: Store,
   tenant: string,
-  rows: readonly ThreadRow[],
   now: number,
   { idleMs, paused = false, dryRun = false }: PruneOptions,
 ): Promise<readonly string[]> {
   const removed: string[] = [];
-  for (const row of rows) {
-    const { threadId, head, updatedAt } = row;
-    if (!isOver(row, paused) || updatedAt > now - idleMs) continue;
-    if (dryRun || (await store.delete({ tenant, threadId }, head))) removed.push(threadId);
+  for (const state of paused ? [...ENDED, ...NOT_ENDED] : ENDED) {
+    // All that were last written to at `now - idleMs` or before.
+    let after: ListPlace = { at: now - idleMs + 1, id: "" };
+    for (;;) {
+      const rows = await store.page(tenant, { state, after, limit: PAGE });
+      for (const row of rows) {
+        const { threadId, head } = row;
+        if (!isFree(row)) continue;
+        if (dryRun || (await store.delete({ tenant, threadId }, head))) removed.push(threadId);
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) break;
+      after = { at: last.updatedAt, id: last.threadId };
+    }
   }
   return removed;
 }
 
-function isOver({ state, lease, queued, answered, damaged }: ThreadRow, paused: boolean): boolean {
-  if (lease !== undefined || queued || answered || damaged) return false;
-  switch (state) {
-    case "completed":
-    case "terminated":
-    case "error":
-      return true;
-    case "created":
-    case "initialized":
-    case "running":
-    case "paused":
-      return paused;
-    default:
-      return state satisfies never;
-  }
+function isFree({ lease, queued, answered, damaged }: ThreadRow): boolean {
+  return lease === undefined && !queued && !answered && !damaged;
 }
 
 const OPTIONS: KnownOptions<PruneOptions> = { idleMs: true, paused: true, dryRun: true };

@@ -1,8 +1,10 @@
-// A dispatcher on one of the engines, from settings that fit the command line of a process.
-import type { Dispatcher } from "@belay/core/dispatch";
+// A dispatcher on one of the engines, or the loop without one, from settings that fit the command line of a process.
+import type { Store } from "@belay/core";
+import { type Dispatcher, pollingDispatcher } from "@belay/core/dispatch";
 
 /** The settings that `startEngine` of scripts/services/engines.mjs gives. `space` keeps tests that share an engine apart. */
 export type EngineSettings =
+  | { readonly engine: "loop" }
   | { readonly engine: "bullmq"; readonly url: string; readonly space?: string }
   | { readonly engine: "dbos"; readonly url: string; readonly space?: string }
   | {
@@ -14,8 +16,12 @@ export type EngineSettings =
       readonly space?: string;
     };
 
-/** Opens a dispatcher. Loads the one engine that it is for. */
-export async function openDispatcher(settings: EngineSettings): Promise<Dispatcher> {
+/** How often the loop looks. */
+const POLL_MS = 50;
+
+/** Opens a dispatcher. Loads the one engine that it is for. The loop needs the store. */
+export async function openDispatcher(settings: EngineSettings, store?: Store): Promise<Dispatcher> {
+  if (settings.engine === "loop") return pollingDispatcher(store!, { pollMs: POLL_MS });
   const { space = "belay" } = settings;
   switch (settings.engine) {
     case "bullmq": {
