@@ -9,7 +9,7 @@ import { root } from "./ensure.mjs";
 
 /** Returns the commands of the section "Install", without their comments. */
 export function installLines(readme) {
-  const section = /\n## Install\n[^]*?```sh\n([^]*?)```/.exec(readme)?.[1] ?? "";
+  const section = /\n## Install\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
   return section
     .split("\n")
     .map((line) => line.replace(/\s+#.*/, "").trim())
