@@ -70,7 +70,7 @@ describe("inbox and answer", () => {
     expect([json.code, json.stderr, jsonLines(json.stdout).map(({ id }) => id)]).toEqual([1, told, other.ids]);
     const answer = await home.belay(["answer", ids[0]!, "yes"]);
     expect(answer).toMatchObject({ code: 2, stdout: "" });
-    expect(answer.stderr).toContain("is damaged: nobody can see what an answer would allow.");
+    expect(answer.stderr).toContain("is damaged: an answer could allow something that is not shown.");
     await home.belay(["answer", other.ids[0]!, "yes"]);
     expect([existsSync(join(home.folder, "one")), existsSync(join(home.folder, "two"))]).toEqual([false, true]);
 
